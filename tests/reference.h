@@ -47,7 +47,7 @@ UNUSED_OK static struct gpu *open_device(void)
 		abort();
 	if (path_make("build/kernels", NULL) == 0 && realpath("build/kernels", cache))
 		(void)setenv("POCL_CACHE_DIR", cache, 0);
-	if (gpu_open("auto", DEVICE_AUTO, &gpu, &err) < 0) {
+	if (gpu_open(&GPU_ANY, &gpu, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
 		abort();
 	}

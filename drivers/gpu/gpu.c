@@ -2,9 +2,10 @@
 #include "drivers/gpu/gpu.h"
 
 #include "core/base/paths.h"
+#include "drivers/cores/cores.h"
 #include "drivers/gpu/internal.h"
 
-#include <sched.h>
+#include <CL/cl_ext.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -131,16 +132,6 @@ static void spread_threads(void)
 	(void)setenv("POCL_AFFINITY", "1", 0);
 }
 
-static bool platform_matches(cl_platform_id platform, const char *wanted)
-{
-	char name[256] = "";
-
-	if (!strcmp(wanted, "auto"))
-		return true;
-	return clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) == CL_SUCCESS &&
-	       strcasestr(name, wanted);
-}
-
 /* Checks for OpenCL 1.2 or later. CL_DEVICE_VERSION is a text such as "OpenCL 1.2 ..." (OpenCL 1.2, 4.2). */
 static bool is_new_enough(cl_device_id device)
 {
@@ -151,51 +142,100 @@ static bool is_new_enough(cl_device_id device)
 	return sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 && (major > 1 || minor >= 2);
 }
 
-static bool choose(struct gpu *gpu, const cl_platform_id *platform, cl_uint platforms, const char *wanted,
-		   cl_device_type type)
+/* Codes of extensions that Khronos' headers do not have: cl_nv_device_attribute_query, and the type of a
+ * topology in cl_amd_device_attribute_query. */
+#define PCI_BUS_NV        0x4008
+#define PCI_SLOT_NV       0x4009
+#define PCI_DOMAIN_NV     0x400a
+#define TOPOLOGY_PCIE_AMD 1
+
+/* Reads the device's PCI address, which each maker has in an extension of its own. */
+static void read_pci(cl_device_id device, char out[static GPU_PCI_BYTES])
+{
+	cl_device_pci_bus_info_khr info = { 0 };
+	cl_device_topology_amd amd = { 0 };
+	cl_uint bus, slot, domain = 0;
+
+	if (clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(info), &info, NULL) == CL_SUCCESS) {
+		(void)snprintf(out, GPU_PCI_BYTES, "%04x:%02x:%02x.%x", info.pci_domain & 0xffff,
+			       info.pci_bus & 0xff, info.pci_device & 0xff, info.pci_function & 0xf);
+	} else if (clGetDeviceInfo(device, PCI_BUS_NV, sizeof(bus), &bus, NULL) == CL_SUCCESS &&
+		   clGetDeviceInfo(device, PCI_SLOT_NV, sizeof(slot), &slot, NULL) == CL_SUCCESS) {
+		/* The slot has device and function, as in the kernel's PCI_DEVFN(). */
+		(void)clGetDeviceInfo(device, PCI_DOMAIN_NV, sizeof(domain), &domain, NULL);
+		(void)snprintf(out, GPU_PCI_BYTES, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff,
+			       slot >> 3 & 0x1f, slot & 7);
+	} else if (clGetDeviceInfo(device, CL_DEVICE_TOPOLOGY_AMD, sizeof(amd), &amd, NULL) == CL_SUCCESS &&
+		   amd.raw.type == TOPOLOGY_PCIE_AMD) {
+		(void)snprintf(out, GPU_PCI_BYTES, "0000:%02x:%02x.%x", (unsigned)(unsigned char)amd.pcie.bus,
+			       (unsigned)(unsigned char)amd.pcie.device, (unsigned)amd.pcie.function & 0xf);
+	}
+}
+
+static void read_uuid(cl_device_id device, char out[static GPU_UUID_BYTES])
+{
+	cl_uchar uuid[CL_UUID_SIZE_KHR];
+
+	if (clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS)
+		return;
+	for (size_t i = 0; i < sizeof(uuid); i++)
+		(void)snprintf(out + 2 * i, 3, "%02x", uuid[i]);
+}
+
+/* Adds the devices of one type and of all platforms. */
+static unsigned list_type(const cl_platform_id *platform, cl_uint platforms, cl_device_type type,
+			  unsigned count, struct gpu_listed *list)
 {
 	for (cl_uint i = 0; i < platforms; i++) {
 		cl_device_id device[DEVICES_MAX];
 		cl_uint devices = 0;
 
-		if (!platform_matches(platform[i], wanted) ||
-		    clGetDeviceIDs(platform[i], type, DEVICES_MAX, device, &devices) != CL_SUCCESS ||
-		    !devices || !is_new_enough(device[0]))
+		if (clGetDeviceIDs(platform[i], type, DEVICES_MAX, device, &devices) != CL_SUCCESS)
 			continue;
-		gpu->platform = platform[i];
-		gpu->device = device[0];
-		return true;
+		for (cl_uint d = 0; d < devices && d < DEVICES_MAX && count < GPU_LISTED_MAX; d++) {
+			struct gpu_listed *listed = &list[count];
+
+			if (!is_new_enough(device[d]))
+				continue;
+			*listed = (struct gpu_listed){ .cpu = type == CL_DEVICE_TYPE_CPU,
+						       .platform_handle = platform[i],
+						       .handle = device[d] };
+			(void)clGetPlatformInfo(platform[i], CL_PLATFORM_NAME, sizeof(listed->platform) - 1,
+						listed->platform, NULL);
+			(void)clGetDeviceInfo(device[d], CL_DEVICE_NAME, sizeof(listed->name) - 1,
+					      listed->name, NULL);
+			read_pci(device[d], listed->pci);
+			read_uuid(device[d], listed->uuid);
+			count++;
+		}
 	}
-	return false;
+	return count;
 }
 
-static const char *const type_names[] = {
-	[DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu"
-};
-
-static int find_device(struct gpu *gpu, const char *wanted, int type, struct error *err)
+static int find_device(struct gpu *gpu, const struct gpu_wish *wish, struct error *err)
 {
+	CLEANUP(free_ptr) struct gpu_listed *list = calloc(GPU_LISTED_MAX, sizeof(*list));
 	cl_platform_id platform[PLATFORMS_MAX];
 	cl_uint platforms = 0;
 	cl_int code = clGetPlatformIDs(PLATFORMS_MAX, platform, &platforms);
-	bool found = false;
+	unsigned count, index;
+	int r;
 
+	if (!list)
+		return error_set(err, -ENOMEM, "device: out of memory");
 	if (code != CL_SUCCESS || !platforms)
 		return error_set(err, -ENODEV, "no OpenCL platform is installed: %s (%d)",
 				 cl_error_name(code), code);
 	if (platforms > PLATFORMS_MAX)
 		platforms = PLATFORMS_MAX;
-	if (type != DEVICE_CPU)
-		found = choose(gpu, platform, platforms, wanted,
-			       CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR);
-	if (!found && type != DEVICE_GPU) {
-		found = choose(gpu, platform, platforms, wanted, CL_DEVICE_TYPE_CPU);
-		gpu->cpu = found;
-	}
-	if (!found)
-		return error_set(err, -ENODEV,
-				 "no device of OpenCL 1.2 and type '%s' on platform '%s' (%u platforms seen)",
-				 type_names[type], wanted, platforms);
+	count = list_type(platform, platforms, CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR, 0, list);
+	count = list_type(platform, platforms, CL_DEVICE_TYPE_CPU, count, list);
+	if ((r = gpu_choose(list, count, wish, &index, err)) < 0)
+		return r;
+	gpu->platform = list[index].platform_handle;
+	gpu->device = list[index].handle;
+	gpu->cpu = list[index].cpu;
+	memcpy(gpu->pci, list[index].pci, sizeof(gpu->pci));
 	return 0;
 }
 
@@ -235,7 +275,14 @@ static int open_queues(struct gpu *gpu, struct error *err)
 	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clCreateCommandQueue");
 }
 
-int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err)
+struct gpu_wish gpu_wish_of(const struct config *config)
+{
+	return (struct gpu_wish){ .platform = config->device.platform,
+				  .type = config->device.type,
+				  .id = config->device.id };
+}
+
+int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err)
 {
 	CLEANUP(gpu_closep) struct gpu *gpu = calloc(1, sizeof(*gpu));
 	int r;
@@ -246,7 +293,7 @@ int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error 
 	if (r < 0)
 		return r;
 	spread_threads();
-	r = find_device(gpu, platform, type, err);
+	r = find_device(gpu, wish, err);
 	if (r < 0)
 		return r;
 	describe(gpu);
@@ -288,6 +335,14 @@ uint32_t gpu_units(const struct gpu *gpu)
 
 	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(units), &units, NULL);
 	return units ? units : 1;
+}
+
+bool gpu_cores(const struct gpu *gpu, cpu_set_t *ret_cores)
+{
+	char device[64];
+
+	(void)snprintf(device, sizeof(device), "/sys/bus/pci/devices/%s", gpu->pci);
+	return *gpu->pci && cores_near("", device, ret_cores);
 }
 
 const char *gpu_description(const struct gpu *gpu)

@@ -10,14 +10,16 @@
  * Threads: one, except gpu_event_wait(), gpu_buffer_fetch() and gpu_event_free(), which any thread may call.
  * Crash: leaves nothing but the cache of binaries, whose files have a checksum.
  * Errors: every cl_int is checked; the text has its name, the device, the kernel and the global size.
- * -ENODEV no such device, or it is lost; -ENOEXEC a build failed (the text has the options and the start of
- * the build log); -ENOMEM; -EIO anything else.
+ * -ENODEV no such device, or it is lost; -EINVAL several devices fit; -ENOEXEC a build failed (the text has
+ * the options and the start of the build log); -ENOMEM; -EIO anything else.
  */
 #pragma once
 
 #include "core/base/error.h"
 #include "core/config/config.h"
+#include "drivers/gpu/choose.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,19 +41,24 @@ struct gpu_source {
 	size_t bytes;
 };
 
-/* Opens a device. `platform`: "auto" or a part of its name, in upper or lower case; `type`: enum
- * config_device, where DEVICE_AUTO prefers a GPU to a CPU. Skips devices below OpenCL 1.2. Sets two
+/* Opens the device that gpu_choose() finds (drivers/gpu/choose.h). Skips devices below OpenCL 1.2. Sets two
  * environment variables of PoCL, unless they are set already. POCL_CACHE_DIR is a directory below
  * PATH_RUNTIME; gpu_open() checks that it is writable, because PoCL would abort the process otherwise.
  * POCL_AFFINITY lets each of PoCL's threads stay on one core; it is set only where the process may use all
  * cores. */
-MUST_CHECK int gpu_open(const char *platform, int type, struct gpu **ret_gpu, struct error *err);
+MUST_CHECK int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err);
+/* Any device: the first GPU, or the first CPU where there is none. */
+#define GPU_ANY ((struct gpu_wish){ .platform = "auto", .type = DEVICE_AUTO, .id = "auto" })
+/* The device of a configuration. */
+struct gpu_wish gpu_wish_of(const struct config *config);
 void gpu_close(struct gpu *gpu);
 void gpu_closep(struct gpu **gpu);
 
 bool gpu_is_cpu(const struct gpu *gpu);
 /* Returns about how many work-groups run at the same time. */
 uint32_t gpu_units(const struct gpu *gpu);
+/* Finds the cores of the memory node of the device. Returns false where that is not known. */
+bool gpu_cores(const struct gpu *gpu, cpu_set_t *ret_cores);
 /* Returns "PLATFORM: DEVICE, driver VERSION". */
 const char *gpu_description(const struct gpu *gpu);
 

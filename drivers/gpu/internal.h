@@ -14,6 +14,7 @@ struct gpu {
 	/* second queue, for gpu_buffer_fetch() on other threads; NULL on a CPU device */
 	cl_command_queue transfers;
 	bool cpu;
+	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
 	 * binary */
 	char identity[768];

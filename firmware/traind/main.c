@@ -2,6 +2,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
+#include "drivers/cores/cores.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -16,9 +17,29 @@
 #include <string.h>
 #include <sysexits.h>
 
+/* Puts the trainer on the cores near its GPU, before it starts threads and touches the memory for staging:
+ * memory lies on the node of the thread that touches it first. device.cores, if set, has done that already
+ * (CPUAffinity=). */
+static void go_near(const struct gpu *gpu, const struct config *config)
+{
+	cpu_set_t near, allowed;
+	char text[512];
+
+	if (strcmp(config->device.cores, "auto") != 0 || gpu_is_cpu(gpu) || !gpu_cores(gpu, &near) ||
+	    sched_getaffinity(0, sizeof(allowed), &allowed) < 0)
+		return;
+	CPU_AND(&near, &near, &allowed);
+	if (CPU_COUNT(&near) == 0 || CPU_EQUAL(&near, &allowed))
+		return;
+	cores_pin(&near);
+	cores_text(&near, text, sizeof(text));
+	log_info("on the cores near the device: %s", text);
+}
+
 static int open_run(struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
+	const struct gpu_wish wish = gpu_wish_of(config);
 	char path[PATH_BYTES];
 	int r;
 
@@ -27,8 +48,10 @@ static int open_run(struct train *train, struct error *err)
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
 		return r;
 	batches_ask(train);
-	if ((r = gpu_open(config->device.platform, config->device.type, &train->gpu, err)) < 0 ||
-	    (r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
+	if ((r = gpu_open(&wish, &train->gpu, err)) < 0)
+		return r;
+	go_near(train->gpu, config);
+	if ((r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
 	    (r = batches_wait_plan(train, err)) < 0 ||
 	    (r = quarantine_open(&train->quarantine, config, path_of(PATH_RUN, "plan", path), err)) < 0 ||
 	    (r = best_open(&train->best, config, train->model, err)) < 0 || (r = restore(train, err)) < 0 ||
@@ -49,11 +72,9 @@ static int test_device(void)
 	CLEANUP(gpu_closep) struct gpu *gpu = NULL;
 	struct error err = { 0 };
 	bool none = config_load(config_path(0, NULL), &config, &err) == -ENOENT;
+	const struct gpu_wish wish = none ? GPU_ANY : gpu_wish_of(&config);
 
-	if ((!none && err.code < 0) ||
-	    gpu_open(none ? "auto" : config.device.platform, none ? DEVICE_AUTO : config.device.type, &gpu,
-		     &err) < 0 ||
-	    self_test(gpu, &err) < 0)
+	if ((!none && err.code < 0) || gpu_open(&wish, &gpu, &err) < 0 || self_test(gpu, &err) < 0)
 		return fatal(&err);
 	log_info("%s: the self-test passed", gpu_description(gpu));
 	return EX_OK;

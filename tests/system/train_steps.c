@@ -259,11 +259,14 @@ static int take_steps(struct steps *steps, const char *path, struct error *err)
 
 static int run(struct steps *steps, char **argument, struct error *err)
 {
-	int r;
+	struct gpu_wish wish;
+	int r = config_load(argument[1], &steps->config, err);
 
-	if ((r = config_load(argument[1], &steps->config, err)) < 0 ||
-	    (r = safetensors_open(argument[2], &steps->in, err)) < 0 ||
-	    (r = gpu_open(steps->config.device.platform, steps->config.device.type, &steps->gpu, err)) < 0 ||
+	if (r < 0)
+		return r;
+	wish = gpu_wish_of(&steps->config);
+	if ((r = safetensors_open(argument[2], &steps->in, err)) < 0 ||
+	    (r = gpu_open(&wish, &steps->gpu, err)) < 0 ||
 	    (r = model_open(steps->gpu, &steps->config, true, &steps->model, err)) < 0 ||
 	    (r = model_init(steps->model, err)) < 0)
 		return r;

@@ -38,12 +38,14 @@ static void test_choice(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(gpu_open("no such platform", DEVICE_AUTO, &other, &err), -ENODEV);
+	assert_int_equal(
+		gpu_open(&(struct gpu_wish){ "no such platform", DEVICE_AUTO, "auto" }, &other, &err),
+		-ENODEV);
 	assert_non_null(strstr(err.text, "no such platform"));
 	assert_null(other);
 	assert_true(strlen(gpu_description(gpu)) > 10);
 	if (gpu_is_cpu(gpu)) {
-		must(gpu_open("PORTABLE", DEVICE_CPU, &other, &err), &err);
+		must(gpu_open(&(struct gpu_wish){ "PORTABLE", DEVICE_CPU, "0" }, &other, &err), &err);
 		assert_true(gpu_is_cpu(other));
 		gpu_close(other);
 	}
@@ -59,7 +61,7 @@ static void test_cache_directory_is_checked(void **state)
 	(void)state;
 	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
 	(void)setenv("POCL_CACHE_DIR", "/dev/null/kernels", 1);
-	assert_true(gpu_open("auto", DEVICE_AUTO, &other, &err) < 0);
+	assert_true(gpu_open(&GPU_ANY, &other, &err) < 0);
 	assert_non_null(
 		strstr(err.text, "/dev/null/kernels: the directory for compiled kernels is not writable"));
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
@@ -76,7 +78,7 @@ static void test_pocl_is_below_the_runtime_folder(void **state)
 	(void)state;
 	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
 	(void)unsetenv("POCL_CACHE_DIR");
-	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	must(gpu_open(&GPU_ANY, &other, &err), &err);
 	assert_string_equal(getenv("POCL_CACHE_DIR"), path_of(PATH_RUNTIME, "pocl", expected));
 	gpu_close(other);
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
@@ -125,12 +127,12 @@ static void test_cores_that_were_given_are_kept(void **state)
 	CPU_SET(1, &one);
 	(void)unsetenv("POCL_AFFINITY");
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	must(gpu_open(&GPU_ANY, &other, &err), &err);
 	gpu_close(other);
 	assert_null(getenv("POCL_AFFINITY"));
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 	(void)setenv("POCL_AFFINITY", "0", 1);
-	must(gpu_open("auto", DEVICE_AUTO, &other, &err), &err);
+	must(gpu_open(&GPU_ANY, &other, &err), &err);
 	gpu_close(other);
 	assert_string_equal(getenv("POCL_AFFINITY"), "0");
 	(void)setenv("POCL_AFFINITY", "1", 1);

@@ -81,12 +81,13 @@ static void find_cache(void)
 /* Opens the device that the configuration names or, where this machine has no such device, any device. */
 static int open_device(struct trained *trained, struct error *err)
 {
-	int r = gpu_open(trained->saved.config.device.platform, trained->saved.config.device.type,
-			 &trained->gpu, err);
+	const struct gpu_wish wish = gpu_wish_of(&trained->saved.config);
+	int r = gpu_open(&wish, &trained->gpu, err);
 
-	if (r != -ENODEV)
+	/* -EINVAL: several devices of this machine fit, though one did on the machine that trained. */
+	if (r != -ENODEV && r != -EINVAL)
 		return r;
-	r = gpu_open("auto", DEVICE_AUTO, &trained->gpu, err);
+	r = gpu_open(&GPU_ANY, &trained->gpu, err);
 	if (r == 0)
 		fprintf(stderr,
 			"kiln: this machine does not have the device that the model was trained on; the verb "

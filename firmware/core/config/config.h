@@ -215,6 +215,7 @@ struct config {
 	struct {
 		const char *platform; /* part of the name of an OpenCL platform, or "auto" */
 		int type;             /* enum config_device */
+		const char *id;       /* index, PCI address, UUID or part of the name, or "auto" */
 		const char *cores;    /* list of CPUs, or "auto" */
 	} device;
 	struct {

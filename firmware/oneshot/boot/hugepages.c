@@ -5,10 +5,11 @@
  * run-kiln-huge.mount, with pages of the same size.
  *
  * Why hugepages: a ring of gigabytes would need hundreds of thousands of small pages, more than the
- * processor's table of recent translations (TLB) holds. Why on the memory node of the network interface's
- * cores: fetchd, which writes the ring, runs there. Why before the daemons start: the kernel assembles a page
- * of 2 MiB only from contiguous free memory, so root tries once, early, and where the pool stays too small
- * reports the pages needed and free.
+ * processor's table of recent translations (TLB) holds. Why on the memory node of the GPU: the
+ * trainer and the GPU read each batch there, often more than once, while fetchd writes it once. Without a
+ * GPU, or where its node is not known, the node of the network interface's cores, where fetchd runs. Why
+ * before the daemons start: the kernel assembles a page of 2 MiB only from contiguous free memory, so root
+ * tries once, early, and where the pool stays too small reports the pages needed and free.
  */
 #include "oneshot/boot/hugepages.h"
 #include "core/base/events.h"
@@ -16,6 +17,9 @@
 #include "core/base/paths.h"
 #include "core/run/run.h"
 #include "data/batch.h"
+#include "drivers/cores/cores.h"
+#include "drivers/gpu/gpu.h"
+#include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/manager/manager.h"
 #include "drivers/nic/nic.h"
@@ -65,6 +69,15 @@ static int mount_with(bool gib, struct error *err)
 	return (r = manager_open(&manager, err)) < 0 ? r : manager_reload(manager, err);
 }
 
+/* Returns the memory node for the ring. */
+static int node_of_ring(const struct config *config, const struct nic_cores *cores)
+{
+	const struct gpu_wish wish = gpu_wish_of(config);
+	cpu_set_t near;
+
+	return hugepage_node_of_core("", first_core(gpu_place("", &wish, &near) ? &near : &cores->network));
+}
+
 static bool fits_gib_pages(const struct run *run, uint64_t bytes)
 {
 	return run->config.ring.pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
@@ -101,7 +114,7 @@ static int hugepages(struct error *err)
 			 hugepage_gib_pages(), bytes);
 		return 0;
 	}
-	node = hugepage_node_of_core("", first_core(&cores.network));
+	node = node_of_ring(&run.config, &cores);
 	r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path), &pages, err);
 	if (r == 0)
 		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/gpu/choose.h"
+
+#include "core/config/config.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define DIGITS     "0123456789"
+#define HEX_DIGITS "0123456789abcdefABCDEF"
+
+static const char *const type_names[] = {
+	[DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu"
+};
+
+/* A device.id, by what it looks like. */
+struct id {
+	enum { ID_AUTO, ID_INDEX, ID_PCI, ID_UUID, ID_NAME } kind;
+	unsigned long index;
+	char text[GPU_UUID_BYTES]; /* of ID_PCI and ID_UUID */
+};
+
+bool gpu_is_pci(const char *id, char ret_pci[static GPU_PCI_BYTES])
+{
+	unsigned domain = 0, bus, slot, function;
+	int used = 0;
+
+	if (strspn(id, HEX_DIGITS ":.") != strlen(id))
+		return false;
+	if (sscanf(id, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &used) != 4 || id[used]) {
+		domain = 0;
+		used = 0;
+		if (sscanf(id, "%2x:%2x.%1x%n", &bus, &slot, &function, &used) != 3 || id[used])
+			return false;
+	}
+	(void)snprintf(ret_pci, GPU_PCI_BYTES, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, slot & 0xff,
+		       function & 0xf);
+	return true;
+}
+
+static bool parse_uuid(const char *text, struct id *id)
+{
+	size_t used = 0;
+
+	if (strncasecmp(text, "GPU-", 4) == 0)
+		text += 4;
+	for (; *text; text++) {
+		if (*text == '-')
+			continue;
+		if (!isxdigit((unsigned char)*text) || used == GPU_UUID_BYTES - 1)
+			return false;
+		id->text[used++] = (char)tolower((unsigned char)*text);
+	}
+	id->text[used] = '\0';
+	return used == GPU_UUID_BYTES - 1;
+}
+
+static struct id parse(const char *text)
+{
+	struct id id = { .kind = ID_NAME };
+
+	if (strcmp(text, "auto") == 0)
+		id.kind = ID_AUTO;
+	else if (*text && strlen(text) < 4 && strspn(text, DIGITS) == strlen(text))
+		id = (struct id){ .kind = ID_INDEX, .index = strtoul(text, NULL, 10) };
+	else if (gpu_is_pci(text, id.text))
+		id.kind = ID_PCI;
+	else if (parse_uuid(text, &id))
+		id.kind = ID_UUID;
+	return id;
+}
+
+static bool is_candidate(const struct gpu_listed *device, const struct gpu_wish *wish)
+{
+	if (strcmp(wish->platform, "auto") != 0 && !strcasestr(device->platform, wish->platform))
+		return false;
+	return wish->type == DEVICE_AUTO || device->cpu == (wish->type == DEVICE_CPU);
+}
+
+/* `nth`: the device's index among the candidates. */
+static bool fits(const struct gpu_listed *device, unsigned nth, const struct id *id, const char *text)
+{
+	switch (id->kind) {
+	case ID_AUTO:
+		return nth == 0;
+	case ID_INDEX:
+		return nth == id->index;
+	case ID_PCI:
+		return strcmp(device->pci, id->text) == 0;
+	case ID_UUID:
+		return strcmp(device->uuid, id->text) == 0;
+	case ID_NAME:
+		break;
+	}
+	return strcasestr(device->name, text);
+}
+
+/* Writes "0: PLATFORM: NAME, PCI ADDRESS, UUID HEX; 1: ..." about all candidates. */
+static void describe(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish, char *out,
+		     size_t size)
+{
+	unsigned nth = 0;
+	size_t used = 0;
+
+	(void)snprintf(out, size, "none");
+	for (unsigned i = 0; i < count && used < size; i++) {
+		const struct gpu_listed *device = &list[i];
+
+		if (!is_candidate(device, wish))
+			continue;
+		used += (size_t)snprintf(out + used, size - used, "%s%u: %s: %s%s%s%s%s", nth ? "; " : "",
+					 nth, device->platform, device->name, *device->pci ? ", PCI " : "",
+					 device->pci, *device->uuid ? ", UUID " : "", device->uuid);
+		nth++;
+	}
+}
+
+int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish,
+	       unsigned *ret_index, struct error *err)
+{
+	const struct id id = parse(wish->id);
+	unsigned nth = 0, found = 0, index = 0;
+	char devices[2048];
+
+	for (unsigned i = 0; i < count; i++) {
+		if (!is_candidate(&list[i], wish))
+			continue;
+		if (fits(&list[i], nth++, &id, wish->id) && found++ == 0)
+			index = i;
+	}
+	if (found == 1) {
+		*ret_index = index;
+		return 0;
+	}
+	describe(list, count, wish, devices, sizeof(devices));
+	if (found > 1)
+		return error_set(err, -EINVAL, "device.id: \"%s\" fits %u devices, expected one of: %s",
+				 wish->id, found, devices);
+	if (id.kind == ID_AUTO)
+		return error_set(err, -ENODEV, "no device of OpenCL 1.2 and type '%s' on platform '%s'",
+				 type_names[wish->type], wish->platform);
+	return error_set(
+		err, -ENODEV,
+		"device.id: no device fits \"%s\"; of OpenCL 1.2, type '%s' and platform '%s' there are: %s",
+		wish->id, type_names[wish->type], wish->platform, devices);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of the devices that OpenCL lists is meant. No state; no OpenCL. */
+#pragma once
+
+#include "core/base/error.h"
+
+#include <stdbool.h>
+
+#define GPU_LISTED_MAX 64u
+#define GPU_NAME_BYTES 128u
+#define GPU_PCI_BYTES  16u /* "0000:3b:00.0" */
+#define GPU_UUID_BYTES 33u /* 16 bytes in hex */
+
+struct gpu_listed {
+	char platform[GPU_NAME_BYTES], name[GPU_NAME_BYTES];
+	char pci[GPU_PCI_BYTES], uuid[GPU_UUID_BYTES]; /* lower case; "" = the driver does not tell */
+	bool cpu;
+	void *platform_handle, *handle; /* OpenCL's */
+};
+
+/* What a configuration asks for. */
+struct gpu_wish {
+	const char *platform; /* part of the platform's name, or "auto" */
+	int type;             /* enum config_device; DEVICE_AUTO prefers a GPU to a CPU */
+	/* "auto", the first device; an index, counted from 0 among the devices of this platform and type; a
+	 * PCI address, with or without its domain; a UUID, also with "GPU-" and dashes; else a part of the
+	 * device's name. Upper and lower case are the same. */
+	const char *id;
+};
+
+/* Tells whether an id is a PCI address, and writes it as "0000:3b:00.0". */
+bool gpu_is_pci(const char *id, char ret_pci[static GPU_PCI_BYTES]);
+
+/* Finds the device in a list that has all GPUs before all CPUs. Errors: -ENODEV no device fits; -EINVAL
+ * several fit. The text lists the devices of this platform and type. */
+MUST_CHECK int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish,
+			  unsigned *ret_index, struct error *err);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the GPU is, by what sysfs says: for programs that run before the trainer and have no access to
+ * OpenCL. */
+#pragma once
+
+#include "drivers/gpu/choose.h"
+
+#include <sched.h>
+
+/* Finds the cores of the GPU's memory node. The GPU is the one whose PCI address the wish has or else, where
+ * all GPUs of the machine are on the same node, any of them. Returns false where the wish is for a CPU, where
+ * there is no GPU, or where GPUs are on several nodes. `root` is prepended to /sys ("" except in tests). */
+bool gpu_place(const char *root, const struct gpu_wish *wish, cpu_set_t *ret_cores);

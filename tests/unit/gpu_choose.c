@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which device is meant, on a list of devices as boxes with several GPUs have it; and where a GPU is, on a
+ * tree of sysfs made here. */
+#include "core/base/paths.h"
+#include "core/config/config.h"
+#include "drivers/cores/cores.h"
+#include "drivers/gpu/place.h"
+#include "tests/unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The GPU at 0000:3b:00.0 is on the list twice: by its maker's driver, and by Mesa. */
+static const struct gpu_listed list[] = {
+	{ .platform = "NVIDIA CUDA",
+	  .name = "NVIDIA A100-SXM4-80GB",
+	  .pci = "0000:07:00.0",
+	  .uuid = "5f1b7a3c00112233445566778899aabb" },
+	{ .platform = "NVIDIA CUDA",
+	  .name = "NVIDIA A100-SXM4-80GB",
+	  .pci = "0001:0a:00.0",
+	  .uuid = "0000000000000000000000000000000a" },
+	{ .platform = "AMD Accelerated Parallel Processing", .name = "gfx90a", .pci = "0000:3b:00.0" },
+	{ .platform = "rusticl", .name = "AMD Instinct MI210", .pci = "0000:3b:00.0" },
+	{ .platform = "Portable Computing Language", .name = "pthread-haswell", .cpu = true },
+};
+#define LISTED (sizeof(list) / sizeof(list[0]))
+
+static const struct {
+	const char *platform;
+	int type;
+	const char *id;
+	unsigned index; /* LISTED: none */
+	const char *words;
+} cases[] = {
+	{ "auto", DEVICE_AUTO, "auto", 0, NULL },
+	{ "auto", DEVICE_CPU, "auto", 4, NULL },
+	{ "portable", DEVICE_AUTO, "auto", 4, NULL },
+	{ "amd", DEVICE_GPU, "auto", 2, NULL },
+	{ "portable", DEVICE_GPU, "auto", LISTED,
+	  "no device of OpenCL 1.2 and type 'gpu' on platform 'portable'" },
+	/* indices count the devices of the platform and type */
+	{ "auto", DEVICE_AUTO, "0", 0, NULL },
+	{ "auto", DEVICE_AUTO, "1", 1, NULL },
+	{ "auto", DEVICE_AUTO, "4", 4, NULL },
+	{ "cuda", DEVICE_AUTO, "1", 1, NULL },
+	{ "rusticl", DEVICE_AUTO, "0", 3, NULL },
+	{ "auto", DEVICE_CPU, "0", 4, NULL },
+	{ "cuda", DEVICE_AUTO, "2", LISTED, "no device fits \"2\"" },
+	{ "auto", DEVICE_GPU, "4", LISTED, "no device fits \"4\"" },
+	/* PCI addresses */
+	{ "auto", DEVICE_AUTO, "0000:07:00.0", 0, NULL },
+	{ "auto", DEVICE_AUTO, "07:00.0", 0, NULL },
+	{ "auto", DEVICE_AUTO, "0001:0A:00.0", 1, NULL },
+	{ "auto", DEVICE_AUTO, "0a:00.0", LISTED, "no device fits \"0a:00.0\"" },
+	{ "auto", DEVICE_AUTO, "3b:00.0", LISTED,
+	  "fits 2 devices, expected one of: 0: NVIDIA CUDA: NVIDIA A100" },
+	{ "rusticl", DEVICE_AUTO, "3b:00.0", 3, NULL },
+	{ "auto", DEVICE_AUTO, "07:00.1", LISTED, "no device fits" },
+	{ "auto", DEVICE_AUTO, "07:00.0 ", LISTED, "no device fits" },
+	/* UUIDs, as nvidia-smi and clinfo print them */
+	{ "auto", DEVICE_AUTO, "GPU-5f1b7a3c-0011-2233-4455-66778899aabb", 0, NULL },
+	{ "auto", DEVICE_AUTO, "5F1B7A3C-0011-2233-4455-66778899AABB", 0, NULL },
+	{ "auto", DEVICE_AUTO, "0000000000000000000000000000000a", 1, NULL },
+	{ "auto", DEVICE_AUTO, "00000000-0000-0000-0000-000000000000", LISTED, "no device fits" },
+	/* names */
+	{ "auto", DEVICE_AUTO, "mi210", 3, NULL },
+	{ "auto", DEVICE_AUTO, "GFX90A", 2, NULL },
+	{ "auto", DEVICE_AUTO, "haswell", 4, NULL },
+	{ "auto", DEVICE_GPU, "haswell", LISTED, "no device fits \"haswell\"" },
+	{ "auto", DEVICE_AUTO, "A100", LISTED, "device.id: \"A100\" fits 2 devices" },
+	{ "auto", DEVICE_AUTO, "", LISTED, "fits 5 devices" },
+	{ "auto", DEVICE_AUTO, "-1", LISTED, "no device fits \"-1\"" },
+	{ "auto", DEVICE_AUTO, "H100", LISTED,
+	  "there are: 0: NVIDIA CUDA: NVIDIA A100-SXM4-80GB, PCI 0000:07:00.0, UUID "
+	  "5f1b7a3c00112233445566778899aabb; 1: " },
+};
+
+static void the_device_that_is_meant(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct gpu_wish wish = { cases[i].platform, cases[i].type, cases[i].id };
+		struct error err = { 0 };
+		unsigned index = LISTED;
+		int r = gpu_choose(list, LISTED, &wish, &index, &err);
+
+		print_message("# %s %d %s: %s\n", wish.platform, wish.type, wish.id, err.text);
+		assert_int_equal(index, cases[i].index);
+		assert_int_equal(r, !cases[i].words ? 0
+				    : strstr(cases[i].words, "fits ") && !strstr(cases[i].words, "no device")
+					    ? -EINVAL
+					    : -ENODEV);
+		if (cases[i].words)
+			assert_non_null(strstr(err.text, cases[i].words));
+	}
+}
+
+static void no_device_at_all(void **state)
+{
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0" };
+	struct error err = { 0 };
+	unsigned index;
+
+	(void)state;
+	assert_int_equal(gpu_choose(NULL, 0, &wish, &index, &err), -ENODEV);
+	assert_non_null(strstr(err.text, "there are: none"));
+}
+
+/* A list longer than the text of an error. */
+static void many_devices(void **state)
+{
+	static struct gpu_listed many[GPU_LISTED_MAX];
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "x" };
+	struct error err = { 0 };
+	unsigned index;
+
+	(void)state;
+	for (unsigned i = 0; i < GPU_LISTED_MAX; i++) {
+		memset(many[i].platform, 'p', GPU_NAME_BYTES - 1);
+		memset(many[i].name, 'x', GPU_NAME_BYTES - 1);
+	}
+	assert_int_equal(gpu_choose(many, GPU_LISTED_MAX, &wish, &index, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "fits 64 devices"));
+}
+
+/* ---- The place ---- */
+
+static void put(const char *device, const char *file, const char *text)
+{
+	char path[PATH_BYTES], folder[PATH_BYTES];
+
+	(void)snprintf(folder, sizeof(folder), "%s/sys/bus/pci/devices/%s", root, device);
+	(void)snprintf(path, sizeof(path), "%.*s/%s", (int)sizeof(folder) - 32, folder, file);
+	assert_int_equal(path_make(folder, NULL), 0);
+	assert_int_equal(file_write_durable(path, text, strlen(text), NULL), 0);
+}
+
+static void put_device(const char *device, const char *class, const char *vendor, const char *cores)
+{
+	put(device, "class", class);
+	put(device, "vendor", vendor);
+	put(device, "local_cpulist", cores);
+}
+
+/* A box with two sockets: the screen of its management controller and a network interface on the first. */
+static void put_box(void)
+{
+	put_device("0000:01:00.0", "0x030000\n", "0x1a03\n", "0-7\n");
+	put_device("0000:02:00.0", "0x020000\n", "0x8086\n", "0-7\n");
+}
+
+static void assert_place(int type, const char *id, const char *expected)
+{
+	const struct gpu_wish wish = { "auto", type, id };
+	char text[64] = "";
+	cpu_set_t cores;
+
+	if (gpu_place(root, &wish, &cores))
+		cores_text(&cores, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+static void the_node_of_the_gpu(void **state)
+{
+	(void)state;
+	put_box();
+	assert_place(DEVICE_AUTO, "auto", "");
+	put_device("0000:81:00.0", "0x030200\n", "0x10de\n", "8-15\n");
+	assert_place(DEVICE_AUTO, "auto", "8-15");
+	assert_place(DEVICE_GPU, "0", "8-15");
+	assert_place(DEVICE_CPU, "auto", "");
+	put_device("0000:82:00.0", "0x120000\n", "0x1002\n", "8-15\n");
+	assert_place(DEVICE_AUTO, "auto", "8-15");
+	put_device("0000:03:00.0", "0x030200\n", "0x10de\n", "0-7\n");
+	assert_place(DEVICE_AUTO, "auto", "");
+	assert_place(DEVICE_AUTO, "82:00.0", "8-15");
+	assert_place(DEVICE_AUTO, "0000:03:00.0", "0-7");
+	assert_place(DEVICE_AUTO, "04:00.0", "");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_device_that_is_meant),
+		cmocka_unit_test(no_device_at_all),
+		cmocka_unit_test(many_devices),
+		cmocka_unit_test_setup_teardown(the_node_of_the_gpu, scratch_setup, scratch_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
