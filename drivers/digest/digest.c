@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/digest/digest.h"
+#include "drivers/digest/mbedtls.h"
 
-#include <mbedtls/sha256.h>
 #include <string.h>
 
 #define PIECE_BYTES ((size_t)256 << 10)
@@ -21,9 +21,9 @@ void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_
 {
 	uint8_t digest[32];
 
-	/* The result is ignored: mbedtls_sha256_ret() can fail only with a hardware engine, and this build of
+	/* The result is ignored: mbedtls_sha256() can fail only with a hardware engine, and this build of
 	 * mbedTLS uses none. */
-	(void)mbedtls_sha256_ret(data, bytes, digest, 0);
+	(void)mbedtls_sha256(data, bytes, digest, 0);
 	digest_hex(digest, sizeof(digest), ret_hex);
 }
 
@@ -38,10 +38,10 @@ int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct 
 	if (!file || !piece)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
 	mbedtls_sha256_init(&context);
-	(void)mbedtls_sha256_starts_ret(&context, 0);
+	(void)mbedtls_sha256_starts(&context, 0);
 	while ((n = fread(piece, 1, PIECE_BYTES, file)) > 0)
-		(void)mbedtls_sha256_update_ret(&context, piece, n);
-	(void)mbedtls_sha256_finish_ret(&context, digest);
+		(void)mbedtls_sha256_update(&context, piece, n);
+	(void)mbedtls_sha256_finish(&context, digest);
 	mbedtls_sha256_free(&context);
 	if (ferror(file))
 		return error_set(err, -EIO, "%s: cannot read it", path);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
+#include "drivers/digest/mbedtls.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/gpu/internal.h"
 
 #include <inttypes.h>
-#include <mbedtls/sha256.h>
 #include <string.h>
 
 #define SOURCES_MAX      32u
@@ -37,12 +37,12 @@ static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, 
 	mbedtls_sha256_context sha;
 
 	mbedtls_sha256_init(&sha);
-	(void)mbedtls_sha256_starts_ret(&sha, 0);
-	(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)gpu->identity, strlen(gpu->identity) + 1);
-	(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)options, strlen(options) + 1);
+	(void)mbedtls_sha256_starts(&sha, 0);
+	(void)mbedtls_sha256_update(&sha, (const uint8_t *)gpu->identity, strlen(gpu->identity) + 1);
+	(void)mbedtls_sha256_update(&sha, (const uint8_t *)options, strlen(options) + 1);
 	for (uint32_t i = 0; i < count; i++)
-		(void)mbedtls_sha256_update_ret(&sha, (const uint8_t *)sources[i].text, sources[i].bytes);
-	(void)mbedtls_sha256_finish_ret(&sha, digest);
+		(void)mbedtls_sha256_update(&sha, (const uint8_t *)sources[i].text, sources[i].bytes);
+	(void)mbedtls_sha256_finish(&sha, digest);
 	mbedtls_sha256_free(&sha);
 	digest_hex(digest, DIGEST_BYTES, name);
 	memcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin", sizeof(".bin"));
@@ -64,7 +64,7 @@ static bool load_cached(struct gpu_program *program, const char *options)
 		return false;
 	binary = (const unsigned char *)file + DIGEST_BYTES;
 	binary_bytes = bytes - DIGEST_BYTES;
-	(void)mbedtls_sha256_ret(binary, binary_bytes, digest, 0);
+	(void)mbedtls_sha256(binary, binary_bytes, digest, 0);
 	if (memcmp(digest, file, DIGEST_BYTES) != 0)
 		return false;
 	program->program = clCreateProgramWithBinary(program->gpu->context, 1, &program->gpu->device,
@@ -161,7 +161,7 @@ static int read_binary(const struct gpu_program *program, uint8_t **ret_file, ui
 	code = clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
 	if (code != CL_SUCCESS)
 		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARIES");
-	(void)mbedtls_sha256_ret(binary, bytes, file, 0);
+	(void)mbedtls_sha256(binary, bytes, file, 0);
 	*ret_file = TAKE(file);
 	*ret_bytes = DIGEST_BYTES + bytes;
 	return 0;

@@ -17,12 +17,11 @@
  */
 #pragma once
 
+#include "drivers/digest/mbedtls.h"
 #include "drivers/store/store.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
-
-#include <mbedtls/sha256.h>
 
 struct store_ops {
 	void (*close)(struct store *store);

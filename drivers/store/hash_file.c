@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/digest/mbedtls.h"
 #include "drivers/store/backend.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include <mbedtls/md5.h>
-#include <mbedtls/sha256.h>
 
 #define CHUNK_BYTES (256u << 10)
 
@@ -21,9 +19,9 @@ static int hash_chunk(int fd, uint64_t offset, uint64_t bytes, uint8_t *chunk,
 		return error_set(err, -ESTALE, "the file became shorter: it ends at byte %" PRIu64, offset);
 	for (int i = 0; i < 2; i++)
 		if (sha256[i])
-			(void)mbedtls_sha256_update_ret(sha256[i], chunk, (size_t)got);
+			(void)mbedtls_sha256_update(sha256[i], chunk, (size_t)got);
 	if (md5)
-		(void)mbedtls_md5_update_ret(md5, chunk, (size_t)got);
+		(void)mbedtls_md5_update(md5, chunk, (size_t)got);
 	return (int)got;
 }
 
@@ -37,8 +35,8 @@ int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_
 
 	mbedtls_sha256_init(&sha256);
 	mbedtls_md5_init(&md5);
-	(void)mbedtls_sha256_starts_ret(&sha256, 0);
-	(void)mbedtls_md5_starts_ret(&md5);
+	(void)mbedtls_sha256_starts(&sha256, 0);
+	(void)mbedtls_md5_starts(&md5);
 	for (uint64_t done = 0; r >= 0 && done < bytes; done += (uint64_t)r) {
 		r = hash_chunk(fd, offset + done, bytes - done, chunk,
 			       (mbedtls_sha256_context *const[2]){ hashes->whole,
@@ -50,9 +48,9 @@ int store_hash_file(int fd, uint64_t offset, uint64_t bytes, const struct store_
 			between(context);
 	}
 	if (r >= 0 && hashes->ret_sha256)
-		(void)mbedtls_sha256_finish_ret(&sha256, hashes->ret_sha256);
+		(void)mbedtls_sha256_finish(&sha256, hashes->ret_sha256);
 	if (r >= 0 && hashes->ret_md5)
-		(void)mbedtls_md5_finish_ret(&md5, hashes->ret_md5);
+		(void)mbedtls_md5_finish(&md5, hashes->ret_md5);
 	mbedtls_sha256_free(&sha256);
 	mbedtls_md5_free(&md5);
 	return r < 0 ? r : 0;

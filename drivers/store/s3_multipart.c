@@ -16,6 +16,7 @@
  * object with the file's.
  */
 #include "drivers/digest/digest.h"
+#include "drivers/digest/mbedtls.h"
 #include "drivers/store/s3.h"
 #include "drivers/store/s3_document.h"
 #include "drivers/store/s3_sign.h"
@@ -23,9 +24,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-#include <mbedtls/md5.h>
-#include <mbedtls/sha256.h>
 
 #define PARTS_MAX      10000u /* S3 User Guide, "Amazon S3 multipart upload limits" */
 #define PARTS_AT_ONCE  4u
@@ -129,12 +127,12 @@ static bool expected_etag(const struct upload *upload, char out[static STORE_ETA
 	bool known = true;
 
 	mbedtls_md5_init(&all);
-	(void)mbedtls_md5_starts_ret(&all);
+	(void)mbedtls_md5_starts(&all);
 	for (uint32_t i = 0; i < upload->parts && known; i++) {
 		known = strlen(upload->etags[i]) == 2 * MD5_BYTES && unhex(upload->etags[i], md5);
-		(void)mbedtls_md5_update_ret(&all, md5, sizeof(md5));
+		(void)mbedtls_md5_update(&all, md5, sizeof(md5));
 	}
-	(void)mbedtls_md5_finish_ret(&all, md5);
+	(void)mbedtls_md5_finish(&all, md5);
 	mbedtls_md5_free(&all);
 	digest_hex(md5, sizeof(md5), out);
 	(void)snprintf(out + 2 * MD5_BYTES, STORE_ETAG_MAX - 2 * MD5_BYTES, "-%" PRIu32, upload->parts);
@@ -165,7 +163,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	text = parts_xml(upload, &bytes);
 	if (!text)
 		return error_set(err, -ENOMEM, "no memory for a list of %" PRIu32 " parts", upload->parts);
-	(void)mbedtls_sha256_ret((const uint8_t *)text, bytes, sha256, 0);
+	(void)mbedtls_sha256((const uint8_t *)text, bytes, sha256, 0);
 	digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	call->body = text;
 	call->body_bytes = bytes;
@@ -331,11 +329,11 @@ int s3_put_file(struct store *store, const char *key, int fd, uint64_t bytes, ui
 	if (!upload.etags)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " parts", upload.parts);
 	mbedtls_sha256_init(&sha256);
-	(void)mbedtls_sha256_starts_ret(&sha256, 0);
+	(void)mbedtls_sha256_starts(&sha256, 0);
 	upload.sha256 = ret_sha256 ? &sha256 : NULL;
 	r = send_upload(&upload, err);
 	if (r == 0 && ret_sha256)
-		(void)mbedtls_sha256_finish_ret(&sha256, ret_sha256);
+		(void)mbedtls_sha256_finish(&sha256, ret_sha256);
 	mbedtls_sha256_free(&sha256);
 	free(upload.etags);
 	return r;

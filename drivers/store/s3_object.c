@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/digest/digest.h"
+#include "drivers/digest/mbedtls.h"
 #include "drivers/store/s3.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#include <mbedtls/md5.h>
-#include <mbedtls/sha256.h>
 
 /* ---- Stat ---- */
 
@@ -169,10 +167,10 @@ int s3_put(struct store *store, const char *key, const void *data, uint64_t byte
 
 	if (!call)
 		return -ENOMEM;
-	(void)mbedtls_md5_ret(data, bytes, md5);
+	(void)mbedtls_md5(data, bytes, md5);
 	digest_hex(md5, sizeof(md5), md5_hex);
 	if (bytes && !s3->tls) {
-		(void)mbedtls_sha256_ret(data, bytes, sha256, 0);
+		(void)mbedtls_sha256(data, bytes, sha256, 0);
 		digest_hex(sha256, sizeof(sha256), call->payload_sha256);
 	}
 	call->body = data;

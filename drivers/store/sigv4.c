@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/sigv4.h"
 #include "drivers/digest/digest.h"
+#include "drivers/digest/mbedtls.h"
 
 #include <string.h>
 #include <time.h>
 
 #include <mbedtls/md.h>
 #include <mbedtls/platform_util.h>
-#include <mbedtls/sha256.h>
 
 #define ALGORITHM  "AWS4-HMAC-SHA256"
 #define HASH_BYTES 32u
@@ -130,7 +130,7 @@ static void hmac(const uint8_t *key, size_t key_bytes, const char *text, uint8_t
 
 static void feed(mbedtls_sha256_context *hash, const char *text)
 {
-	(void)mbedtls_sha256_update_ret(hash, (const uint8_t *)text, strlen(text));
+	(void)mbedtls_sha256_update(hash, (const uint8_t *)text, strlen(text));
 }
 
 /* Writes the names of the signed headers, such as "host;x-amz-date". The canonical request and the
@@ -153,7 +153,7 @@ static void canonical_hash(const struct sigv4_request *request, const char *name
 	uint8_t digest[HASH_BYTES];
 
 	mbedtls_sha256_init(&hash);
-	(void)mbedtls_sha256_starts_ret(&hash, 0);
+	(void)mbedtls_sha256_starts(&hash, 0);
 	feed(&hash, request->method);
 	feed(&hash, "\n");
 	feed(&hash, request->path);
@@ -170,7 +170,7 @@ static void canonical_hash(const struct sigv4_request *request, const char *name
 	feed(&hash, names);
 	feed(&hash, "\n");
 	feed(&hash, request->payload_sha256);
-	(void)mbedtls_sha256_finish_ret(&hash, digest);
+	(void)mbedtls_sha256_finish(&hash, digest);
 	mbedtls_sha256_free(&hash);
 	digest_hex(digest, sizeof(digest), out);
 }

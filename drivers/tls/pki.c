@@ -2,15 +2,13 @@
 #include "drivers/tls/pki.h"
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
+#include "drivers/tls/mbedtls_tls.h"
 
 #include <fcntl.h>
 #include <mbedtls/asn1write.h>
-#include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
 #include <mbedtls/oid.h>
-#include <mbedtls/x509_crt.h>
-#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -26,12 +24,11 @@ struct maker {
 	mbedtls_pk_context key, ca_key;
 	mbedtls_x509_crt ca;
 	mbedtls_x509write_cert cert;
-	mbedtls_mpi serial;
+	unsigned char serial[TLS_SERIAL_BYTES];
 };
 
 static void maker_done(struct maker *maker)
 {
-	mbedtls_mpi_free(&maker->serial);
 	mbedtls_x509write_crt_free(&maker->cert);
 	mbedtls_x509_crt_free(&maker->ca);
 	mbedtls_pk_free(&maker->ca_key);
@@ -59,16 +56,15 @@ static int maker_init(struct maker *maker, struct error *err)
 	mbedtls_pk_init(&maker->ca_key);
 	mbedtls_x509_crt_init(&maker->ca);
 	mbedtls_x509write_crt_init(&maker->cert);
-	mbedtls_mpi_init(&maker->serial);
 	if ((r = mbedtls_ctr_drbg_seed(&maker->random, mbedtls_entropy_func, &maker->entropy, NULL, 0)) ==
 		    0 &&
 	    (r = mbedtls_pk_setup(&maker->key, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY))) == 0 &&
 	    (r = mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(maker->key),
 				     mbedtls_ctr_drbg_random, &maker->random)) == 0 &&
-	    (r = mbedtls_mpi_fill_random(&maker->serial, 16, mbedtls_ctr_drbg_random, &maker->random)) == 0 &&
-	    (r = mbedtls_mpi_set_bit(&maker->serial, 127, 0)) == 0 &&
-	    (r = mbedtls_mpi_set_bit(&maker->serial, 126, 1)) == 0)
+	    (r = mbedtls_ctr_drbg_random(&maker->random, maker->serial, sizeof(maker->serial))) == 0) {
+		maker->serial[0] = (maker->serial[0] & 0x7f) | 0x40;
 		return 0;
+	}
 	return failed(err, "a new key", r);
 }
 
@@ -171,8 +167,7 @@ int pki_init(const char *folder, const char *name, unsigned days, struct error *
 	mbedtls_x509write_crt_set_issuer_key(cert, &maker.key);
 	if ((r = mbedtls_x509write_crt_set_subject_name(cert, subject)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_issuer_name(cert, subject)) != 0 ||
-	    (r = mbedtls_x509write_crt_set_serial(cert, &maker.serial)) != 0 ||
-	    (r = set_dates(cert, days)) != 0 ||
+	    (r = tls_set_serial(cert, maker.serial)) != 0 || (r = set_dates(cert, days)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_basic_constraints(cert, 1, 0)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_key_usage(cert, MBEDTLS_X509_KU_KEY_CERT_SIGN)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_subject_key_identifier(cert)) != 0)
@@ -186,7 +181,7 @@ static int read_ca(struct maker *maker, const char *folder, struct error *err)
 	int r = mbedtls_x509_crt_parse_file(&maker->ca, path_in(folder, "ca", ".crt", path));
 
 	if (r == 0)
-		r = mbedtls_pk_parse_keyfile(&maker->ca_key, path_in(folder, "ca", ".key", path), NULL);
+		r = tls_parse_key(&maker->ca_key, path_in(folder, "ca", ".key", path), &maker->random);
 	return r == 0 ? 0 : failed(err, path, r);
 }
 
@@ -214,8 +209,7 @@ int pki_issue(const char *folder, const char *name, const char *unit, unsigned d
 	mbedtls_x509write_crt_set_md_alg(cert, MBEDTLS_MD_SHA256);
 	mbedtls_x509write_crt_set_subject_key(cert, &maker.key);
 	mbedtls_x509write_crt_set_issuer_key(cert, &maker.ca_key);
-	if ((r = set_names(&maker, name, unit)) != 0 ||
-	    (r = mbedtls_x509write_crt_set_serial(cert, &maker.serial)) != 0 ||
+	if ((r = set_names(&maker, name, unit)) != 0 || (r = tls_set_serial(cert, maker.serial)) != 0 ||
 	    (r = set_dates(cert, days)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_basic_constraints(cert, 0, -1)) != 0 ||
 	    (r = mbedtls_x509write_crt_set_key_usage(cert, MBEDTLS_X509_KU_DIGITAL_SIGNATURE)) != 0 ||

@@ -2,13 +2,12 @@
 #include "drivers/tls/tls.h"
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
+#include "drivers/tls/mbedtls_tls.h"
 
-#include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
 #include <mbedtls/net_sockets.h>
 #include <mbedtls/oid.h>
-#include <mbedtls/ssl.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -61,15 +60,17 @@ static int rejected(struct error *err, const char *file, int code)
 static int read_files(struct tls *tls, struct error *err)
 {
 	const struct tls_options *options = &tls->options;
-	int r;
+	int r = mbedtls_ctr_drbg_seed(&tls->random, mbedtls_entropy_func, &tls->entropy, NULL, 0);
 
+	if (r != 0)
+		return rejected(err, "TLS", r);
 	if ((r = mbedtls_x509_crt_parse_file(&tls->ca, options->ca_file)) != 0)
 		return rejected(err, options->ca_file, r);
 	if ((r = mbedtls_x509_crt_parse_file(&tls->cert, options->cert_file)) != 0)
 		return rejected(err, options->cert_file, r);
-	if ((r = mbedtls_pk_parse_keyfile(&tls->key, options->key_file, NULL)) != 0)
+	if ((r = tls_parse_key(&tls->key, options->key_file, &tls->random)) != 0)
 		return rejected(err, options->key_file, r);
-	if ((r = mbedtls_pk_check_pair(&tls->cert.pk, &tls->key)) != 0)
+	if ((r = tls_check_pair(&tls->cert.pk, &tls->key, &tls->random)) != 0)
 		return rejected(err, options->key_file, r);
 	return 0;
 }
@@ -77,13 +78,10 @@ static int read_files(struct tls *tls, struct error *err)
 static int configure(struct tls *tls, struct error *err)
 {
 	mbedtls_ssl_config *config = &tls->config;
-	int r = mbedtls_ctr_drbg_seed(&tls->random, mbedtls_entropy_func, &tls->entropy, NULL, 0);
+	int r = mbedtls_ssl_config_defaults(
+		config, tls->options.side == TLS_SERVER ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+		MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
 
-	if (r == 0)
-		r = mbedtls_ssl_config_defaults(config,
-						tls->options.side == TLS_SERVER ? MBEDTLS_SSL_IS_SERVER
-										: MBEDTLS_SSL_IS_CLIENT,
-						MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
 	if (r == 0)
 		r = mbedtls_ssl_conf_own_cert(config, &tls->cert, &tls->key);
 	if (r != 0)
@@ -92,8 +90,7 @@ static int configure(struct tls *tls, struct error *err)
 	mbedtls_ssl_conf_ca_chain(config, &tls->ca, NULL);
 	mbedtls_ssl_conf_authmode(config, MBEDTLS_SSL_VERIFY_REQUIRED);
 	mbedtls_ssl_conf_ciphersuites(config, suites);
-	mbedtls_ssl_conf_min_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-	mbedtls_ssl_conf_max_version(config, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+	tls_only_1_2(config);
 	mbedtls_ssl_conf_session_tickets(config, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
 	return 0;
 }
@@ -259,7 +256,7 @@ static int put(void *context, const unsigned char *data, size_t bytes)
 		return MBEDTLS_ERR_SSL_WANT_WRITE;
 	/* During the handshake report success although the peer has closed the connection: mbedTLS then reads
 	 * the peer's alert, which says why. */
-	if (link->ssl.state != MBEDTLS_SSL_HANDSHAKE_OVER && (errno == EPIPE || errno == ECONNRESET))
+	if (!tls_handshake_is_over(&link->ssl) && (errno == EPIPE || errno == ECONNRESET))
 		return (int)bytes;
 	return MBEDTLS_ERR_NET_SEND_FAILED;
 }
@@ -342,15 +339,16 @@ static int failed(struct tls_link *link, int r, struct error *err)
 	if (*link->why)
 		return error_set(err, -EACCES, "refused: %s", link->why);
 	if (r == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE)
-		return error_set(err, -EACCES, "the other side refuses: %s", alert_text(link->ssl.in_msg[1]));
+		return error_set(err, -EACCES, "the other side refuses: %s",
+				 alert_text(tls_alert_of(&link->ssl)));
 	if (r == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) {
 		(void)mbedtls_ssl_send_alert_message(&link->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
 						     MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE);
 		return error_set(err, -EACCES, "refused: there is no client certificate");
 	}
-	if (r == MBEDTLS_ERR_SSL_BAD_HS_PROTOCOL_VERSION)
+	if (r == TLS_ERR_OLD_VERSION)
 		return error_set(err, -EACCES, "refused: it offers no TLS 1.2, only something older");
-	if (r == MBEDTLS_ERR_SSL_NO_CIPHER_CHOSEN)
+	if (r == TLS_ERR_NO_SUITE)
 		return error_set(err, -EACCES, "refused: it offers no suite of TLS 1.2 with ECDHE and AEAD");
 	if (r == MBEDTLS_ERR_SSL_CONN_EOF || r == MBEDTLS_ERR_NET_CONN_RESET)
 		return error_set(err, -ECONNRESET, "the other side ended the handshake");
