@@ -23,9 +23,27 @@ static bool is_other_endpoint(const struct s3_call *call, const char *host, cons
 	       !(query && strcasestr(query, "signature="));
 }
 
+static bool is_safe(const struct s3_call *call)
+{
+	return call->method == HTTP_GET || call->method == HTTP_HEAD;
+}
+
+/* Writes "host:port". Returns false where the URL has no host. */
+static bool place_of(CURLU *url, char out[static S3_HOST_BYTES])
+{
+	CLEANUP(s3_url_free_part) char *host = NULL;
+	CLEANUP(s3_url_free_part) char *port = NULL;
+
+	if (curl_url_get(url, CURLUPART_HOST, &host, 0) ||
+	    curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT))
+		return false;
+	return (size_t)snprintf(out, S3_HOST_BYTES, "%s:%s", host, port) < S3_HOST_BYTES;
+}
+
 /* Makes the URL of the redirect absolute, as it may be relative, and sets call->location or call->host. */
 static int read_location(struct s3_call *call, const char *location, struct error *err)
 {
+	char own[S3_HOST_BYTES], place[S3_HOST_BYTES];
 	CLEANUP(s3_url_free) CURLU *url = curl_url();
 	CLEANUP(s3_url_free_part) char *whole = NULL;
 	CLEANUP(s3_url_free_part) char *scheme = NULL;
@@ -33,9 +51,10 @@ static int read_location(struct s3_call *call, const char *location, struct erro
 	CLEANUP(s3_url_free_part) char *query = NULL;
 
 	if (!url || curl_url_set(url, CURLUPART_URL, call->http.url, CURLU_PATH_AS_IS) ||
-	    curl_url_set(url, CURLUPART_URL, location, CURLU_PATH_AS_IS) ||
+	    !place_of(url, own) || curl_url_set(url, CURLUPART_URL, location, CURLU_PATH_AS_IS) ||
 	    curl_url_get(url, CURLUPART_URL, &whole, 0) || curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) ||
-	    curl_url_get(url, CURLUPART_HOST, &host, 0) || strlen(whole) >= sizeof(call->location))
+	    curl_url_get(url, CURLUPART_HOST, &host, 0) || !place_of(url, place) ||
+	    strlen(whole) >= sizeof(call->location))
 		return error_set(err, -EBADMSG, "the server redirects to a URL that makes no sense");
 	if (strcmp(scheme, "https") != 0 && (call->s3->tls || strcmp(scheme, "http") != 0))
 		return error_set(err, -EBADMSG, "the server redirects to %s://%.200s: not followed", scheme,
@@ -44,6 +63,11 @@ static int read_location(struct s3_call *call, const char *location, struct erro
 	if (is_other_endpoint(call, host, query) && strlen(host) < sizeof(call->host)) {
 		call->location[0] = 0;
 		(void)snprintf(call->host, sizeof(call->host), "%s", host);
+	} else if (!is_safe(call) && strcasecmp(own, place) != 0) {
+		return error_set(
+			err, -ENONET,
+			"the network answers for the store: the %s is redirected to %.200s, not followed",
+			http_method_name(call->method), place);
 	} else {
 		(void)snprintf(call->location, sizeof(call->location), "%s", whole);
 	}
@@ -54,14 +78,18 @@ int s3_redirect_follow(struct s3_call *call, struct error *err)
 {
 	const char *location = http_header(&call->http, "location");
 	long status = call->http.status;
-	bool safe = call->method == HTTP_GET || call->method == HTTP_HEAD;
+	bool rewrites = status >= 301 && status <= 303; /* a write would become a GET */
+	int r;
 
-	if (!location[0] || !(status == 307 || status == 308 || (safe && status >= 301 && status <= 303)))
+	if (!location[0] || !(status == 307 || status == 308 || rewrites))
 		return 0;
 	if (++call->redirects > REDIRECTS_MAX)
 		return error_set(err, -EBADMSG, "the server redirects more than %u times", REDIRECTS_MAX);
-	call->follow = true;
-	return read_location(call, location, err);
+	r = read_location(call, location, err);
+	if (r == HTTP_AGAIN && rewrites && !is_safe(call))
+		return 0;
+	call->follow = r == HTTP_AGAIN;
+	return r;
 }
 
 /* ---- ETags behind redirects ---- */

@@ -11,28 +11,40 @@
 static const struct {
 	const char *label, *from, *to;
 	bool tls, aws;
+	enum http_method method;
 	int code;
 	const char *location, *host;
 } cases[] = {
 	{ "presigned, another host", "http://a:1/b/k", "http://h:2/x?X-Amz-Signature=s%2F", false, false,
-	  HTTP_AGAIN, "http://h:2/x?X-Amz-Signature=s%2F", "" },
-	{ "relative", "http://a:1/b/k", "/other//../x?Signature=1", false, false, HTTP_AGAIN,
+	  HTTP_GET, HTTP_AGAIN, "http://h:2/x?X-Amz-Signature=s%2F", "" },
+	{ "relative", "http://a:1/b/k", "/other//../x?Signature=1", false, false, HTTP_GET, HTTP_AGAIN,
 	  "http://a:1/other//../x?Signature=1", "" },
-	{ "to https", "http://a:1/b/k", "https://h/x", false, false, HTTP_AGAIN, "https://h/x", "" },
-	{ "from https to http", "https://a:1/b/k", "http://h/x", true, false, -EBADMSG, "", "" },
-	{ "to a file", "http://a:1/b/k", "file:///etc/passwd", false, false, -EBADMSG, "", "" },
-	{ "to ftp", "http://a:1/b/k", "ftp://h/x", false, false, -EBADMSG, "", "" },
-	{ "no URL", "http://a:1/b/k", "http://", false, false, -EBADMSG, "", "" },
+	{ "to https", "http://a:1/b/k", "https://h/x", false, false, HTTP_GET, HTTP_AGAIN, "https://h/x",
+	  "" },
+	{ "from https to http", "https://a:1/b/k", "http://h/x", true, false, HTTP_GET, -EBADMSG, "", "" },
+	{ "to a file", "http://a:1/b/k", "file:///etc/passwd", false, false, HTTP_GET, -EBADMSG, "", "" },
+	{ "to ftp", "http://a:1/b/k", "ftp://h/x", false, false, HTTP_GET, -EBADMSG, "", "" },
+	{ "no URL", "http://a:1/b/k", "http://", false, false, HTTP_GET, -EBADMSG, "", "" },
 	{ "AWS: the bucket's other endpoint", AWS, "https://b.s3-us-west-2.amazonaws.com/k%2F1", true, true,
-	  HTTP_AGAIN, "", "b.s3-us-west-2.amazonaws.com" },
+	  HTTP_GET, HTTP_AGAIN, "", "b.s3-us-west-2.amazonaws.com" },
 	{ "AWS: with a query of ours", AWS, "https://b.s3-us-west-2.amazonaws.com/?list-type=2", true, true,
-	  HTTP_AGAIN, "", "b.s3-us-west-2.amazonaws.com" },
-	{ "AWS: presigned", AWS, "https://b.s3.amazonaws.com/x?X-Amz-Signature=1", true, true, HTTP_AGAIN,
-	  "https://b.s3.amazonaws.com/x?X-Amz-Signature=1", "" },
-	{ "AWS: not theirs, so not signed", AWS, "https://amazonaws.com.evil/x", true, true, HTTP_AGAIN,
-	  "https://amazonaws.com.evil/x", "" },
+	  HTTP_GET, HTTP_AGAIN, "", "b.s3-us-west-2.amazonaws.com" },
+	{ "AWS: presigned", AWS, "https://b.s3.amazonaws.com/x?X-Amz-Signature=1", true, true, HTTP_GET,
+	  HTTP_AGAIN, "https://b.s3.amazonaws.com/x?X-Amz-Signature=1", "" },
+	{ "AWS: not theirs, so not signed", AWS, "https://amazonaws.com.evil/x", true, true, HTTP_GET,
+	  HTTP_AGAIN, "https://amazonaws.com.evil/x", "" },
 	{ "another store names AWS: not signed for it", "https://a/b/k", "https://b.s3.amazonaws.com/k", true,
-	  false, HTTP_AGAIN, "https://b.s3.amazonaws.com/k", "" },
+	  false, HTTP_GET, HTTP_AGAIN, "https://b.s3.amazonaws.com/k", "" },
+	{ "a write to another host", "http://a:1/b/k", "http://h:1/b/k", false, false, HTTP_PUT, -ENONET, "",
+	  "" },
+	{ "a write to another port", "http://a:1/b/k", "http://a:2/b/k", false, false, HTTP_POST, -ENONET, "",
+	  "" },
+	{ "a write to a presigned URL", "http://a:1/b/k", "http://h/k?X-Amz-Signature=1", false, false,
+	  HTTP_DELETE, -ENONET, "", "" },
+	{ "a write on its own host", "http://a:80/b/k", "http://A/c", false, false, HTTP_PUT, HTTP_AGAIN,
+	  "http://A/c", "" },
+	{ "AWS: a write to the bucket's other endpoint", AWS, "https://b.s3-us-west-2.amazonaws.com/k%2F1",
+	  true, true, HTTP_PUT, HTTP_AGAIN, "", "b.s3-us-west-2.amazonaws.com" },
 };
 
 static void test_locations(void **state)
@@ -47,6 +59,7 @@ static void test_locations(void **state)
 
 		s3->tls = cases[i].tls;
 		s3->aws = cases[i].aws;
+		call->method = cases[i].method;
 		call->location[0] = call->host[0] = 0;
 		(void)snprintf(call->http.url, sizeof(call->http.url), "%s", cases[i].from);
 		if (read_location(call, cases[i].to, &err) != cases[i].code ||
