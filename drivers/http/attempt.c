@@ -57,6 +57,21 @@ static int see_head(struct http_request *request)
 	return request->stopped;
 }
 
+/* Counts the bytes of headers. libcurl keeps all of them, and bounds only the length of one line. */
+static size_t on_header(char *data, size_t one, size_t bytes, void *context)
+{
+	struct http_request *request = context;
+
+	(void)data;
+	(void)one;
+	request->headers_seen += bytes;
+	if (request->headers_seen <= HTTP_HEADERS_MAX)
+		return bytes;
+	request->stopped = error_set(&request->err, -EBADMSG, "the answer has more than %u bytes of headers",
+				     HTTP_HEADERS_MAX);
+	return CURL_WRITEFUNC_ERROR;
+}
+
 static size_t save_reply(struct http_request *request, const char *data, size_t bytes)
 {
 	size_t space = sizeof(request->reply) - 1 - request->reply_bytes;
@@ -256,6 +271,8 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, request->curl_text);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_data);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, request);
+	(void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	(void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_send);
 	(void)curl_easy_setopt(easy, CURLOPT_READDATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
@@ -286,20 +303,30 @@ static int proxy_refusal(struct http_request *request, enum retry_class *ret_cla
 			 "the proxy answers %ld%s", status, status == 407 ? ": it wants a login" : "");
 }
 
+/* The outcome of a whole answer. */
+static int judge(struct http_request *request, enum retry_class *ret_class)
+{
+	int r = see_head(request);
+
+	*ret_class = r < 0 ? RETRY_NEVER : retry_class_of_status(request->status);
+	if (r == 0)
+		r = request->handler->judge(request, ret_class, &request->err);
+	if (*ret_class == RETRY_NEVER)
+		*ret_class = retry_class_of_refusal(r);
+	return r;
+}
+
 int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class)
 {
 	bool cut_reply = request->reply_seen > REPLY_DISCARD_BYTES;
 	curl_off_t connect_us = 0;
 	int r;
 
-	*ret_class = RETRY_NEVER;
+	*ret_class = retry_class_of_refusal(request->stopped);
 	if (request->stopped < 0)
 		return request->stopped;
-	if (code == CURLE_OK || cut_reply) {
-		r = see_head(request);
-		*ret_class = retry_class_of_status(request->status);
-		return r < 0 ? r : request->handler->judge(request, ret_class, &request->err);
-	}
+	if (code == CURLE_OK || cut_reply)
+		return judge(request, ret_class);
 	r = proxy_refusal(request, ret_class);
 	if (r < 0)
 		return r;

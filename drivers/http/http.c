@@ -141,7 +141,7 @@ static void start(struct http *http, struct http_request *request)
 	int r;
 
 	request->status = 0;
-	request->received = request->body_sent = request->reply_seen = 0;
+	request->received = request->body_sent = request->headers_seen = request->reply_seen = 0;
 	request->reply_bytes = 0;
 	request->reply[0] = 0;
 	request->head_seen = false;

@@ -20,6 +20,9 @@
  * prepare() says what to send; on a 2xx answer head() sees the headers before the first byte of the body,
  * which goes to data(), or straight into `buffer`; judge() sees the whole answer. Redirects are not followed
  * here: judge() returns HTTP_AGAIN after it changed what prepare() will send.
+ *
+ * An answer that head(), data() or judge() refuses with -EBADMSG (it makes no sense) or -ENONET (something on
+ * the network answers in the server's place) is asked for again, up to attempts_max attempts.
  */
 #pragma once
 
@@ -29,6 +32,9 @@
 
 #define HTTP_URL_BYTES   16384u
 #define HTTP_REPLY_BYTES 4096u
+/* Upper bound of the headers of an answer, with those of interim answers, of a proxy and of chunk trailers.
+ * S3 allows 2 KiB of metadata per object. */
+#define HTTP_HEADERS_MAX 65536u
 #define HTTP_AGAIN       1
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_DELETE, HTTP_METHOD_MAX };
@@ -69,7 +75,8 @@ struct http_handler {
 	 * libcurl's copy of them, and request->received does not count them yet. */
 	void (*arrived)(struct http_request *request, const char *data, size_t bytes);
 	/* Returns 0, HTTP_AGAIN, or a negative errno. After an error *retry tells whether another attempt may
-	 * help: judge() finds there the class that belongs to the HTTP status, and may change it. */
+	 * help: judge() finds there the class that belongs to the HTTP status, and may change it. Where
+	 * judge() leaves RETRY_NEVER there, the errno decides (retry_class_of_refusal()). */
 	int (*judge)(struct http_request *request, enum retry_class *retry, struct error *err);
 	/* Called last, once. May submit other requests, except when `result` is -ECANCELED. */
 	void (*done)(struct http_request *request, int result, const struct error *err);
@@ -105,7 +112,7 @@ struct http_request {
 	struct http *http;
 	CURL *easy;
 	struct curl_slist *headers;
-	uint64_t body_sent, reply_seen, due_ms, not_before_ms, failed_ms;
+	uint64_t body_sent, headers_seen, reply_seen, due_ms, not_before_ms, failed_ms;
 	bool head_seen;
 	int stopped; /* the error with which head() or data() stopped the transfer */
 	struct error err;

@@ -165,7 +165,8 @@ bool pace_ended(struct pace *pace, bool failed, enum retry_class class, uint64_t
 {
 	bool dark = is_dark(pace);
 
-	if (failed && class != RETRY_NEVER) {
+	/* An endpoint that refuses, or gives a malformed answer, does answer. */
+	if (failed && class != RETRY_NEVER && class != RETRY_MALFORMED) {
 		if (class == RETRY_SLOW_DOWN)
 			slow_down(pace, started_us, now_us);
 		fail(pace, now_us);

@@ -10,6 +10,7 @@ enum retry_class retry_class_of_status(long status)
 	case 500:
 	case 502:
 	case 504:
+	case 511: /* RFC 6585: the network between wants a login */
 		return RETRY_SERVER;
 	case 429:
 	case 503:
@@ -17,6 +18,11 @@ enum retry_class retry_class_of_status(long status)
 	default:
 		return RETRY_NEVER;
 	}
+}
+
+enum retry_class retry_class_of_refusal(int code)
+{
+	return code == -EBADMSG || code == -ENONET ? RETRY_MALFORMED : RETRY_NEVER;
 }
 
 static const struct {
@@ -36,14 +42,16 @@ static const struct {
 	{ CURLE_PARTIAL_FILE, RETRY_RESET, -ECONNRESET },
 	{ CURLE_HTTP2, RETRY_RESET, -ECONNRESET },
 	{ CURLE_HTTP2_STREAM, RETRY_RESET, -ECONNRESET },
-	{ CURLE_WEIRD_SERVER_REPLY, RETRY_RESET, -EBADMSG },
+	{ CURLE_WEIRD_SERVER_REPLY, RETRY_MALFORMED, -EBADMSG },
+	{ CURLE_UNSUPPORTED_PROTOCOL, RETRY_MALFORMED, -EBADMSG }, /* the server's answer is not HTTP */
+	{ CURLE_FILESIZE_EXCEEDED, RETRY_MALFORMED, -EBADMSG },    /* a Content-Length of 2^63 or more */
+	/* libcurl says so of a line of the head of more than 100 KB, too */
+	{ CURLE_OUT_OF_MEMORY, RETRY_MALFORMED, -ENOMEM },
 	/* Failures for which another attempt does not help. */
 	{ CURLE_PEER_FAILED_VERIFICATION, RETRY_NEVER, -EACCES },
 	{ CURLE_SSL_ISSUER_ERROR, RETRY_NEVER, -EACCES },
 	{ CURLE_SSL_CACERT_BADFILE, RETRY_NEVER, -EINVAL },
 	{ CURLE_URL_MALFORMAT, RETRY_NEVER, -EINVAL },
-	{ CURLE_UNSUPPORTED_PROTOCOL, RETRY_NEVER, -EBADMSG }, /* the server's answer is not HTTP */
-	{ CURLE_OUT_OF_MEMORY, RETRY_NEVER, -ENOMEM },
 };
 
 enum retry_class retry_class_of_curl(CURLcode code, bool connected)

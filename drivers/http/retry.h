@@ -5,7 +5,8 @@
  * The class of a failure is decided once, where the HTTP status and libcurl's code are known; callers never
  * compare texts. Each class is counted separately, because each has another remedy: connect and timeout mean
  * a fault of the network or of the endpoint's name, reset a device between box and store, server a fault of
- * the store, slow_down a pace that is too high (pace.h).
+ * the store, slow_down a pace that is too high (pace.h), malformed something that changes the store's answers
+ * or gives its own.
  *
  * The wait is drawn at random from the whole interval up to the bound ("full jitter"), so that many requests
  * that failed together do not come back together.
@@ -21,8 +22,9 @@ enum retry_class {
 	RETRY_CONNECT,   /* the name was not resolved, or the connection was refused or took too long */
 	RETRY_TIMEOUT,   /* slower than low_speed_bytes_per_s, or over the time limit */
 	RETRY_RESET,     /* the connection was cut in the middle */
-	RETRY_SERVER,    /* HTTP status 500, 502, 504 or 408 */
+	RETRY_SERVER,    /* HTTP status 500, 502, 504, 511 or 408 */
 	RETRY_SLOW_DOWN, /* HTTP status 429 or 503: the server asks for fewer requests */
+	RETRY_MALFORMED, /* the answer makes no sense, or does not come from the server */
 	RETRY_MAX,
 };
 
@@ -36,6 +38,9 @@ enum retry_class {
 #define RETRY_AFTER_S_MAX 120u
 
 enum retry_class retry_class_of_status(long status);
+/* The class of an answer that was refused with this errno: RETRY_MALFORMED for -EBADMSG and -ENONET, else
+ * RETRY_NEVER. */
+enum retry_class retry_class_of_refusal(int code);
 /* `connected`: the attempt had a connection, so that a time-out is RETRY_TIMEOUT and not RETRY_CONNECT. */
 enum retry_class retry_class_of_curl(CURLcode code, bool connected);
 

@@ -35,18 +35,19 @@ const char *store_counters_text(const struct store_counters *counters, char out[
 	(void)snprintf(out, STORE_COUNTERS_TEXT,
 		       "requests=%" PRIu64 " bytes_in=%" PRIu64 " bytes_out=%" PRIu64 " connections=%" PRIu64
 		       " at_once=%" PRIu64 " hedged=%" PRIu64 " won=%" PRIu64 " retries: connect=%" PRIu64
-		       " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64 " slow_down=%" PRIu64,
+		       " timeout=%" PRIu64 " reset=%" PRIu64 " server=%" PRIu64 " slow_down=%" PRIu64
+		       " malformed=%" PRIu64,
 		       counters->requests, counters->bytes_in, counters->bytes_out, counters->connections,
 		       counters->at_once, counters->hedged, counters->hedges_won, counters->retries_connect,
 		       counters->retries_timeout, counters->retries_reset, counters->retries_server,
-		       counters->retries_slow_down);
+		       counters->retries_slow_down, counters->retries_malformed);
 	return out;
 }
 
 uint64_t store_counters_retries(const struct store_counters *counters)
 {
 	return counters->retries_connect + counters->retries_timeout + counters->retries_reset +
-	       counters->retries_server + counters->retries_slow_down;
+	       counters->retries_server + counters->retries_slow_down + counters->retries_malformed;
 }
 
 int store_list(struct store *store, const char *glob,

@@ -26,6 +26,7 @@ static struct store_counters s3_counters(const struct store *store)
 		.retries_reset = http.retries[RETRY_RESET],
 		.retries_server = http.retries[RETRY_SERVER],
 		.retries_slow_down = http.retries[RETRY_SLOW_DOWN],
+		.retries_malformed = http.retries[RETRY_MALFORMED],
 	};
 }
 

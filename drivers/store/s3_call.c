@@ -126,8 +126,10 @@ static int head(struct http_request *request, struct error *err)
 {
 	struct s3_call *call = call_of(request);
 	uint64_t total = HTTP_RANGE_UNKNOWN;
-	int r;
+	int r = s3_error_foreign(call, err);
 
+	if (r < 0)
+		return r;
 	if (!s3_etag_copy(http_header(request, "etag"), call->etag))
 		return error_set(err, -EBADMSG, "the answer's ETag makes no sense");
 	(void)snprintf(call->version, sizeof(call->version), "%s", http_header(request, "x-amz-version-id"));

@@ -55,6 +55,7 @@ struct s3_call {
 	bool ranged;
 	uint64_t offset, bytes;
 	const struct store_pin *pin;
+	bool explains;    /* asks why another call was refused: a refusal without a reason is not doubted */
 	bool only_new;    /* put the object only where none with this key exists */
 	const char *body; /* NULL: the body is read from body_fd, from body_offset on */
 	int body_fd;

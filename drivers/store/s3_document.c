@@ -2,6 +2,8 @@
 #include "drivers/store/s3_document.h"
 #include "drivers/store/s3_error.h"
 
+#include <string.h>
+
 static void begin_document(struct s3_call *call)
 {
 	struct s3_document *document = call->context;
@@ -22,12 +24,14 @@ static int check_document(struct s3_call *call, enum retry_class *retry, struct 
 
 	if (r == 0 && document->reply.error.code[0])
 		return s3_error_late(call, &document->reply.error, retry, err);
-	return r;
+	if (r == 0 && strcmp(document->reply.root, document->root) != 0)
+		return error_set(err, -EBADMSG, "the answer's XML is <%s>, expected <%s>",
+				 document->reply.root, document->root);
+	return r == 0 && document->check ? document->check(document->context, &document->reply, err) : r;
 }
 
 int s3_document_open(struct s3_document *document, struct s3_call *call, struct error *err)
 {
-	*document = (struct s3_document){ 0 };
 	call->begin = begin_document;
 	call->data = add_document;
 	call->check = check_document;

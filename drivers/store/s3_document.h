@@ -5,6 +5,12 @@
 #include "drivers/store/s3_call.h"
 
 struct s3_document {
+	/* The caller sets these before s3_document_open(). */
+	const char *root; /* name of the root element that the answer must have */
+	/* Or NULL: looks at a complete document. After -EBADMSG the document is asked for again. */
+	int (*check)(const void *context, const struct s3_reply *reply, struct error *err);
+	const void *context;
+
 	struct s3_xml *xml;
 	struct s3_reply reply;
 };

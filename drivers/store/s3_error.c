@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 /* Error codes for which the HTTP status alone does not decide (S3 API, "List of error codes"). */
@@ -11,6 +12,8 @@ static const struct {
 	int result;
 	enum retry_class retry;
 } codes[] = {
+	{ "PermanentRedirect", -EINVAL, RETRY_NEVER },
+	{ "TemporaryRedirect", -EINVAL, RETRY_NEVER },
 	{ "NoSuchKey", -ENOENT, RETRY_NEVER },
 	{ "NoSuchBucket", -ENOENT, RETRY_NEVER },
 	{ "NoSuchUpload", -ENOENT, RETRY_NEVER },
@@ -33,6 +36,7 @@ static const struct {
 	{ "ServiceUnavailable", -EIO, RETRY_SLOW_DOWN },
 };
 
+/* 412 and 416 are about the condition and the range of the request, which come from a pin. */
 static int result_of_status(long status)
 {
 	switch (status) {
@@ -49,11 +53,10 @@ static int result_of_status(long status)
 	case 501:
 		return -EOPNOTSUPP;
 	case 412:
-		return -ESTALE;
 	case 416:
-		return -EBADMSG;
+		return -ESTALE;
 	default:
-		return status / 100 == 3 ? -EINVAL : -EIO;
+		return status / 100 == 3 ? -EBADMSG : -EIO;
 	}
 }
 
@@ -110,17 +113,39 @@ static void add_advice(const struct s3_call *call, char *out, size_t out_bytes)
 		(void)snprintf(out, out_bytes, "; no credentials are given, the request was not signed");
 }
 
+int s3_error_foreign(const struct s3_call *call, struct error *err)
+{
+	const struct http_request *http = &call->http;
+	const char *type = http_header(http, "content-type");
+	bool page = strncasecmp(type, "text/html", 9) == 0 && !http_header(http, "etag")[0] &&
+		    !http_header(http, "x-amz-request-id")[0];
+
+	/* Web servers in front of a store answer 404 and 5xx with pages of their own. */
+	if (http->status != 511 && !(page && (http->status / 100 == 2 || http->status == 403)))
+		return 0;
+	return error_set(
+		err, -ENONET,
+		"the network answers for the store: found status %ld, Content-Type '%.40s' and nothing of S3",
+		http->status, type);
+}
+
 int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *err)
 {
 	struct s3_error *error = &call->error;
 	char advice[S3_HOST_BYTES + 64];
-	int r;
+	int r = s3_error_foreign(call, err);
 
+	if (r < 0)
+		return r;
 	s3_error_parse(call->http.reply, call->http.reply_bytes, error);
 	one_line(error->code);
 	one_line(error->message);
 	one_line(error->region);
 	r = result_of(call->http.status, error->code, retry);
+	/* S3 gives a code with each refusal, except where the answer has no body. */
+	if (*retry == RETRY_NEVER && !error->code[0] && call->method != HTTP_HEAD && !call->explains &&
+	    call->http.status != 407)
+		*retry = RETRY_MALFORMED;
 	if (r == -ESTALE && call->pin)
 		return error_set(err, r,
 				 "the object changed: pinned %" PRIu64

@@ -4,6 +4,10 @@
 
 #include "drivers/store/s3_call.h"
 
+/* Returns -ENONET where something on the network answers in the store's place, such as the login page of a
+ * captive portal or a firewall: 2xx or 403 with a web page, and without an ETag or a request id, which every
+ * S3 server sends, or status 511. Else 0. */
+int s3_error_foreign(const struct s3_call *call, struct error *err);
 /* Judges an answer that is neither 2xx nor a redirect. Returns the errno; sets *retry, call->error and err.
  */
 int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *err);

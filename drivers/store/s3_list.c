@@ -17,42 +17,63 @@ struct listing {
 	uint32_t empty_pages;
 };
 
-static int list_entry(struct listing *listing, const struct s3_reply *page, const struct s3_entry *entry,
-		      struct error *err)
+/* `before` is the key before the entry, and becomes the entry's. */
+static int check_entry(const struct s3_store *s3, const struct s3_reply *page, const struct s3_entry *entry,
+		       char before[static STORE_KEY_MAX + 1], struct error *err)
 {
 	char key[STORE_KEY_MAX + 1], text[STORE_KEY_TEXT], text_before[STORE_KEY_TEXT];
-	const struct s3_store *s3 = listing->s3;
-	size_t prefix = strlen(s3->prefix);
-	struct store_object object = { .pin = entry->pin, .mtime_s = entry->mtime_s };
 	int r = s3_reply_key(page, page->text + entry->key, key, err);
 
 	if (r < 0)
-		return error_prefix(err, "%s", s3->store.url);
-	if (strncmp(key, s3->prefix, prefix) != 0)
-		return error_set(err, -EBADMSG, "%s: the list has '%s', which is outside the prefix",
-				 s3->store.url, store_key_text(key, text));
-	if (strcmp(listing->before, key) >= 0)
-		return error_set(err, -EBADMSG,
-				 "%s: the list is not in bytewise order: '%s' comes after '%s'",
-				 s3->store.url, store_key_text(key, text),
-				 store_key_text(listing->before, text_before));
-	memcpy(listing->before, key, sizeof(key));
-	memcpy(object.key, key + prefix, strlen(key + prefix) + 1);
-	if (!object.key[0] || !store_glob_matches(listing->glob, object.key))
-		return 0; /* no match, or the prefix itself: some tools make such an object as a "folder" */
-	return listing->each(listing->context, &object);
+		return r;
+	if (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0)
+		return error_set(err, -EBADMSG, "the list has '%s', which is outside the prefix",
+				 store_key_text(key, text));
+	if (strcmp(before, key) >= 0)
+		return error_set(err, -EBADMSG, "the list is not in bytewise order: '%s' comes after '%s'",
+				 store_key_text(key, text), store_key_text(before, text_before));
+	if (!entry->sized)
+		return error_set(err, -EBADMSG, "the list has '%s' without a size",
+				 store_key_text(key, text));
+	memcpy(before, key, sizeof(key));
+	return 0;
 }
 
-static int list_page(struct listing *listing, const struct s3_reply *page, struct error *err)
+/* Checks a whole page before any of its entries is passed on, so that a wrong page can be asked for again. */
+static int check_page(const void *context, const struct s3_reply *page, struct error *err)
 {
+	const struct listing *listing = context;
+	char before[STORE_KEY_MAX + 1];
+	int r = 0;
+
+	if (!page->says_truncated)
+		return error_set(err, -EBADMSG, "the list does not say whether it is truncated");
+	if (page->truncated && (!page->token[0] || (!page->count && listing->empty_pages == EMPTY_PAGES_MAX)))
+		return error_set(err, -EBADMSG, "the list is truncated and names no next page");
+	memcpy(before, listing->before, sizeof(before));
+	for (uint32_t i = 0; i < page->count && r == 0; i++)
+		r = check_entry(listing->s3, page, &page->entries[i], before, err);
+	return r;
+}
+
+static int pass_page(struct listing *listing, const struct s3_reply *page, struct error *err)
+{
+	size_t prefix = strlen(listing->s3->prefix);
 	int r = 0;
 
 	listing->empty_pages = page->count ? 0 : listing->empty_pages + 1;
-	if (page->truncated && (!page->token[0] || listing->empty_pages > EMPTY_PAGES_MAX))
-		return error_set(err, -EBADMSG, "%s: the list is truncated and names no next page",
-				 listing->s3->store.url);
-	for (uint32_t i = 0; i < page->count && r == 0; i++)
-		r = list_entry(listing, page, &page->entries[i], err);
+	for (uint32_t i = 0; i < page->count && r == 0; i++) {
+		const struct s3_entry *entry = &page->entries[i];
+		struct store_object object = { .pin = entry->pin, .mtime_s = entry->mtime_s };
+
+		r = s3_reply_key(page, page->text + entry->key, listing->before, err);
+		if (r < 0)
+			return r;
+		(void)snprintf(object.key, sizeof(object.key), "%s", listing->before + prefix);
+		/* Some tools make an object of the prefix itself, as a "folder". */
+		if (object.key[0] && store_glob_matches(listing->glob, object.key))
+			r = listing->each(listing->context, &object);
+	}
 	return r;
 }
 
@@ -88,11 +109,14 @@ int s3_list(struct store *store, const char *glob,
 			     (int)store_glob_literal(glob), glob ? glob : "") >= sizeof(prefix))
 		return 0; /* the prefix is longer than any key can be, so nothing matches */
 	while (more && r == 0) {
-		CLEANUP(s3_document_done) struct s3_document document = { 0 };
+		CLEANUP(s3_document_done)
+		struct s3_document document = { .root = "ListBucketResult",
+						.check = check_page,
+						.context = &listing };
 
 		r = get_page(listing.s3, prefix, token, &document, err);
 		if (r == 0)
-			r = list_page(&listing, &document.reply, err);
+			r = pass_page(&listing, &document.reply, err);
 		more = document.reply.truncated;
 		memcpy(token, document.reply.token, sizeof(token));
 	}

@@ -50,10 +50,17 @@ struct upload {
 
 /* ---- Begin and complete ---- */
 
+static int check_begun(const void *context, const struct s3_reply *reply, struct error *err)
+{
+	(void)context;
+	return reply->upload_id[0] ? 0 : error_set(err, -EBADMSG, "the server began an upload without an id");
+}
+
 static int begin_upload(struct upload *upload, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
-	CLEANUP(s3_document_done) struct s3_document document = { 0 };
+	CLEANUP(s3_document_done)
+	struct s3_document document = { .root = "InitiateMultipartUploadResult", .check = check_begun };
 	int r;
 
 	if (!call)
@@ -62,9 +69,6 @@ static int begin_upload(struct upload *upload, struct error *err)
 	r = s3_document_open(&document, call, err);
 	if (r == 0)
 		r = s3_call_run(call, err);
-	if (r == 0 && !document.reply.upload_id[0])
-		r = error_set(err, -EBADMSG, "%s/%s: the server began an upload without an id",
-			      upload->s3->store.url, upload->key);
 	memcpy(upload->id, document.reply.upload_id, sizeof(upload->id));
 	return r;
 }
@@ -152,7 +156,8 @@ static bool was_completed(struct upload *upload)
 static int complete_upload(struct upload *upload, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(upload->s3, HTTP_POST, upload->key, err);
-	CLEANUP(s3_document_done) struct s3_document document = { 0 };
+	CLEANUP(s3_document_done)
+	struct s3_document document = { .root = "CompleteMultipartUploadResult" };
 	CLEANUP(free_ptr) char *text = NULL;
 	uint8_t sha256[32];
 	size_t bytes;

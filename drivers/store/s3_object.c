@@ -28,43 +28,56 @@ static int check_stat(struct s3_call *call, enum retry_class *retry, struct erro
 }
 
 /* Finds out why a HEAD failed: its answer has no body, so no error code or message. A get of one byte fails
- * in the same way, and its answer has them. */
-static int explain(struct s3_store *s3, const char *key, int r, struct error *err)
+ * in the same way, and its answer has them. *ret_wrong: the get succeeds, so the answer to HEAD was wrong. */
+static int explain(struct s3_store *s3, const char *key, int r, bool *ret_wrong, struct error *err)
 {
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_GET, key, err);
 	struct error said = { 0 };
 	char byte;
+	int why;
 
 	if (!call)
 		return -ENOMEM;
+	call->explains = true;
 	call->ranged = true;
 	call->bytes = 1;
 	call->http.buffer = &byte;
 	call->http.buffer_bytes = 1;
-	if (s3_call_run(call, &said) != r)
-		return r;
-	if (err)
+	why = s3_call_run(call, &said);
+	*ret_wrong = why == 0;
+	if (why == r && err)
 		*err = said;
 	return r;
 }
 
-int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
+/* *ret_wrong: the answer says that there is no such object, or refuses, and another answer shows that it is
+ * wrong. */
+static int stat_once(struct s3_store *s3, const char *key, struct store_object *ret_object, bool *ret_wrong,
+		     struct error *err)
 {
-	struct s3_store *s3 = s3_store_of(store);
 	CLEANUP(s3_call_freep) struct s3_call *call = s3_call_new(s3, HTTP_HEAD, key, err);
 	struct store_object object = { 0 };
 	int r;
 
+	*ret_wrong = false;
 	if (!call)
 		return -ENOMEM;
 	call->check = check_stat;
 	call->context = &object;
 	r = s3_call_run(call, err);
 	if (r < 0)
-		return call->http.status / 100 == 4 ? explain(s3, key, r, err) : r;
+		return call->http.status / 100 == 4 ? explain(s3, key, r, ret_wrong, err) : r;
 	(void)snprintf(object.key, sizeof(object.key), "%s", key);
 	*ret_object = object;
 	return 0;
+}
+
+int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
+{
+	bool wrong;
+	int r = stat_once(s3_store_of(store), key, ret_object, &wrong, err);
+
+	return wrong ? stat_once(s3_store_of(store), key, ret_object, &wrong, err) : r;
 }
 
 /* ---- Whole objects ---- */

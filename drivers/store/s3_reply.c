@@ -41,6 +41,9 @@ bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX])
 static int add_text(struct s3_reply *reply, const char *text, size_t bytes, size_t *ret_offset,
 		    struct error *err)
 {
+	if (*ret_offset)
+		return error_set(err, -EBADMSG,
+				 "the page has an entry with two keys or two ids of an upload");
 	if (bytes + 2 > reply->text_size - reply->text_used) {
 		size_t size = 2 * (reply->text_size + bytes + 4096);
 		char *grown = realloc(reply->text, size);
@@ -113,6 +116,7 @@ static int entry_element(struct s3_reply *reply, const char *name, const char *t
 		return add_text(reply, text, bytes, &entry->key, err);
 	if (!strcmp(name, "/UploadId"))
 		return add_text(reply, text, bytes, &entry->upload_id, err);
+	entry->sized |= !strcmp(name, "/Size");
 	if (!strcmp(name, "/Size"))
 		return number(text, &entry->pin.bytes, err);
 	if (!strcmp(name, "/LastModified"))
@@ -139,14 +143,16 @@ static int page_element(struct s3_reply *reply, const char *name, const char *te
 		return entry_element(reply, name + 9, text, bytes, err);
 	if (!strncmp(name, "/Upload", 7) && (!name[7] || name[7] == '/'))
 		return entry_element(reply, name + 7, text, bytes, err);
-	if (!strcmp(name, "/IsTruncated"))
+	if (!strcmp(name, "/IsTruncated")) {
 		reply->truncated = !strcmp(text, "true");
-	else if (!strcmp(name, "/EncodingType"))
+		reply->says_truncated = reply->truncated || !strcmp(text, "false");
+	} else if (!strcmp(name, "/EncodingType")) {
 		reply->url_encoded = !strcmp(text, "url");
-	else if (!strcmp(name, "/NextContinuationToken") || !strcmp(name, "/NextKeyMarker"))
+	} else if (!strcmp(name, "/NextContinuationToken") || !strcmp(name, "/NextKeyMarker")) {
 		return copy(text, bytes, reply->token, sizeof(reply->token), "continuation token", err);
-	else if (!strcmp(name, "/NextUploadIdMarker"))
+	} else if (!strcmp(name, "/NextUploadIdMarker")) {
 		return copy(text, bytes, reply->upload_id, sizeof(reply->upload_id), "upload id", err);
+	}
 	return 0;
 }
 
@@ -175,6 +181,8 @@ int s3_reply_element(void *context, const char *path, const char *text, size_t b
 	struct s3_reply *reply = context;
 	size_t root = strcspn(path, "/");
 
+	if (!path[root])
+		(void)snprintf(reply->root, sizeof(reply->root), "%s", path);
 	if (root == 5 && !strncmp(path, "Error", 5))
 		error_element(&reply->error, path + root, text);
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)

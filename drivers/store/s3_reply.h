@@ -16,6 +16,7 @@
 #define S3_CODE_BYTES    64u
 #define S3_MESSAGE_BYTES 512u
 #define S3_UPLOAD_BYTES  1025u
+#define S3_ROOT_BYTES    64u
 
 struct s3_error {
 	char code[S3_CODE_BYTES]; /* "" = the answer had no error code */
@@ -27,16 +28,18 @@ struct s3_entry {
 	size_t key, upload_id; /* offsets of the key and the upload's id in s3_reply.text; 0 = none */
 	struct store_pin pin;
 	int64_t mtime_s;
+	bool sized; /* the entry has a Size */
 };
 
 struct s3_reply {
+	char root[S3_ROOT_BYTES]; /* name of the root element; "" until its end */
 	struct s3_error error;
 	/* For pages of a list. */
 	struct s3_entry *entries, entry; /* `entries`: those that are complete; `entry`: the one being read */
 	uint32_t count;
 	char *text;
 	size_t text_used, text_size;
-	bool truncated, url_encoded;
+	bool truncated, says_truncated, url_encoded; /* says_truncated: IsTruncated is "true" or "false" */
 	/* NextContinuationToken; for a list of uploads NextKeyMarker, not decoded */
 	char token[S3_TOKEN_BYTES];
 	/* For starting and completing an upload. For a list of uploads upload_id is NextUploadIdMarker. */

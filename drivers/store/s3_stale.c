@@ -41,6 +41,24 @@ static int list_uploads(struct s3_store *s3, const char *key_marker, const char 
 	return r < 0 ? r : s3_call_run(call, err);
 }
 
+static int check_uploads(const void *context, const struct s3_reply *page, struct error *err)
+{
+	const struct s3_store *s3 = context;
+	char key[STORE_KEY_MAX + 1];
+
+	for (uint32_t i = 0; i < page->count; i++) {
+		const struct s3_entry *entry = &page->entries[i];
+		int r = s3_reply_key(page, page->text + entry->key, key, err);
+
+		if (r < 0)
+			return r;
+		if (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0 || !entry->upload_id)
+			return error_set(err, -EBADMSG,
+					 "the list of uploads has one outside the prefix, or without an id");
+	}
+	return page->truncated ? s3_reply_key(page, page->token, key, err) : 0;
+}
+
 static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct error *err)
 {
 	char key[STORE_KEY_MAX + 1];
@@ -49,8 +67,6 @@ static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct e
 		const struct s3_entry *entry = &page->entries[i];
 		int r = s3_reply_key(page, page->text + entry->key, key, err);
 
-		if (r == 0 && (strncmp(key, s3->prefix, strlen(s3->prefix)) != 0 || !entry->upload_id))
-			r = error_set(err, -EBADMSG, "%s: the list of uploads makes no sense", s3->store.url);
 		if (r == 0)
 			r = s3_abort_upload(s3, key, page->text + entry->upload_id, err);
 		if (r < 0)
@@ -67,18 +83,20 @@ int s3_abort_stale(struct store *store, struct error *err)
 	bool more = true;
 
 	for (uint32_t round = 0; more && round < ROUNDS_MAX; round++) {
-		CLEANUP(s3_document_done) struct s3_document document = { 0 };
+		CLEANUP(s3_document_done)
+		struct s3_document document = { .root = "ListMultipartUploadsResult",
+						.check = check_uploads,
+						.context = s3 };
 		int r = list_uploads(s3, key_marker, id_marker, &document, err);
 
 		if (r == 0)
 			r = abort_page(s3, &document.reply, err);
-		if (r >= 0 && document.reply.truncated &&
-		    s3_reply_key(&document.reply, document.reply.token, key_marker, err) < 0)
-			r = -EBADMSG;
 		if (r < 0)
 			return r;
 		aborted += r;
 		more = document.reply.truncated;
+		if (more && (r = s3_reply_key(&document.reply, document.reply.token, key_marker, err)) < 0)
+			return r;
 		memcpy(id_marker, document.reply.upload_id, sizeof(id_marker));
 	}
 	return aborted;

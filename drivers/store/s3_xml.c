@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3_xml.h"
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include <expat.h>
 
@@ -16,10 +18,40 @@ struct s3_xml {
 	size_t depth, ends[DEPTH_MAX]; /* length of `path` at each level */
 	char path[PATH_BYTES];
 	size_t text_bytes;
+	size_t bytes, memory; /* bytes of the document so far; bytes that expat holds */
+	bool exhausted;       /* expat asked for more than S3_XML_MEMORY_MAX */
 	int result;
 	struct error err;
 	char text[S3_XML_TEXT_MAX + 1];
 };
+
+/* The parser that calls expat on this thread: expat's memory functions have no argument for it. */
+static _Thread_local struct s3_xml *working;
+
+static void *resize(void *memory, size_t bytes)
+{
+	size_t before = memory ? malloc_usable_size(memory) : 0;
+	void *resized = NULL;
+
+	if (working->memory - before + bytes <= S3_XML_MEMORY_MAX)
+		resized = realloc(memory, bytes);
+	else
+		working->exhausted = true;
+	if (resized)
+		working->memory += malloc_usable_size(resized) - before;
+	return resized;
+}
+
+static void *allocate(size_t bytes)
+{
+	return resize(NULL, bytes);
+}
+
+static void release(void *memory)
+{
+	working->memory -= memory ? malloc_usable_size(memory) : 0;
+	free(memory);
+}
 
 static void stop(struct s3_xml *xml, int result)
 {
@@ -28,12 +60,25 @@ static void stop(struct s3_xml *xml, int result)
 	(void)XML_StopParser(xml->parser, XML_FALSE);
 }
 
+/* Returns whether the root or document type is that of HTML, and then stops the parser. */
+static bool is_web_page(struct s3_xml *xml, const char *name)
+{
+	bool is = strcasecmp(name, "html") == 0;
+
+	if (is)
+		stop(xml,
+		     error_set(&xml->err, -ENONET, "the network answers for the store: found a web page"));
+	return is;
+}
+
 static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char **attributes)
 {
 	struct s3_xml *xml = context;
 	size_t used = xml->depth ? xml->ends[xml->depth - 1] : 0, bytes = strlen(name);
 
 	(void)attributes;
+	if (!xml->depth && is_web_page(xml, name))
+		return;
 	if (xml->depth == DEPTH_MAX || used + bytes + 2 > sizeof(xml->path)) {
 		stop(xml, error_set(&xml->err, -EBADMSG, "the answer's XML is nested too deep"));
 		return;
@@ -83,29 +128,34 @@ static void XMLCALL on_doctype(void *context, const XML_Char *name, const XML_Ch
 {
 	struct s3_xml *xml = context;
 
-	(void)name, (void)system, (void)public, (void)internal;
-	stop(xml, error_set(&xml->err, -EBADMSG, "the answer's XML has a document type"));
+	(void)system, (void)public, (void)internal;
+	if (!is_web_page(xml, name))
+		stop(xml, error_set(&xml->err, -EBADMSG, "the answer's XML has a document type"));
 }
 
 void s3_xml_reset(struct s3_xml *xml)
 {
+	working = xml;
 	(void)XML_ParserReset(xml->parser, NULL);
 	XML_SetUserData(xml->parser, xml);
 	XML_SetElementHandler(xml->parser, on_start, on_end);
 	XML_SetCharacterDataHandler(xml->parser, on_text);
 	XML_SetStartDoctypeDeclHandler(xml->parser, on_doctype);
 	xml->depth = 0;
-	xml->text_bytes = 0;
+	xml->text_bytes = xml->bytes = 0;
+	xml->exhausted = false;
 	xml->result = 0;
 	xml->err = (struct error){ 0 };
 }
 
 int s3_xml_open(s3_xml_element each, void *context, struct s3_xml **ret_xml, struct error *err)
 {
+	static const XML_Memory_Handling_Suite counted = { allocate, resize, release };
 	CLEANUP(s3_xml_closep) struct s3_xml *xml = calloc(1, sizeof(*xml));
 
+	working = xml;
 	if (xml)
-		xml->parser = XML_ParserCreate(NULL);
+		xml->parser = XML_ParserCreate_MM(NULL, &counted, NULL);
 	if (!xml || !xml->parser)
 		return error_set(err, -ENOMEM, "no memory for an XML parser");
 	xml->each = each;
@@ -119,6 +169,7 @@ void s3_xml_close(struct s3_xml *xml)
 {
 	if (!xml)
 		return;
+	working = xml;
 	if (xml->parser)
 		XML_ParserFree(xml->parser);
 	free(xml);
@@ -129,13 +180,28 @@ void s3_xml_closep(struct s3_xml **xml)
 	s3_xml_close(*xml);
 }
 
+static int malformed(struct s3_xml *xml)
+{
+	if (xml->exhausted)
+		return error_set(&xml->err, -EBADMSG,
+				 "the answer's XML, line %lu: it takes more than %u bytes of memory",
+				 XML_GetCurrentLineNumber(xml->parser), S3_XML_MEMORY_MAX);
+	return error_set(&xml->err, -EBADMSG, "the answer's XML, line %lu: %s",
+			 XML_GetCurrentLineNumber(xml->parser),
+			 XML_ErrorString(XML_GetErrorCode(xml->parser)));
+}
+
 static int parse(struct s3_xml *xml, const char *data, size_t bytes, bool final, struct error *err)
 {
-	if (xml->result == 0 && XML_Parse(xml->parser, data, (int)bytes, final) != XML_STATUS_OK &&
-	    xml->result == 0)
-		xml->result = error_set(&xml->err, -EBADMSG, "the answer's XML, line %lu: %s",
-					XML_GetCurrentLineNumber(xml->parser),
-					XML_ErrorString(XML_GetErrorCode(xml->parser)));
+	working = xml;
+	if (xml->result == 0 && bytes > S3_XML_BYTES_MAX - xml->bytes)
+		xml->result = error_set(&xml->err, -EBADMSG, "the answer's XML has more than %u bytes",
+					S3_XML_BYTES_MAX);
+	if (xml->result == 0) {
+		xml->bytes += bytes;
+		if (XML_Parse(xml->parser, data, (int)bytes, final) != XML_STATUS_OK && xml->result == 0)
+			xml->result = malformed(xml);
+	}
 	if (xml->result && err)
 		*err = xml->err;
 	return xml->result;

@@ -22,9 +22,10 @@
  * removes, or on file:// a temporary file.
  *
  * Errors of every call: -ENOENT no such object or bucket; -EACCES refused; -EKEYREJECTED credentials missing;
- * -ETIME the clock is too far from the server's; -ESTALE the object does not match the pin; -EBADMSG the
- * server's answer makes no sense; -ETIMEDOUT, -ECONNREFUSED, -EIO after all retries. The sentence names
- * bucket, key, and the server's code and message.
+ * -ETIME the clock is too far from the server's; -ESTALE the object does not match the pin; after all retries
+ * -EBADMSG the server's answer makes no sense, -ENONET the network answers in the server's place (a login
+ * page, a firewall), -ETIMEDOUT, -ECONNREFUSED, -EIO. The sentence names bucket, key, and the server's code
+ * and message.
  */
 #pragma once
 
@@ -89,7 +90,8 @@ struct store_counters {
 	const char *pace; /* ... and the reason for it; NULL on file:// */
 	/* ranges that were asked for twice; ranges of which the second request was faster */
 	uint64_t hedged, hedges_won;
-	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down;
+	uint64_t retries_connect, retries_timeout, retries_reset, retries_server, retries_slow_down,
+		retries_malformed;
 };
 
 MUST_CHECK int store_open(const struct config_store *where, const struct store_options *options,
@@ -106,9 +108,9 @@ void store_closep(struct store **store);
 const char *store_url(const struct store *store);
 struct store_counters store_counters_of(const struct store *store);
 
-#define STORE_COUNTERS_TEXT 320u
+#define STORE_COUNTERS_TEXT 384u
 /* Writes the counters for the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0
- * slow_down=0". */
+ * slow_down=0 malformed=0". */
 const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
 /* Returns the number of retries of all classes together. */
 uint64_t store_counters_retries(const struct store_counters *counters);

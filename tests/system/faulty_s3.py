@@ -56,7 +56,30 @@ LISTS = {
     "deep": page("<a>" * 50 + "</a>" * 50),
     "empty": b"",
     "size": page("<Contents><Key>l/size/a</Key><Size>-1</Size></Contents>"),
+    "sizeless": page("<Contents><Key>l/sizeless/a</Key></Contents>"),
+    "two-keys": page("<Contents><Key>l/two-keys/a</Key><Key>l/two-keys/b</Key><Size>1</Size></Contents>"),
+    "endless-page": page(entry("l/endless-page/a"), ""),
+    "other-root": b"<note><to>you</to></note>",
+    "web-page": b"<!DOCTYPE html>\n<html><body><h1>Please log in</h1></body></html>",
+    "xhtml": b"<html><body><h1>Please log in</h1></body></html>",
 }
+
+
+# What a server may send without end: the first bytes, then the repeated ones.
+FLOODS = {
+    "keys": ("<ListBucketResult><Contents>", "<Key>" + "k" * 10000 + "</Key>"),
+    "entries": ("<ListBucketResult>", "<Contents><Key>" + "k" * 10000 + "</Key><Size>1</Size></Contents>"),
+    "attributes": ("<ListBucketResult ", "".join(f'a%d-{i}="" ' for i in range(1000))),
+    "names": ("<ListBucketResult>", "".join(f"<a%d-{i}/>" for i in range(1000))),
+    "comment": ("<ListBucketResult><!-- ", "x" * 10000),
+    "comments": ("<ListBucketResult>", "<!-- " + "x" * 10000 + "-->"),
+    "instruction": ("<?a ", "x" * 10000),
+    "trailers": (None, "X-Trailer: " + "x" * 1000 + "\r\n"),
+    "headers": (None, "X-Header: " + "x" * 1000 + "\r\n"),
+    "continues": (None, "HTTP/1.1 100 Continue\r\n\r\n" * 100),
+}
+FLOOD_BYTES = 2 << 30  # a client without a bound has lost by then
+LOGIN = b"<!DOCTYPE html><html><head><title>Hotel</title></head><body>Please log in</body></html>"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -98,13 +121,57 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
+    def flood(self, kind):
+        """Sends until the client leaves."""
+        first, again = FLOODS[kind]
+        self.close_connection = True
+        if kind == "continues":
+            head = b""
+        elif kind == "headers":
+            head = b"HTTP/1.1 200 OK\r\n"
+        else:
+            head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        if first:
+            head += b"%x\r\n%s\r\n" % (len(first), first.encode())
+        if kind == "trailers":
+            head += b"3\r\n<a>\r\n0\r\n"
+        try:
+            self.wfile.write(head)
+            for n in range(FLOOD_BYTES // len(again)):
+                data = (again.replace("%d", str(n)) if "%d" in again else again).encode()
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data) if first else data)
+        except OSError:
+            pass
+
+    def login(self, status=200):
+        self.answer(status, LOGIN, Content_Type="text/html; charset=utf-8")
+
+    def raw(self, data):
+        self.wfile.write(data)
+        self.close_connection = True
+
+    def list_once(self, fault, nth):
+        """A bad answer first, then a good one."""
+        good = page(entry(f"l/{fault}/a"))
+        bad = {"once-login": self.login,
+               "once-cut": lambda: self.answer(200, good[:-30]),
+               "once-short": lambda: (self.answer(200, good[:-30], Content_Length=str(len(good))), setattr(self, "close_connection", True)),
+               "once-garbage": lambda: self.raw(b"no HTTP"),
+               "once-length": lambda: self.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"),
+               "once-511": lambda: self.login(511)}
+        return bad[fault]() if nth == 1 else self.answer(200, good)
+
     def do_GET(self):
         path, _, query = self.path.partition("?")
         fault = path.split("/")[-1]
         if "list-type" in query:
             fault = dict(p.split("=") for p in query.split("&"))["prefix"].split("%2F")[-2]
-            self.note("list-" + fault)
-            return self.answer(200, LISTS[fault])
+            nth = self.note("list-" + fault)
+            if fault in FLOODS:
+                return self.flood(fault)
+            if fault == "login":
+                return self.login()
+            return self.list_once(fault, nth) if fault.startswith("once-") else self.answer(200, LISTS[fault])
         nth = self.note(fault)
         once = nth == 1
         cases = {
@@ -136,6 +203,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "to-plain": lambda: self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/data?X-Amz-Signature=a"),
             "to-itself": lambda: self.answer(307, Location=self.path),
             "to-file": lambda: self.answer(307, Location="file:///etc/passwd"),
+            "login": self.login,
+            "head-404-once": lambda: self.good(DATA[:1], Content_Range="bytes 0-0/10"),
+            "bare-404": lambda: self.answer(404),
+            "bare-once": lambda: self.answer(403, b"no") if once else self.good(),
+            "to-nowhere": lambda: self.answer(307),
+            "login-403": lambda: self.login(403),
+            "login-511": lambda: self.login(511),
+            "login-once": lambda: self.login() if once else self.good(),
+            "to-login": lambda: self.answer(302, Location=f"http://127.0.0.1:{self.server.other}/login"),
             "data": self.good,
             "changing-1": lambda: self.good(etag="first"),
             "changing-2": lambda: self.good(etag="second"),
@@ -169,6 +245,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.note(path)
         if path in ("denied", "skew"):
             return self.answer(403)
+        if path == "login":
+            return self.login()
+        if path == "head-404-once" and counts[path, "HEAD"] == 1:
+            return self.answer(404)
         if path.startswith("upload"):
             parts = [body for _, body in sorted(uploads.get(path, {}).items())]
             size = sum(map(len, parts)) - (path == "upload-short")
@@ -186,6 +266,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fault = path.split("/")[-1]
         nth = self.note(fault)
         etag = hashlib.md5(body).hexdigest()
+        if fault == "put-elsewhere":
+            return self.answer(307, Location=f"http://127.0.0.1:{self.server.other}/put-stolen")
+        if fault == "put-login":
+            return self.answer(302, Location=f"http://127.0.0.1:{self.server.other}/login")
+        if fault == "put-beside":
+            return self.answer(307, Location="/bucket/l/put-there")
         if fault == "upload-denied" and "partNumber=2" in query:
             return self.answer(403, xml_error("AccessDenied"))
         if "partNumber" in query:

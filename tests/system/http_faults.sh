@@ -44,7 +44,12 @@ sys.exit(not ($2))"
 	say $? "$1"
 }
 
-none='.*retries: connect=0 timeout=0 reset=0 server=0 slow_down=0'
+none='.*retries: connect=0 timeout=0 reset=0 server=0 slow_down=0 malformed=0'
+# An answer that makes no sense is asked for again; this test allows two attempts.
+again='.*retries: connect=0 timeout=0 reset=0 server=0 slow_down=0 malformed=1'
+twice="requests=2 $again"
+# An answer without end costs little memory, whatever it repeats.
+small='malformed=1 .*peak_mib=(.|..|1..)$'
 
 # ---- Failures that may pass are retried, and counted by class ----
 expect '503 with Retry-After, twice' get slow-down OK 'requests=3 .*connect=0 timeout=0 reset=0 server=0 slow_down=2'
@@ -59,7 +64,6 @@ KILN_LOW_SPEED_S=1 expect 'a stalled transfer is cut and tried again' get stall 
 KILN_ATTEMPTS=3 expect 'always cut: given up after all attempts' get always-cut 'ECONNRESET GET s3://bucket/l/always-cut: after 3 attempts: ' 'requests=3 .*reset=2'
 KILN_ATTEMPTS=2 expect 'always 500: given up, with the server'"'"'s words' get down 'EIO .*after 2 attempts.*500 InternalError: always' 'server=1'
 KILN_ATTEMPTS=3 to=1 expect 'nobody listens' get x 'ECONNREFUSED .*after 3 attempts.*127.0.0.1' 'connect=2'
-expect 'no HTTP at all' get garbage 'EBADMSG .*HTTP/0.9' "requests=1 $none"
 
 # ---- Failures that do not pass are not retried ----
 expect '403 names bucket, key, code and message on one line' get denied 'EACCES GET s3://bucket/l/denied: .*403 AccessDenied: not you$' "requests=1 $none"
@@ -68,37 +72,64 @@ expect 'an expired token' get expired 'EACCES .*400 ExpiredToken' "requests=1 $n
 expect 'clock skew is named, with its size' get skew 'ETIME .*RequestTimeTooSkewed.*clock skew: .* [0-9]{9} s ahead' "requests=1 $none"
 expect 'another region, 301' get region 'EINVAL .*PermanentRedirect.*eu-west-9' "requests=1 $none"
 expect 'another region, 400' get wrong-region 'EINVAL .*AuthorizationHeaderMalformed.*eu-west-9' "requests=1 $none"
-expect 'an error of 3 MiB' get babble 'EACCES .*403' "requests=1 $none"
 
 # ---- Answers that do not match the request ----
-expect 'another range' get wrong-range "EBADMSG .*bytes 0-9, .*bytes 5-14/20" "requests=1 $none"
-expect 'a range of words' get no-range 'EBADMSG .*Content-Range' "requests=1 $none"
-expect 'all of a larger object' get ignores-range 'EBADMSG .*ignores ranges' "requests=1 $none"
+export KILN_ATTEMPTS=2
+expect 'no HTTP at all' get garbage 'EBADMSG .*after 2 attempts: .*HTTP/0.9' "$twice"
+expect 'another range' get wrong-range "EBADMSG .*bytes 0-9, .*bytes 5-14/20" "$twice"
+expect 'a range of words' get no-range 'EBADMSG .*Content-Range' "$twice"
+expect 'all of a larger object' get ignores-range 'EBADMSG .*ignores ranges' "$twice"
 expect 'all of an object that is just the range' get small-200 OK "requests=1 $none"
-expect 'more bytes than announced' get longer 'EBADMSG .*longer' "requests=1 $none"
+expect 'more bytes than announced' get longer 'EBADMSG .*longer' "$twice"
 expect 'the pin holds' get-pinned fine OK "requests=1 $none"
 logged 'If-Match was sent' "r[-1]['headers']['if-match'] == '\"781e5e245d69b566979b86e28d23f2c7\"'"
 expect 'If-Match ignored, another ETag' get-pinned ignores-if-match 'ESTALE .*781e5e.*found "other"' "requests=1 $none"
 expect '412' get-pinned if-match 'ESTALE .*781e5e' "requests=1 $none"
 expect 'the right ETag, another size' get-pinned other-size 'ESTALE .*10 bytes.*11 bytes' "requests=1 $none"
-expect 'no ETag' get-pinned no-etag 'EBADMSG .*no ETag' "requests=1 $none"
-expect 'an ETag of 500 bytes' get wild-etag 'EBADMSG .*ETag' "requests=1 $none"
+expect 'no ETag' get-pinned no-etag 'EBADMSG .*no ETag' "$twice"
+expect 'an ETag of 500 bytes' get wild-etag 'EBADMSG .*ETag' "$twice"
+
+# ---- The network answers for the store ----
+foreign='ENONET .*s3://bucket/l/login.* the network answers for the store: '
+expect 'a login page in place of an object' get login "$foreign.*status 200, Content-Type 'text/html" "$twice"
+expect 'is not a changed object' get-pinned login "$foreign" "$twice"
+expect 'nor an object of its size' stat login "$foreign" "$twice"
+expect 'a login page after a redirect' get-pinned to-login 'ENONET .*to-login: .*the network answers for the store' "$again"
+expect 'a firewall that refuses with a page' get login-403 "$foreign.*status 403" "$twice"
+expect '511' get login-511 "$foreign.*status 511" 'requests=2 .*server=1 '
+expect '403 without a reason of S3, once' get-pinned bare-once OK "$twice"
+expect '404 without a reason of S3' get bare-404 'ENOENT .*after 2 attempts: the server answers 404' "$twice"
+expect '404 to HEAD, and the object is there' stat head-404-once OK "requests=3 $none"
+expect 'an error of 3 MiB' get babble 'EACCES .*403' "$twice"
+expect 'a redirect to nowhere' get to-nowhere 'EBADMSG .*after 2 attempts: the server answers 307' "$twice"
+expect 'a login page once' get-pinned login-once OK "$twice"
 
 # ---- Redirects ----
 expect '307 to a presigned URL on another host' get-pinned to-other OK "requests=2 $none"
 logged 'no Authorization nor anything of ours is forwarded, the range is, and the URL is verbatim' "
 (lambda h, p: p == '/data?X-Amz-Signature=abc&k=a%2Fb' and h['range'] == 'bytes=0-9' and not [k for k in h if k == 'authorization' or k.startswith('x-amz') or k == 'if-match'])(r[-1]['headers'], r[-1]['path']) and r[-1]['port'] == $other and 'authorization' in r[-2]['headers']"
 expect '503 behind a redirect: begins at the first server again' get to-broken OK 'requests=4 .*slow_down=1'
-scheme=https to=$tls KILN_S3_CA=$dir/server.pem expect 'from https to http: not followed' get to-plain 'EBADMSG .*redirects to http:' "requests=1 $none"
-expect 'in a circle' get to-itself 'EBADMSG .*redirects more than' "$none"
-expect 'to a file' get to-file 'EBADMSG .*redirects' "requests=1 $none"
+scheme=https to=$tls KILN_S3_CA=$dir/server.pem expect 'from https to http: not followed' get to-plain 'EBADMSG .*redirects to http:' "$twice"
+expect 'in a circle' get to-itself 'EBADMSG .*redirects more than' "$again"
+expect 'to a file' get to-file 'EBADMSG .*redirects' "$twice"
+elsewhere="ENONET .*the network answers for the store: the PUT is redirected to 127.0.0.1:$other, not followed"
+expect '307 of a PUT to another host: not followed' put put-elsewhere "$elsewhere" "$twice"
+expect '302 of a PUT to another host: not followed' put put-login "$elsewhere" "$twice"
+logged 'nothing was sent there' "not [x for x in r if x['port'] == $other and x['method'] == 'PUT']"
+expect '307 of a PUT on the same host' put put-beside OK "requests=2 $none"
 out=$("$store" get-twice s3://bucket/l to-changing 2>&1)
 grep -q '^OK ESTALE .*behind the redirect' <<<"$out"
 say $? 'behind a 307 the ETag of the first answer is the pin' "$out"
 
 # ---- Lists ----
 bad() {
-	prefix=/$2 expect "$1" list x "$3" "$none"
+	prefix=/$2 expect "$1" list x "$3" "$again"
+}
+once() {
+	prefix=/once-$2 expect "$1" list x OK "${3:-$twice}"
+}
+flood() {
+	prefix=/$2 expect "$1" list x "EBADMSG .*$3" "$small"
 }
 prefix=/good expect 'a list with escapes' list x 'a b\+c% 1' "$none"
 bad 'a list that is not in order' order 'EBADMSG .*order'
@@ -117,6 +148,30 @@ bad 'XML that ends early' malformed 'EBADMSG .*XML'
 bad 'a text of 20 kB' text 'EBADMSG .*longer'
 bad 'nested fifty deep' deep 'EBADMSG .*deep'
 bad 'nothing' empty 'EBADMSG .*XML'
+bad 'an entry without a size' sizeless 'EBADMSG .*without a size'
+bad 'an entry with two keys' two-keys 'EBADMSG .*two keys'
+bad 'no word about an end' endless-page 'EBADMSG .*does not say whether it is truncated'
+bad 'XML of something else' other-root 'EBADMSG .*<note>, expected <ListBucketResult>'
+bad 'a web page' web-page 'ENONET .*the network answers for the store: found a web page'
+bad 'a web page that is XML' xhtml 'ENONET .*the network answers for the store: found a web page'
+bad 'a login page' login 'ENONET .*the network answers for the store'
+once 'a login page once' login
+once 'a list that is cut once' cut
+once 'a connection that ends in the list once' short 'requests=2 .*reset=1 .*malformed=0'
+once 'seven bytes that are not HTTP once' garbage
+once 'a length of 2^66 once' length
+once 'status 511 once' 511 'requests=2 .*server=1 .*malformed=0'
+flood 'a key repeated without end' keys 'two keys'
+flood 'entries without end' entries 'more than'
+flood 'attributes without end' attributes 'memory'
+flood 'names of elements without end' names 'more than'
+flood 'a comment without end' comment 'memory'
+flood 'comments without end' comments 'more than'
+flood 'an instruction without end' instruction 'memory'
+flood 'chunk trailers without end' trailers 'headers'
+flood 'headers without end' headers 'headers'
+flood 'interim answers without end' continues 'headers'
+unset KILN_ATTEMPTS
 
 # ---- Puts ----
 expect 'the MD5 differs: sent again' put other-md5 OK 'requests=2 .*reset=1'

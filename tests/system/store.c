@@ -3,7 +3,7 @@
  * Tests the contract of store.h against an existing store: file://, a real S3 server, or a faulty one.
  *
  *     store contract URL             every call; prints TAP, numbered from KILN_TAP_FROM (default 1)
- *     store try URL VERB KEY         one call, then "RESULT SENTENCE" and the counters
+ *     store try URL VERB KEY         one call, then "RESULT SENTENCE", the counters and the peak of memory
  *     store get-twice URL KEY        the first ten bytes, pinned, twice; prints both results
  *     store overtake URL SLOW FAST   two gets at once; prints the keys in the order of completion
  *     store put-new URL KEY          store_put_new() of its process id
@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -420,6 +421,7 @@ static int try_one(const char *verb, const char *key)
 				 .etag = "781e5e245d69b566979b86e28d23f2c7" }; /* the MD5 of 0123456789 */
 	struct store_counters c;
 	struct store_object object;
+	struct rusage usage;
 	char buffer[10], text[STORE_COUNTERS_TEXT], *data = NULL;
 	uint64_t bytes;
 	int rc = -EINVAL;
@@ -445,7 +447,8 @@ static int try_one(const char *verb, const char *key)
 	free(data);
 	c = store_counters_of(store);
 	printf("%s %s\n", rc < 0 ? strerrorname_np(-rc) : rc ? "MANY" : "OK", rc < 0 ? err.text : "");
-	printf("%s value=%d\n", store_counters_text(&c, text), rc);
+	(void)getrusage(RUSAGE_SELF, &usage);
+	printf("%s value=%d peak_mib=%ld\n", store_counters_text(&c, text), rc, usage.ru_maxrss >> 10);
 	return 0;
 }
 

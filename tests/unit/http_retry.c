@@ -15,12 +15,12 @@ static void test_statuses(void **state)
 		long status;
 		enum retry_class class;
 	} cases[] = {
-		{ 200, RETRY_NEVER },     { 301, RETRY_NEVER }, { 400, RETRY_NEVER },
-		{ 401, RETRY_NEVER },     { 403, RETRY_NEVER }, { 404, RETRY_NEVER },
-		{ 408, RETRY_SERVER },    { 412, RETRY_NEVER }, { 416, RETRY_NEVER },
-		{ 500, RETRY_SERVER },    { 501, RETRY_NEVER }, { 502, RETRY_SERVER },
-		{ 504, RETRY_SERVER },    { 505, RETRY_NEVER }, { 429, RETRY_SLOW_DOWN },
-		{ 503, RETRY_SLOW_DOWN },
+		{ 200, RETRY_NEVER },     { 301, RETRY_NEVER },  { 400, RETRY_NEVER },
+		{ 401, RETRY_NEVER },     { 403, RETRY_NEVER },  { 404, RETRY_NEVER },
+		{ 408, RETRY_SERVER },    { 412, RETRY_NEVER },  { 416, RETRY_NEVER },
+		{ 500, RETRY_SERVER },    { 501, RETRY_NEVER },  { 502, RETRY_SERVER },
+		{ 504, RETRY_SERVER },    { 505, RETRY_NEVER },  { 429, RETRY_SLOW_DOWN },
+		{ 503, RETRY_SLOW_DOWN }, { 511, RETRY_SERVER },
 	};
 
 	(void)state;
@@ -43,6 +43,9 @@ static void test_codes(void **state)
 		{ CURLE_RECV_ERROR, true, RETRY_RESET, -ECONNRESET },
 		{ CURLE_PARTIAL_FILE, true, RETRY_RESET, -ECONNRESET },
 		{ CURLE_GOT_NOTHING, true, RETRY_RESET, -ECONNRESET },
+		{ CURLE_UNSUPPORTED_PROTOCOL, true, RETRY_MALFORMED, -EBADMSG },
+		{ CURLE_WEIRD_SERVER_REPLY, true, RETRY_MALFORMED, -EBADMSG },
+		{ CURLE_FILESIZE_EXCEEDED, true, RETRY_MALFORMED, -EBADMSG },
 		{ CURLE_PEER_FAILED_VERIFICATION, false, RETRY_NEVER, -EACCES },
 		{ CURLE_SSL_CACERT_BADFILE, false, RETRY_NEVER, -EINVAL },
 		{ CURLE_TOO_MANY_REDIRECTS, true, RETRY_NEVER, -EIO }, /* not in the table */
@@ -53,6 +56,16 @@ static void test_codes(void **state)
 		assert_int_equal(retry_class_of_curl(cases[i].code, cases[i].connected), cases[i].class);
 		assert_int_equal(retry_errno_of_curl(cases[i].code), cases[i].result);
 	}
+}
+
+static void test_refusals(void **state)
+{
+	(void)state;
+	assert_int_equal(retry_class_of_refusal(-EBADMSG), RETRY_MALFORMED);
+	assert_int_equal(retry_class_of_refusal(-ENONET), RETRY_MALFORMED);
+	assert_int_equal(retry_class_of_refusal(-ESTALE), RETRY_NEVER);
+	assert_int_equal(retry_class_of_refusal(-EFBIG), RETRY_NEVER);
+	assert_int_equal(retry_class_of_refusal(0), RETRY_NEVER);
 }
 
 static void test_delays(void **state)
@@ -119,9 +132,8 @@ static void test_ranges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_statuses),
-		cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_delays),
+		cmocka_unit_test(test_statuses), cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_delays),
 		cmocka_unit_test(test_ranges),
 	};
 

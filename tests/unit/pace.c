@@ -273,6 +273,18 @@ static void test_dark(void **state)
 	assert_int_equal(pace_limit(&pace, now), 8);
 }
 
+/* An endpoint whose answers are malformed answers: the requests go on at their pace. */
+static void test_malformed(void **state)
+{
+	struct pace pace;
+
+	(void)state;
+	pace_init(&pace, 8, 8, 0);
+	for (uint32_t i = 0; i < 10 * PACE_DARK_FAILURES; i++)
+		assert_false(pace_ended(&pace, true, RETRY_MALFORMED, SECOND, SECOND));
+	assert_int_equal(pace_limit(&pace, SECOND), 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_overload),
 		cmocka_unit_test(test_some_fail),
 		cmocka_unit_test(test_dark),
+		cmocka_unit_test(test_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,6 +175,101 @@ static void test_limits(void **state)
 	free(text);
 }
 
+/* Feeds the text again and again; returns the first error. *ret_bytes is how many bytes it took. */
+static int flood(struct document *document, const char *first, const char *again, size_t *ret_bytes,
+		 struct error *err)
+{
+	size_t bytes = strlen(again);
+	int rc;
+
+	s3_xml_reset(document->xml);
+	s3_reply_begin(&document->reply);
+	*ret_bytes = strlen(first);
+	for (rc = s3_xml_feed(document->xml, first, *ret_bytes, err); rc == 0 && *ret_bytes < (64u << 20);
+	     *ret_bytes += bytes)
+		rc = s3_xml_feed(document->xml, again, bytes, err);
+	return rc;
+}
+
+/* Whatever repeats without end is refused. What expat holds at a time is refused much sooner than a document
+ * of many parts. */
+static void test_floods(void **state)
+{
+	static const struct {
+		const char *first, *again, *words;
+		size_t most;
+	} cases[] = {
+		{ "<ListBucketResult a='", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "memory", 2 * S3_XML_MEMORY_MAX },
+		{ "<!-- ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "memory", 2 * S3_XML_MEMORY_MAX },
+		{ "<", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "memory", 2 * S3_XML_MEMORY_MAX },
+		{ "<a>", "<!-- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -->",
+		  "bytes", S3_XML_BYTES_MAX + 100 },
+		{ "<ListBucketResult>",
+		  "<Contents><Key>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</Key></Contents>", "entries",
+		  S3_ENTRIES_MAX * 100 },
+		{ "<ListBucketResult><Contents>", "<Key>aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa</Key>",
+		  "two keys", 1000 },
+		{ "<ListMultipartUploadsResult><Upload>", "<UploadId>aaaaaaaaaaaaaaaaaaaaa</UploadId>",
+		  "two ids", 1000 },
+	};
+	struct document *document = *state;
+	size_t bytes;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(flood(document, cases[i].first, cases[i].again, &bytes, &err), -EBADMSG);
+		if (!strstr(err.text, cases[i].words) || bytes > cases[i].most)
+			fail_msg("case %zu after %zu bytes: %s", i, bytes, err.text);
+	}
+	/* Names of elements and attributes, each another one: expat keeps all of them. */
+	for (int attributes = 0; attributes < 2; attributes++) {
+		struct error err = { 0 };
+		char text[64];
+		int rc;
+
+		s3_xml_reset(document->xml);
+		s3_reply_begin(&document->reply);
+		rc = s3_xml_feed(document->xml, "<a>", 3, &err);
+		for (bytes = 0; rc == 0 && bytes < S3_XML_BYTES_MAX; bytes += strlen(text)) {
+			(void)snprintf(text, sizeof(text), attributes ? "<a b%zu=''/>" : "<b%zu/>", bytes);
+			rc = s3_xml_feed(document->xml, text, strlen(text), &err);
+		}
+		assert_int_equal(rc, -EBADMSG);
+		assert_non_null(strstr(err.text, "memory"));
+	}
+	/* After a refusal the parser works again. */
+	assert_int_equal(parse(document, list, sizeof(list) - 1, 5, &(struct error){ 0 }), 0);
+}
+
+static void test_roots(void **state)
+{
+	static const struct {
+		const char *text, *root;
+		int code;
+	} cases[] = {
+		{ "<ListBucketResult/>", "ListBucketResult", 0 },
+		{ "<a><ListBucketResult/></a>", "a", 0 },
+		{ "<html><body/></html>", "", -ENONET },
+		{ "<HTML>", "", -ENONET },
+		{ "<!doctype html>", "", -EBADMSG },
+		{ "<!DOCTYPE html><html>", "", -ENONET },
+		{ "<a><html/></a>", "a", 0 },
+	};
+	struct document *document = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(parse(document, cases[i].text, strlen(cases[i].text), 1, &err),
+				 cases[i].code);
+		assert_string_equal(document->reply.root, cases[i].root);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +279,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_uploads, setup, teardown),
 		cmocka_unit_test(test_etags),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_floods, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_roots, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
