@@ -99,6 +99,13 @@ is "$(changed)" "$shard" 'and its record names the object'
 rm "$work/replan/$shard"
 like "$(fetch)" "^ERROR -2 $shard" 'an object that is gone is not replaced'
 
+# ---- A manifest that is too large to read ----
+data large
+truncate -s 1300M "$work/large/manifest.jsonl"
+begin large "url = \"file://$work/large\";" ''
+like "$(cat "$KILN_ROOT/log")" 'manifest.jsonl: found 1363148800 bytes, at most 268435456 are allowed; going on without it' \
+	'a manifest of 1.3 GB: the run goes on without it'
+
 # ---- From a real server ----
 start_radosgw 'from a server'
 upload "$work/plain" "s3://$KILN_S3_BUCKET/data"

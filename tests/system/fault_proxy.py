@@ -28,6 +28,9 @@ records of a run as they are. Each fault is an object, and a request meets the f
              range     sends a Content-Range that begins with byte 1
              etag      sends another ETag, and does not pass If-Match on
              all       does not pass Range on
+             page      answers with a login page
+             garbage   answers with seven bytes that are not HTTP, and closes the connection
+             half      sends half of the body, as if it were the whole
              close     closes each connection after its answer
              dark      moves nothing on any connection for `seconds`; refuses none
              refuse    resets every connection and refuses new ones, for `seconds`"""
@@ -231,10 +234,11 @@ class Client:
     def pass_reply(self, method, reply, fault):
         headers, length = reply.getheaders(), reply.getheader("Content-Length")
         body = None
-        if length is None:  # chunked
+        if length is None or fault.get("fault") == "half":  # chunked, or to be cut
             body = reply.read()
+            body = body[:len(body) // 2] if fault.get("fault") == "half" else body
             length = len(body)
-            headers = [h for h in headers if h[0].lower() != "transfer-encoding"] + [("Content-Length", str(length))]
+            headers = [h for h in headers if h[0].lower() not in ("transfer-encoding", "content-length")] + [("Content-Length", str(length))]
         if fault.get("fault") == "range":
             headers = [(k, re.sub(r"\d+-", "1-", v) if k.lower() == "content-range" else v) for k, v in headers]
         if fault.get("fault") == "etag":
@@ -268,6 +272,13 @@ class Client:
             headers.append(("Retry-After", fault["retry_after"]))
         self.answer(status, "Fault", headers, body)
 
+    def no_store(self, kind):
+        if kind == "garbage":
+            self.send(b"no HTTP")
+            raise Gone
+        page = b"<!DOCTYPE html><html><body>Please log in</body></html>"
+        self.answer(200, "OK", [("Content-Length", len(page)), ("Content-Type", "text/html")], page)
+
     def serve(self, note):
         method, target, headers = self.read_head()
         given = {k.lower(): v for k, v in headers}
@@ -285,6 +296,9 @@ class Client:
             for _ in self.read_body(length, False):
                 pass
             self.refuse(fault) if fault["fault"] == "status" else self.redirect(method, target, headers)
+            return
+        if fault.get("fault") in ("page", "garbage"):
+            self.no_store(fault["fault"])
             return
         if fault.get("fault") == "hold":
             self.hold()

@@ -16,11 +16,10 @@
  * begins with shards beside which this file exists. */
 #define MANIFEST_INCOMPLETE_NAME "prep.incomplete"
 
-#define MANIFEST_KEY_MAX  1024u
-#define MANIFEST_ETAG_MAX 128u
-#define MANIFEST_LINE_BYTES                                                             \
-	8192u /* longest line: JSON escapes a control character of the key as six bytes \
-	       */
+#define MANIFEST_KEY_MAX    1024u
+#define MANIFEST_ETAG_MAX   128u
+#define MANIFEST_BYTES_MAX  (UINT64_C(256) << 20) /* a line for each of a million shards */
+#define MANIFEST_LINE_BYTES 8192u /* JSON escapes a control character of the key as six bytes */
 
 struct manifest_line {
 	char key[MANIFEST_KEY_MAX + 1];

@@ -53,6 +53,24 @@ static int set_pin(struct fetch *fetch, struct shard *shard, const struct store_
 	return shard_reserve(shard, err);
 }
 
+/* An object without an ETag cannot be told from another one of its size. */
+static bool is_the_pinned(const struct store_pin *pin, const struct store_pin *now)
+{
+	return *pin->etag && strcmp(pin->etag, now->etag) == 0 && pin->bytes == now->bytes;
+}
+
+static bool fetch_again(const struct fetch *fetch, struct shard *shard)
+{
+	if (shard->fetched_again)
+		return false;
+	event_send(&(struct event){ .id = EVENT_SHARD_REFETCHED,
+				    .run_id = fetch->run.id,
+				    .key = shard->plan.key },
+		   "%s; but the store still has the pinned object; fetching it once more", shard->err.text);
+	shard->fetched_again = true;
+	return true;
+}
+
 bool changed_repin(struct fetch *fetch, struct shard *shard)
 {
 	bool replan = fetch->run.config.fetch.changed_object == CHANGED_REPLAN;
@@ -67,6 +85,8 @@ bool changed_repin(struct fetch *fetch, struct shard *shard)
 				shard->plan.key, err.text);
 		return false;
 	}
+	if (is_the_pinned(&shard->pin, &now.pin))
+		return fetch_again(fetch, shard);
 	if (!replan && (!*shard->sha256 || now.pin.bytes != shard->plan.bytes))
 		return false;
 	log_notice("%s; fetching the object as it is now", shard->err.text);

@@ -4,6 +4,9 @@
  * run stops, unless the bytes are the same or the configuration allows another object (fetch.changed_object =
  * "replan").
  *
+ * Where the store still has the pinned object, the answer was wrong and not the object: the shard is fetched
+ * once more.
+ *
  * "The same bytes" means: the SHA-256 of the whole object is the SHA-256 that manifest.jsonl had for this key
  * when the plan was made. The plan is never changed: each time the shard is loaded, also after a restart, the
  * plan's pin is wrong again and the object is looked up again.

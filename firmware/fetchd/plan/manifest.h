@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads manifest.jsonl (core/run/manifest.h), which some sources have next to their shards: size, ETag and
- * SHA-256 of each object. A source needs none. Any thread. Blocks: on the network.
+ * SHA-256 of each object. A source needs none. A manifest of more than MANIFEST_BYTES_MAX bytes is malformed.
+ * Any thread. Blocks: on the network.
  */
 #pragma once
 
 #include "data/plan.h"
 #include "drivers/store/store.h"
 
-/* Compares a source's manifest with the plan; a difference is a warning. Sets *ret_pin to the manifest's pin;
- * leaves it alone when there is no manifest. Errors: those of the store. */
+/* Compares a source's manifest with the plan; a difference is a warning, as is a manifest that is malformed
+ * when it is read a second time. Sets *ret_pin to the manifest's pin; leaves it alone when there is no
+ * manifest that can be read. Errors: those of the store. */
 MUST_CHECK int manifest_compare(struct store *store, const struct plan *plan, uint32_t source,
 				struct store_pin *ret_pin, struct error *err);
 
