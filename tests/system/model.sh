@@ -125,6 +125,38 @@ is "$("$kiln" evaluate "$model" --data "file://$work/both" 2>&1 | sed -n 's/^row
 is "$("$kiln" evaluate "$model" --data "file://$work/both" --split train 2>&1 | sed -n 's/^rows *//p')" 100 \
 	"those that all sources name alike once"
 
+# ---- How it confuses the classes ----
+mkdir named
+cp "$model/model.safetensors" named/
+echo '{ "classes": [ "größer", "a name of more than twenty characters" ] }' >named/dataset.json
+"$kiln" evaluate named --data "file://$work/both" --json >named.json 2>errors
+is "$(python3 - <<'PY' 2>&1
+import json
+e = json.load(open("named.json"))
+matrix, near = e["confusion"], lambda a, b: abs(a - b) < 1e-9
+for i, c in enumerate(e["classes"]):
+    rows, predicted, hits = sum(matrix[i]), sum(row[i] for row in matrix), matrix[i][i]
+    print(c["class"], c["label"], c["rows"] == rows, near(c["precision"], hits / predicted), near(c["recall"], hits / rows),
+          near(c["f1"], 2 * hits / (rows + predicted)))
+print(e["macro_average"]["rows"] == e["rows"] == 270,
+      all(near(e["macro_average"][f], sum(c[f] for c in e["classes"]) / 2) for f in ("precision", "recall", "f1")))
+PY
+)" "0 größer True True True True
+1 a name of more than twenty characters True True True True
+True True" "evaluate --json: precision, recall and F1 of each class, with its name, and their means" "$(cat errors)"
+is "$("$kiln" evaluate named --data "file://$work/both" | sed -n '/^confusion/,$p')" "$(python3 - <<'PY'
+import json
+e = json.load(open("named.json"))
+names, matrix = ["größer", "a name of more than "], e["confusion"]
+print("confusion matrix: one row per label, one column per prediction\n" + " " * 20 + f" {names[0]:>8} {names[1]:>20}")
+for name, row in zip(names, matrix):
+    print(f"{name:20} {row[0]:8g} {row[1]:20g}")
+print(f"\n{'class':20} {'rows':>9} {'precision':>10} {'recall':>10} {'f1':>10}")
+for name, c in zip(names + ["macro average"], e["classes"] + [e["macro_average"]]):
+    print(f"{name:20} {c['rows']:9g} {c['precision']:10.6f} {c['recall']:10.6f} {c['f1']:10.6f}")
+PY
+)" "evaluate: the same as tables, in which a long name is cut"
+
 # ---- Keys of a configuration that only training needs ----
 retold() { # folder, replacement for a piece of the configuration in the file, that piece
 	mkdir "$1" && python3 - "$model/model.safetensors" "$1/model.safetensors" "$2" "$3" <<-'PY'

@@ -164,6 +164,61 @@ static void test_classes(void **state)
 	metrics_close(metrics);
 }
 
+/* As scikit-learn's precision_recall_fscore_support(): by class and the macro average. A class that nobody
+ * predicts, and one that no label names, have 0. */
+static void test_each_class(void **state)
+{
+	static const float predicted[6][3] = { { 1 }, { 1 }, { 0, 1 }, { 1 }, { 0, 1 }, { 0, 1 } };
+	static const int64_t label[6] = { 0, 0, 0, 1, 1, 1 };
+	const struct metrics_shape shape = {
+		.outputs = 3, .label_elements = 1, .label_dtype = CONFIG_INT64, .kind = METRICS_CLASSES
+	};
+	static const struct metrics_class expected[] = { { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
+							 { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
+							 { 0, 0, 0, 0 } };
+	const struct metrics_batch batch = { .rows = 6, .prediction = predicted[0], .label = label };
+	struct metrics *metrics = open_metrics(&shape);
+	struct metrics_class mean;
+	struct error err = { 0 };
+
+	(void)state;
+	harness_must(metrics_add(metrics, &batch, &err), &err);
+	for (uint64_t i = 0; i < 3; i++) {
+		const struct metrics_class found = metrics_class_of(metrics, i);
+
+		assert_near(found.rows, expected[i].rows, 0);
+		assert_near(found.precision, expected[i].precision, 1e-12);
+		assert_near(found.recall, expected[i].recall, 1e-12);
+		assert_near(found.f1, expected[i].f1, 1e-12);
+	}
+	mean = metrics_class_mean(metrics);
+	assert_near(mean.rows, 6, 0);
+	assert_near(mean.precision, 4.0 / 9, 1e-12);
+	assert_near(mean.recall, 4.0 / 9, 1e-12);
+	assert_near(mean.f1, 4.0 / 9, 1e-12);
+	metrics_close(metrics);
+}
+
+/* Precision, recall and F1 differ where a class is predicted more often than it is there. */
+static void test_uneven_class(void **state)
+{
+	const struct metrics_shape shape = {
+		.outputs = CLASSES, .label_elements = 1, .label_dtype = CONFIG_INT64, .kind = METRICS_CLASSES
+	};
+	struct metrics *metrics = open_metrics(&shape);
+	struct metrics_class first;
+
+	(void)state;
+	fill_classes();
+	add(metrics, &shape, class, false);
+	first = metrics_class_of(metrics, 0);
+	assert_near(first.rows, 127, 0);
+	assert_near(first.precision, 76.0 / 115, 1e-12);
+	assert_near(first.recall, 76.0 / 127, 1e-12);
+	assert_near(first.f1, 2 * 76.0 / (115 + 127), 1e-12);
+	metrics_close(metrics);
+}
+
 /* The expected metrics are worked out by hand: yes or no for each of four outputs, and the numbers of a
  * regression. */
 static void test_labels_and_numbers(void **state)
@@ -267,6 +322,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_binary),
 		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_each_class),
+		cmocka_unit_test(test_uneven_class),
 		cmocka_unit_test(test_labels_and_numbers),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_shapes_of_configs),

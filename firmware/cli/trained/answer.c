@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define NAME_BYTES 24u
-
 struct answers answers_of(const struct config *config, uint64_t outputs)
 {
 	return (struct answers){ .outputs = outputs,
@@ -42,9 +40,8 @@ static uint64_t class_of(const struct answers *answers, const float *output)
 	return best;
 }
 
-/* Returns the name of a class: from dataset.json, or else from the encoder, or else the number as text. "neg"
- * and "pos" of film reviews become "negative" and "positive". */
-static const char *class_name(const struct answers *answers, uint64_t class, char number[static NAME_BYTES])
+const char *answer_class(const struct answers *answers, uint64_t class,
+			 char number[static ANSWER_NUMBER_BYTES])
 {
 	const cJSON *names = cJSON_GetObjectItemCaseSensitive(answers->dataset, "classes"),
 		    *found = cJSON_GetArrayItem(names, (int)class);
@@ -58,17 +55,17 @@ static const char *class_name(const struct answers *answers, uint64_t class, cha
 		return "positive";
 	if (name)
 		return name;
-	(void)snprintf(number, NAME_BYTES, "%" PRIu64, class);
+	(void)snprintf(number, ANSWER_NUMBER_BYTES, "%" PRIu64, class);
 	return number;
 }
 
 void answer_print(const struct answers *answers, const float *output, const char *what)
 {
 	const uint64_t class = class_of(answers, output);
-	char number[NAME_BYTES];
+	char number[ANSWER_NUMBER_BYTES];
 
 	if (!answers->numbers) {
-		printf("%-12s %.4f  %s\n", class_name(answers, class, number),
+		printf("%-12s %.4f  %s\n", answer_class(answers, class, number),
 		       probability_of(answers, output, class), what);
 		return;
 	}
@@ -93,7 +90,7 @@ static void add_numbers(const struct answers *answers, const float *output, cJSO
 int answer_json(const struct answers *answers, const float *output, cJSON *object, struct error *err)
 {
 	const uint64_t class = class_of(answers, output);
-	char number[NAME_BYTES];
+	char number[ANSWER_NUMBER_BYTES];
 	cJSON *all;
 
 	for (uint64_t i = 0; i < answers->outputs; i++)
@@ -105,11 +102,11 @@ int answer_json(const struct answers *answers, const float *output, cJSON *objec
 		return 0;
 	}
 	json_add_u64(object, "class", class);
-	cJSON_AddStringToObject(object, "label", class_name(answers, class, number));
+	cJSON_AddStringToObject(object, "label", answer_class(answers, class, number));
 	cJSON_AddNumberToObject(object, "probability", probability_of(answers, output, class));
 	all = cJSON_AddObjectToObject(object, "probabilities");
 	for (uint64_t i = 0; i < classes_of(answers); i++)
-		cJSON_AddNumberToObject(all, class_name(answers, i, number),
+		cJSON_AddNumberToObject(all, answer_class(answers, i, number),
 					probability_of(answers, output, i));
 	return 0;
 }

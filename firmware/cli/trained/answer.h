@@ -18,8 +18,15 @@ struct answers {
 	const struct text_encoder *encoder; /* has the names where dataset.json has none; NULL: no encoder */
 };
 
+#define ANSWER_NUMBER_BYTES 24u
+
 /* Chooses the kind by the loss function of the configuration. */
 struct answers answers_of(const struct config *config, uint64_t outputs);
+
+/* Returns the name of a class: from dataset.json, or else from the encoder, or else the number as text, which
+ * is written to `number`. "neg" and "pos" of film reviews become "negative" and "positive". */
+const char *answer_class(const struct answers *answers, uint64_t class,
+			 char number[static ANSWER_NUMBER_BYTES]);
 
 /* Prints one line: the class, its probability and the text `what`; for a regression the numbers and
  * `what`. */

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#define MODEL_MAX (UINT64_C(1) << 40)
+#define MODEL_MAX    (UINT64_C(1) << 40)
+#define DATASET_FILE "dataset.json"
+#define DATASET_MAX  (4u << 20)
 
 const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_LOCATION }, { 0 } };
 
@@ -105,6 +107,17 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;
 	return checkpoint_load(trained->model, trained->name, trained->saved.file, true, err);
+}
+
+int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	uint64_t bytes;
+	int r = store_get_all(trained->folder, DATASET_FILE, DATASET_MAX, &text, &bytes, err);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : json_parse(DATASET_FILE, text, bytes, ret_dataset, err);
 }
 
 void trained_done(struct trained *trained)

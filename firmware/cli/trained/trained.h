@@ -4,14 +4,15 @@
  * in it, by a path or by a URL (s3:// or file:///).
  *
  * The other files of this folder read the records for these verbs (records_source.h, shards.h, records.h,
- * lines.h, features.h, columns.h) and print the answers (answer.h, predict.h). One thread. The code writes no
- * files of its own, so a crash loses nothing.
+ * lines.h, features.h, columns.h) and print the answers (answer.h, confusion.h, predict.h). One thread. The
+ * code writes no files of its own, so a crash loses nothing.
  *
  * Order: trained_read -> trained_load -> trained_open_model -> trained_done.
  */
 #pragma once
 
 #include "cli/base/arguments.h"
+#include "core/base/json.h"
 #include "core/config/config.h"
 #include "drivers/store/store.h"
 #include "model/model_file.h"
@@ -45,4 +46,8 @@ MUST_CHECK int trained_load(struct trained *trained, struct error *err);
 /* Loads the model onto the device that its configuration names or, where this machine lacks that device, onto
  * any other device. `training`: the model must also compute its loss (model_evaluate()). */
 MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
+/* Reads dataset.json beside the model, which has the names of the classes. *ret_dataset stays NULL where
+ * there is no such file. Owns: the caller frees it. Errors: those of a store; -EBADMSG the file is not JSON.
+ */
+MUST_CHECK int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err);
 void trained_done(struct trained *trained);

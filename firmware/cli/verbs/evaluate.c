@@ -2,6 +2,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/trained/confusion.h"
 #include "cli/trained/records.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
@@ -10,12 +11,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PRINTED_CLASSES_MAX 20u
-
 struct evaluation {
 	struct trained trained;
 	struct records_source source;
 
+	cJSON *dataset; /* dataset.json beside the model; NULL: there is none */
+	struct answers answers;
 	struct records *records;
 	/* `metrics` and `weighted_metrics` of Keras. `weighted` is NULL without
 	 * model.sample_weight. */
@@ -70,9 +71,12 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	int r = trained_load(trained, err);
 
 	if (r < 0 || (r = trained_open_model(trained, true, err)) < 0 ||
+	    (r = trained_dataset(trained, &evaluation->dataset, err)) < 0 ||
 	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
 		return r;
 	evaluation->outputs = model_classes(trained->model);
+	evaluation->answers = answers_of(&trained->saved.config, evaluation->outputs);
+	evaluation->answers.dataset = evaluation->dataset;
 	evaluation->output =
 		malloc(evaluation->outputs * trained->saved.config.run.batch_rows * sizeof(float));
 	if (!evaluation->output)
@@ -117,48 +121,17 @@ static uint32_t figures_of(const struct evaluation *evaluation,
 	return count + add_figures(evaluation->weighted, "weighted_", out + count);
 }
 
-static void print_confusion(const double *confusion, uint64_t classes)
-{
-	printf("\nconfusion matrix: one row per label, one column per prediction\n%8s", "");
-	for (uint64_t i = 0; i < classes; i++)
-		printf(" %8" PRIu64, i);
-	for (uint64_t label = 0; label < classes; label++) {
-		printf("\n%8" PRIu64, label);
-		for (uint64_t i = 0; i < classes; i++)
-			printf(" %8.10g", confusion[label * classes + i]);
-	}
-	putchar('\n');
-}
-
 static void print_text(const struct evaluation *evaluation)
 {
 	struct figure figure[2 * METRICS_VALUES_MAX];
 	const uint32_t count = figures_of(evaluation, figure);
-	uint64_t classes;
-	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
 
 	printf("%-29s %" PRIu64 "\n%-29s %.6f\n", "rows", evaluation->rows, "loss", evaluation->passes.loss);
 	for (uint32_t i = 0; i < count; i++)
 		printf("%-29s %.6f\n", figure[i].name, figure[i].value);
 	if (records_skipped(evaluation->records))
 		printf("%-29s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
-	if (confusion && classes <= PRINTED_CLASSES_MAX)
-		print_confusion(confusion, classes);
-}
-
-static void add_confusion(const struct evaluation *evaluation, cJSON *json)
-{
-	uint64_t classes;
-	const double *confusion = metrics_confusion(evaluation->metrics, &classes);
-	cJSON *rows = confusion ? cJSON_AddArrayToObject(json, "confusion") : NULL;
-
-	for (uint64_t label = 0; rows && label < classes; label++) {
-		cJSON *row = cJSON_CreateArray();
-
-		for (uint64_t i = 0; i < classes; i++)
-			cJSON_AddItemToArray(row, cJSON_CreateNumber(confusion[label * classes + i]));
-		cJSON_AddItemToArray(rows, row);
-	}
+	confusion_print(evaluation->metrics, &evaluation->answers);
 }
 
 static void print_json(const struct evaluation *evaluation)
@@ -175,7 +148,7 @@ static void print_json(const struct evaluation *evaluation)
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_AddNumberToObject(json, figure[i].name, figure[i].value);
-	add_confusion(evaluation, json);
+	confusion_json(evaluation->metrics, &evaluation->answers, json);
 	(void)cli_print_json(json);
 }
 
@@ -184,6 +157,7 @@ static void print_json(const struct evaluation *evaluation)
 static void done(struct evaluation *evaluation)
 {
 	free(evaluation->output);
+	cJSON_Delete(evaluation->dataset);
 	metrics_close(evaluation->metrics);
 	metrics_close(evaluation->weighted);
 	records_closep(&evaluation->records);
@@ -207,7 +181,8 @@ static int evaluate_verb(const struct arguments *arguments)
 }
 
 static const struct verb_option json_option[] = {
-	{ .name = "json", .help = "print one JSON object, with the confusion matrix" },
+	{ .name = "json",
+	  .help = "print one JSON object, with the confusion matrix and the figures of each class" },
 	{ 0 },
 };
 
@@ -215,11 +190,15 @@ const struct verb verb_evaluate = {
 	.name = "evaluate",
 	.summary = "measure a trained network on a split",
 	.synopsis = "evaluate MODEL [--split NAME] [OPTION...]",
-	.about = "Measures a trained network on records with labels: loss, accuracy, precision, recall, AUC "
-		 "and more, as Keras defines them, and the confusion matrix. With model.sample_weight the "
-		 "loss is weighted, and each metric except the confusion matrix is printed a second time as "
-		 "weighted_*, as Keras's weighted_metrics. MODEL is a run's model folder or the "
-		 "model.safetensors in it, as a path or as an s3:// or file:/// URL.",
+	.about =
+		"Measures a trained network on records with labels: loss, accuracy, precision, recall, AUC "
+		"and more, as Keras defines them; the confusion matrix; and precision, recall and F1 of each "
+		"class and their macro average. The classes have the names of dataset.json beside the "
+		"model. With model.sample_weight the "
+		"loss is weighted, and each metric except the confusion matrix and the figures of each class "
+		"is printed a second time as weighted_*, as Keras's weighted_metrics. MODEL is a run's model "
+		"folder or the "
+		"model.safetensors in it, as a path or as an s3:// or file:/// URL.",
 	.operands = trained_operands,
 	.options = { records_options, trained_options, where_options, json_option },
 	.here = true,

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DATASET_MAX (4u << 20)
-
 /* ---- The model ---- */
 
 static int load_model(struct predict *predict, struct error *err)
@@ -26,21 +24,6 @@ static int load_model(struct predict *predict, struct error *err)
 		return r;
 	predict->answers = answers_of(&trained->saved.config, model_classes(trained->model));
 	return 0;
-}
-
-/* Reads dataset.json beside the model. The file may be missing. */
-static int load_dataset(struct predict *predict, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t bytes;
-	int r = store_get_all(predict->trained.folder, "dataset.json", DATASET_MAX, &text, &bytes, err);
-
-	if (r == -ENOENT)
-		return 0;
-	if (r == 0)
-		r = json_parse("dataset.json", text, bytes, &predict->dataset, err);
-	predict->answers.dataset = predict->dataset;
-	return r;
 }
 
 /* ---- Standard input ---- */
@@ -167,9 +150,10 @@ static int run(struct predict *predict, int texts, char **text, struct error *er
 	int r = load_model(predict, err);
 
 	if (r == 0)
-		r = load_dataset(predict, err);
+		r = trained_dataset(&predict->trained, &predict->dataset, err);
 	if (r < 0)
 		return r;
+	predict->answers.dataset = predict->dataset;
 	if (predict->source.given)
 		return predict_records(predict, err);
 	if (texts == 0)
