@@ -9,11 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Loads the configuration that is stored as text in the model's metadata. The text goes through a memory
- * file, because config_load() only reads files. */
-static int load_config(const char *what, struct model_file *model, struct error *err)
+/* Loads a configuration from its text. The text goes through a memory file, because config_load() only reads
+ * files. */
+static int load_config(const char *what, const char *text, struct model_file *model, struct error *err)
 {
-	const char *text = safetensors_value(model->file, "config");
 	CLEANUP(close_fd) int fd = -1;
 	char path[64];
 	size_t bytes;
@@ -39,18 +38,33 @@ static int check_tensors(const char *what, const struct model_file *model, struc
 	uint32_t count;
 	const struct model_tensor *tensors = safetensors_tensors(model->file, &count);
 
-	return expect_tensors(&model->graph, EXPECT_MODEL, what, tensors, count, err);
+	return expect_tensors(&model->graph,
+			      model_file_is_checkpoint(model) ? EXPECT_PARAMETERS : EXPECT_MODEL, what,
+			      tensors, count, err);
 }
 
-int model_file_load(const char *what, const void *data, uint64_t bytes, struct model_file *ret_model,
+bool model_file_is_checkpoint(const struct model_file *model)
+{
+	const char *format = safetensors_value(model->file, "format");
+
+	return format && strcmp(format, CHECKPOINT_FORMAT) == 0;
+}
+
+int model_file_open(const char *what, const void *data, uint64_t bytes, struct model_file *ret_model,
 		    struct error *err)
 {
-	struct model_file *model = ret_model;
-	int r;
+	int r = safetensors_parse(what, data, bytes, &ret_model->file, err);
 
-	if ((r = safetensors_parse(what, data, bytes, &model->file, err)) < 0 ||
-	    (r = checkpoint_expect(what, model->file, "format", MODEL_FORMAT, err)) < 0 ||
-	    (r = safetensors_require_crcs(model->file, err)) < 0 || (r = load_config(what, model, err)) < 0)
+	if (r == 0 && !model_file_is_checkpoint(ret_model))
+		r = checkpoint_expect(what, ret_model->file, "format", MODEL_FORMAT, err);
+	return r < 0 ? r : safetensors_require_crcs(ret_model->file, err);
+}
+
+int model_file_build(const char *what, const char *config, struct model_file *model, struct error *err)
+{
+	int r = load_config(what, config ? config : safetensors_value(model->file, "config"), model, err);
+
+	if (r < 0)
 		return r;
 	if ((r = graph_build(&model->config, false, &model->graph, err)) < 0)
 		return error_prefix(err, "%s", what);

@@ -133,7 +133,8 @@ static void try_load(const uint8_t *file, uint64_t bytes)
 	const struct model_tensor *tensors;
 	uint32_t count, parameters = 0;
 
-	if (model_file_load("fuzz", file, bytes, &model, &err) < 0) {
+	if (model_file_open("fuzz", file, bytes, &model, &err) < 0 ||
+	    model_file_build("fuzz", NULL, &model, &err) < 0) {
 		must(*err.text != '\0');
 		return;
 	}

@@ -182,6 +182,46 @@ retold elsewhere 'device: { type = "gpu"; platform = "none such"; }; model: { ' 
 is "$(figures_of elsewhere)" "$figures" "one that another box's device trained is evaluated on the one here"
 like "$(cat errors)" "^kiln: this machine does not have the device that the model was trained on; the verb uses " "and it says so"
 
+# ---- The names that a model has ----
+mkdir -p runs
+cp -r "$KILN_ROOT/data/kiln/spool/traind/$id" runs/
+cp "$KILN_ROOT"/data/kiln/run/current/{run.json,plan} "runs/$id/"
+checkpoint=$(find "runs/$id/checkpoints" -name 'ckpt-*' | sort | tail -n 1)
+evaluated() { # MODEL, options
+	"$kiln" evaluate "$@" --json 2>errors | grep -v '"model"'
+}
+expected=$(evaluated "runs/$id/model")
+like "$expected" '"rows":	270,' "a model in its run's folder: the test split of the run's plan" "$(cat errors)"
+is "$(evaluated "$id" --config run.conf)" "$expected" "a run id, with the sink of --config" "$(cat errors)"
+is "$(KILN_CONFIG=run.conf evaluated "$id")" "$expected" "or of the box's own configuration" "$(cat errors)"
+is "$(evaluated "file://$work/runs/$id/")" "$expected" "the run's folder, as a URL" "$(cat errors)"
+is "$(evaluated "runs/$id/model/model.safetensors")" "$expected" "the file" "$(cat errors)"
+is "$(evaluated "$checkpoint")" "$expected" "a checkpoint: the last one has the model's weights" "$(cat errors)"
+is "$(cd "runs/$id/checkpoints" && evaluated "${checkpoint##*/}")" "$expected" "also from within its folder" "$(cat "runs/$id/checkpoints/errors")"
+"$kiln" export "$checkpoint" --output exported >/dev/null 2>errors
+cmp exported/model.onnx "runs/$id/model/model.onnx"
+ok $? "export of a checkpoint: the same model.onnx" "$(cat errors)"
+is "$("$kiln" predict "$checkpoint" --split test 2>errors | sha256sum)" "$("$kiln" predict "runs/$id" --split test | sha256sum)" \
+	"predict of a checkpoint: the same answers" "$(cat errors)"
+is "$("$kiln" model summary "$checkpoint" 2>&1)" "$("$kiln" model summary run.conf)" "model summary of a checkpoint"
+is "$("$kiln" model summary "$id" --config run.conf 2>&1)" "$("$kiln" model summary run.conf)" "and of a run"
+mv "runs/$id/model" away
+is "$("$kiln" export "runs/$id" --output exported 2>&1)" \
+	"kiln: runs/$id: found neither model.safetensors nor model/model.safetensors" "a run without a model"
+echo "{ \"key\": \"checkpoints/${checkpoint##*/}\" }" >"runs/$id/checkpoints/latest.json"
+is "$("$kiln" export "runs/$id" --output exported 2>&1)" \
+	"kiln: runs/$id: the run has no finished model; its newest checkpoint is $checkpoint" "and one with a checkpoint"
+is "$(evaluated "$checkpoint")" "$expected" "which is evaluated" "$(cat errors)"
+mv away "runs/$id/model"
+like "$(evaluated net-20200101-000000 --config run.conf; cat errors)" \
+	"^kiln: file://$work/runs/net-20200101-000000: found neither model.safetensors nor" "a run that is not there"
+cp "$checkpoint" alone.safetensors
+like "$(evaluated alone.safetensors; cat errors)" "^kiln: alone.safetensors: the configuration of its run: .*run.json" \
+	"a checkpoint outside of its run's folder"
+sed -i 's/units = 16/units = 17/' "runs/$id/run.json"
+is "$(evaluated "$checkpoint"; cat errors)" \
+	"kiln: $checkpoint: a/kernel: found F32 [8, 16], expected F32 [8, 17]" "a checkpoint with another configuration beside it"
+
 # ---- Tensors that are not those of the configuration's network ----
 retensored() { # folder, Python statements that change the dictionary t: name -> [type, shape, bytes]
 	mkdir "$1" && python3 - "$model/model.safetensors" "$1/model.safetensors" "$2" <<-'PY'

@@ -75,11 +75,20 @@ static const struct {
 	  { KERNEL, BIAS, BIAS },
 	  .code = -EBADMSG,
 	  .words = "m: key \"dense/bias\" is there twice" },
-	{ "a checkpoint",
+	{ "another format",
 	  { KERNEL, BIAS },
-	  .format = CHECKPOINT_FORMAT,
+	  .format = "kiln/other",
 	  .code = -EINVAL,
-	  .words = "m: format: found kiln/checkpoint, expected kiln/model" },
+	  .words = "m: format: found kiln/other, expected kiln/model" },
+	{ "a checkpoint, which has other tensors, too",
+	  { KERNEL, BIAS, TENSOR("state/loss", "F32", 8, 1, 2) },
+	  .format = CHECKPOINT_FORMAT,
+	  .words = "" },
+	{ "a checkpoint with a kernel of fewer rows",
+	  { TENSOR("dense/kernel", "F32", 12, 2, 1, 3), BIAS },
+	  .format = CHECKPOINT_FORMAT,
+	  .code = -EBADMSG,
+	  .words = "m: dense/kernel: found F32 [1, 3], expected F32 [4, 3]" },
 	{ "a configuration that is none",
 	  { KERNEL, BIAS },
 	  .config = "model: {",
@@ -122,7 +131,9 @@ static int load(size_t i, const char *hash, struct error *err)
 	if (safetensors_write(path, cases[i].tensor, count, notes, 3, err) < 0 ||
 	    file_read(path, 1 << 20, &bytes, &size, err) < 0)
 		fail_msg("%s", err->text);
-	return model_file_load("m", bytes, size, &model, err);
+	const int r = model_file_open("m", bytes, size, &model, err);
+
+	return r < 0 ? r : model_file_build("m", NULL, &model, err);
 }
 
 static void test_cases(void **state)
@@ -151,7 +162,8 @@ static void test_no_configuration(void **state)
 	(void)state;
 	assert_int_equal(safetensors_write(path, cases[0].tensor, 2, notes, 1, &err), 0);
 	assert_int_equal(file_read(path, 1 << 20, &bytes, &size, &err), 0);
-	assert_int_equal(model_file_load("m", bytes, size, &model, &err), -EBADMSG);
+	assert_int_equal(model_file_open("m", bytes, size, &model, &err), 0);
+	assert_int_equal(model_file_build("m", NULL, &model, &err), -EBADMSG);
 	assert_string_equal(err.text, "m: the file holds no configuration, so Kiln did not write this model");
 }
 

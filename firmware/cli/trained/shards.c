@@ -2,6 +2,7 @@
 #include "cli/trained/shards.h"
 
 #include "cli/base/temporary.h"
+#include "cli/trained/locate.h"
 #include "data/plan.h"
 
 #include <string.h>
@@ -86,31 +87,19 @@ static int list_below(struct shards *shards, const struct trained *trained,
 	return r;
 }
 
-/* Copies the plan of the model's run to a file. The plan is "RUN/plan", the model is
- * "RUN/model/model.safetensors". */
+/* Copies the plan of the model's run to a file. The plan is "RUN/plan", the model is in the folder
+ * "RUN/model". */
 static int fetch_plan(const struct trained *trained, const char *path, struct error *err)
 {
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct config_store where = trained->where;
-	struct store_options options = { 0 };
-	CLEANUP(free_ptr) char *url = strdup(store_url(trained->folder));
-	char *slash;
-	int r;
+	CLEANUP(store_closep) struct store *run = NULL;
+	int r = locate_in_run(trained->folder, &trained->where, "", &run, err);
 
-	if (!url)
-		return error_set(err, -ENOMEM, "no memory for a name");
-	while (*url && url[strlen(url) - 1] == '/')
-		url[strlen(url) - 1] = '\0';
-	slash = strrchr(url, '/');
-	if (slash)
-		slash[1] = '\0';
-	where.url = url;
-	if ((r = store_open(&where, &options, &store, err)) < 0)
+	if (r < 0)
 		return r;
-	r = store_get_file(store, "plan", path, err);
+	r = store_get_file(run, "plan", path, err);
 	return r == -ENOENT
 		       ? error_set(err, r, "%splan: the model's run has no plan; give the shards with --data",
-				   url)
+				   store_url(run))
 		       : r;
 }
 

@@ -3,13 +3,15 @@
 
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/trained/locate.h"
 #include "core/base/paths.h"
 #include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
 
 #include <string.h>
 
-#define MODEL_MAX    (UINT64_C(1) << 40)
+#define RECORD_FILE  "run.json"
+#define RECORD_MAX   (64u << 20)
 #define DATASET_FILE "dataset.json"
 #define DATASET_MAX  (4u << 20)
 
@@ -19,7 +21,8 @@ const struct verb_option trained_options[] = {
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
-	  .help = "read endpoint, region and credential from this kiln.conf's `sink`" },
+	  .help = "read url, endpoint, region and credential from this kiln.conf's `sink`; default for a run "
+		  "id: the box's own configuration" },
 	{ 0 },
 };
 
@@ -31,38 +34,66 @@ void trained_read(struct trained *trained, const struct arguments *arguments)
 	where_read(&trained->where, arguments);
 }
 
-static int load_file(struct trained *trained, struct error *err)
-{
-	const char *name = trained->name, *suffix = strrchr(name, '.'), *key;
-	char file[PATH_BYTES];
-	uint64_t bytes;
-	int r;
+/* ---- The file ---- */
 
-	if (!suffix || strcmp(suffix, ".safetensors") != 0) {
-		(void)snprintf(file, sizeof(file), "%s/model.safetensors", name);
-		name = file;
-	}
-	if ((r = where_open(&trained->where, name, &trained->folder, &key, err)) < 0 ||
-	    (r = store_get_all(trained->folder, key, MODEL_MAX, &trained->data, &bytes, err)) < 0)
-		return r;
-	return model_file_load(trained->name, trained->data, bytes, &trained->saved, err);
-}
-
+/* Loads the configuration whose sink holds the model: --config, or for a run id the box's own. */
 static int merge_config(struct trained *trained, struct error *err)
 {
-	int r = trained->config_file ? config_load(trained->config_file, &trained->given, err) : 0;
+	const char *file = trained->config_file;
+	int r;
 
-	if (r == 0 && trained->config_file)
+	if (!file && locate_is_run(trained->name))
+		file = config_path(0, NULL);
+	if (!file)
+		return 0;
+	r = config_load(file, &trained->given, err);
+	if (r == 0)
 		where_merge(&trained->where, &trained->given.sink);
 	return r;
 }
 
+/* Reads the configuration of a checkpoint's run, and opens the folder with the files that belong to the
+ * model. */
+static int open_run(struct trained *trained, char **ret_config, struct error *err)
+{
+	CLEANUP(store_closep) struct store *run = NULL, *folder = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	const char *config;
+	uint64_t bytes;
+	int r;
+
+	if ((r = locate_in_run(trained->folder, &trained->where, "", &run, err)) < 0 ||
+	    (r = locate_in_run(trained->folder, &trained->where, "model/", &folder, err)) < 0 ||
+	    (r = store_get_all(run, RECORD_FILE, RECORD_MAX, &text, &bytes, err)) < 0 ||
+	    (r = json_parse(RECORD_FILE, text, bytes, &record, err)) < 0 ||
+	    (r = json_get_string(RECORD_FILE, record, "config", &config, err)) < 0)
+		return error_prefix(err, "%s: the configuration of its run", trained->name);
+	*ret_config = strdup(config);
+	if (!*ret_config)
+		return error_set(err, -ENOMEM, "%s: no memory for its configuration", trained->name);
+	store_close(trained->folder);
+	trained->folder = TAKE(folder);
+	return 0;
+}
+
 int trained_load(struct trained *trained, struct error *err)
 {
-	int r = merge_config(trained, err);
+	CLEANUP(free_ptr) char *config = NULL;
+	uint64_t bytes;
+	int r;
 
-	return r < 0 ? r : load_file(trained, err);
+	if ((r = merge_config(trained, err)) < 0 ||
+	    (r = locate_model(trained->name, &trained->where, &trained->folder, &trained->data, &bytes,
+			      err)) < 0 ||
+	    (r = model_file_open(trained->name, trained->data, bytes, &trained->saved, err)) < 0)
+		return r;
+	if (model_file_is_checkpoint(&trained->saved) && (r = open_run(trained, &config, err)) < 0)
+		return r;
+	return model_file_build(trained->name, config, &trained->saved, err);
 }
+
+/* ---- The device ---- */
 
 /* Chooses the folder for compiled kernels: Kiln's cache where this user may write to it, as on a box;
  * otherwise a folder in the user's own cache. */

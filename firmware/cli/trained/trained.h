@@ -23,13 +23,21 @@ struct trained {
 	const char *name, *config_file; /* the values of MODEL and --config */
 	bool json;
 	struct config_store where; /* endpoint, region, credential, ca_file */
-	struct store *folder;      /* the store of the folder with the model's file */
+	struct store *folder;      /* the store of the folder with the model's file; for a checkpoint that of
+				      the run's folder `model`, which has the encoder and dataset.json */
 	char *data;                /* the bytes of the model's file */
 	struct model_file saved;   /* the model in the file, with its configuration */
 	struct config given;       /* the file of --config; the strings of `where` may belong to it */
 	struct gpu *gpu;           /* NULL before trained_open_model() */
 	struct model *model;
 };
+
+/* How a verb's page describes MODEL. */
+#define TRAINED_MODEL                                                                                      \
+	"MODEL is a run id, the folder of a run, the model.safetensors or the folder with it, or a "       \
+	"checkpoint; a folder and a file are a path or an s3:// or file:/// URL. A run id stands for the " \
+	"run's folder below sink.url. A checkpoint ckpt-STEP.safetensors must lie in its run's folder, "   \
+	"because run.json there has its configuration."
 
 /* The operand MODEL, for verbs that have no other operand. */
 extern const struct verb_operand trained_operands[];

@@ -196,9 +196,7 @@ const struct verb verb_evaluate = {
 		"class and their macro average. The classes have the names of dataset.json beside the "
 		"model. With model.sample_weight the "
 		"loss is weighted, and each metric except the confusion matrix and the figures of each class "
-		"is printed a second time as weighted_*, as Keras's weighted_metrics. MODEL is a run's model "
-		"folder or the "
-		"model.safetensors in it, as a path or as an s3:// or file:/// URL.",
+		"is printed a second time as weighted_*, as Keras's weighted_metrics. " TRAINED_MODEL,
 	.operands = trained_operands,
 	.options = { records_options, trained_options, where_options, json_option },
 	.here = true,

@@ -117,8 +117,7 @@ const struct verb verb_export = {
 	.summary = "write a trained network as ONNX and as TensorFlow's SavedModel",
 	.synopsis = "export MODEL --output FOLDER [OPTION...]",
 	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
-		 "saved_model/ for TensorFlow and TensorFlow Serving. MODEL is a run's model folder or the "
-		 "model.safetensors in it, as a path or as an s3:// or file:/// URL.",
+		 "saved_model/ for TensorFlow and TensorFlow Serving. " TRAINED_MODEL,
 	.operands = trained_operands,
 	.options = { options, trained_options, where_options, json_option },
 	.here = true,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "cli/base/where.h"
+#include "cli/trained/locate.h"
+#include "cli/trained/trained.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
-#include "core/base/paths.h"
 #include "model/build.h"
 #include "model/layers/attributes.h"
 #include "model/layers/table.h"
@@ -187,27 +189,49 @@ static int print_json(const struct graph *graph)
 
 /* ---- The verb ---- */
 
+struct summary {
+	struct trained trained;
+	struct config file;
+	struct graph graph;
+};
+
+/* Builds the network of a trained model or, where the operand cannot be one, of a configuration file. */
+static int build(struct summary *summary, const struct arguments *arguments, struct error *err)
+{
+	const char *name = arguments_operand(arguments, 0);
+	int r;
+
+	if (name && locate_is_model(name)) {
+		trained_read(&summary->trained, arguments);
+		r = trained_load(&summary->trained, err);
+		return r < 0 ? r : graph_build(&summary->trained.saved.config, true, &summary->graph, err);
+	}
+	r = config_load(name ? name : config_path(0, NULL), &summary->file, err);
+	return r < 0 ? r : graph_build(&summary->file, true, &summary->graph, err);
+}
+
+static void done(struct summary *summary)
+{
+	graph_done(&summary->graph);
+	config_done(&summary->file);
+	trained_done(&summary->trained);
+}
+
 static int summary(const struct arguments *arguments)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	const char *file = arguments_operand(arguments, 0);
+	CLEANUP(done) struct summary summary = { 0 };
 	struct error err = { 0 };
-	struct graph graph;
-	int r = CLI_OK;
 
-	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
-	    graph_build(&config, true, &graph, &err) < 0)
+	if (build(&summary, arguments, &err) < 0)
 		return cli_error(&err);
 	if (arguments_have(arguments, "json"))
-		r = print_json(&graph);
-	else
-		print_text(&graph);
-	graph_done(&graph);
-	return r;
+		return print_json(&summary.graph);
+	print_text(&summary.graph);
+	return CLI_OK;
 }
 
 static const struct verb_operand optional_file[] = {
-	{ .name = "FILE", .value = VERB_FILE, .optional = true },
+	{ .name = "FILE", .value = VERB_LOCATION, .optional = true },
 	{ 0 },
 };
 
@@ -216,14 +240,17 @@ static const struct verb_option json_option[] = { { .name = "json", .help = "pri
 
 static const struct verb model_summary = {
 	.name = "summary",
-	.summary = "print the layers of a configuration's network, as Keras's summary() prints them",
+	.summary = "print the layers of a network, as Keras's summary() prints them",
+	.synopsis = "model summary [FILE] [--json]\n"
+		    "model summary MODEL [OPTION...]",
 	.about = "Prints for each layer: name and type, shape of the output (None stands for the rows of a "
 		 "batch), number of parameters, and the layers that it reads, unless it reads only the layer "
 		 "before it.\n\n"
-		 "Without FILE the verb reads the box's own configuration: the file that "
-		 "KILN_CONFIG names, or else /etc/kiln/kiln.conf below the folder KILN_ROOT.",
+		 "FILE is a configuration. Without FILE the verb reads the box's own configuration: the file "
+		 "that KILN_CONFIG names, or else /etc/kiln/kiln.conf below the folder KILN_ROOT.\n\n"
+		 "" TRAINED_MODEL,
 	.operands = optional_file,
-	.options = { json_option },
+	.options = { trained_options, where_options, json_option },
 	.run = summary,
 };
 

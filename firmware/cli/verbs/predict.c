@@ -214,16 +214,16 @@ const struct verb verb_predict = {
 	.summary = "apply a trained network to texts, records or other values",
 	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
 		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
-	.about = "MODEL is a run's model folder or the model.safetensors in it, as a path or as an s3:// or "
-		 "file:/// URL.\n\n"
-		 "Without TEXT, --split and --data the verb reads standard input: one text "
-		 "per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
-		 "...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
-		 "the schema that the network does not read.\n\n"
-		 "For texts the verb prints label, probability "
-		 "and text. For all other input, and with --json, it prints one JSON object per line. The "
-		 "object has line, or shard and record, and then class, label, probability and the "
-		 "probability of each label; for a regression it has value or values.",
+	.about = TRAINED_MODEL
+	"\n\n"
+	"Without TEXT, --split and --data the verb reads standard input: one text "
+	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
+	"...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
+	"the schema that the network does not read.\n\n"
+	"For texts the verb prints label, probability "
+	"and text. For all other input, and with --json, it prints one JSON object per line. The "
+	"object has line, or shard and record, and then class, label, probability and the "
+	"probability of each label; for a regression it has value or values.",
 	.operands = operands,
 	.options = { options, records_options, trained_options, where_options, json_option },
 	.here = true,

@@ -2,7 +2,7 @@
 /*
  * Checks that tensors, most of all those of a file, have the names, types and shapes that a graph expects.
  * Code that reads the data of tensors with the sizes of a graph relies on this check: checkpoint_load(),
- * model_file_load() and export_model().
+ * model_file_build() and export_model().
  */
 #pragma once
 
