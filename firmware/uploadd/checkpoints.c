@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/checkpoints.h"
 #include "core/base/events.h"
-#include "core/base/json.h"
+#include "core/run/latest.h"
 #include "model/formats/safetensors.h"
 #include "uploadd/put.h"
 #include "uploadd/retain.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
-
-#define LATEST_KEY       "checkpoints/latest.json"
-#define LATEST_VERSION   1
-#define LATEST_BYTES_MAX 65536u
 
 struct listing {
 	struct upload *upload;
@@ -27,24 +22,36 @@ static int note_stored(void *context, const struct store_object *object)
 	return step < 0 ? 0 : steps_add(&listing->upload->stored, (uint64_t)step, listing->err);
 }
 
+/* A latest.json that names no checkpoint of this store counts as damaged: else a large step in it would keep
+ * kiln-uploadd from naming the checkpoints that there are. */
+static int check_latest(const struct upload *upload, const struct latest *latest, struct error *err)
+{
+	return steps_has(&upload->stored, latest->step)
+		       ? 0
+		       : error_set(err, -EBADMSG, LATEST_NAME ": found %s, which is not in the store",
+				   latest->name);
+}
+
 static int read_latest(struct upload *upload, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(json_free) cJSON *latest = NULL;
+	struct latest latest;
 	uint64_t bytes;
-	int r = store_get_all(upload->store, LATEST_KEY, LATEST_BYTES_MAX, &text, &bytes, err);
+	int r = store_get_all(upload->store, LATEST_NAME, LATEST_BYTES_MAX, &text, &bytes, err);
 
 	if (r == -ENOENT)
 		return 0;
-	if (r < 0)
-		return r;
-	if (json_parse(LATEST_KEY, text, bytes, &latest, err) < 0 ||
-	    json_get_u64(LATEST_KEY, latest, "step", &upload->latest, err) < 0) {
+	if (r == 0 && (r = latest_parse(LATEST_NAME, text, bytes, &latest, err)) == 0)
+		r = check_latest(upload, &latest, err);
+	if (r == -EBADMSG || r == -EFBIG || r == -E2BIG) {
 		event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = upload->run.id },
 			   "%s, writing it anew", err->text);
 		return 0;
 	}
+	if (r < 0)
+		return r;
 	upload->any_latest = true;
+	upload->latest = latest.step;
 	return 0;
 }
 
@@ -58,30 +65,17 @@ int checkpoints_find(struct upload *upload, struct error *err)
 
 /* ---- One checkpoint ---- */
 
-static int write_latest(struct upload *upload, const char *name, uint64_t step, uint64_t bytes,
-			const char *sha256, struct error *err)
+static int write_latest(struct upload *upload, const struct latest *latest, struct error *err)
 {
-	CLEANUP(json_free) cJSON *latest = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
-	char stamp[32] = "";
-	time_t now = time(NULL);
-	struct tm tm;
-	int r;
+	int r = latest_print(latest, &text, err);
 
-	if (gmtime_r(&now, &tm))
-		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	if (!cJSON_AddNumberToObject(latest, "version", LATEST_VERSION) ||
-	    !json_add_u64(latest, "step", step) || !cJSON_AddStringToObject(latest, "key", name) ||
-	    !json_add_u64(latest, "bytes", bytes) || !cJSON_AddStringToObject(latest, "sha256", sha256) ||
-	    !cJSON_AddStringToObject(latest, "time", stamp))
-		return error_set(err, -ENOMEM, LATEST_KEY ": no memory");
-	r = json_print(latest, &text, err);
 	if (r == 0)
-		r = store_put(upload->store, LATEST_KEY, text, strlen(text), err);
+		r = store_put(upload->store, LATEST_NAME, text, strlen(text), err);
 	if (r < 0)
 		return r;
 	upload->any_latest = true;
-	upload->latest = step;
+	upload->latest = latest->step;
 	return 0;
 }
 
@@ -107,21 +101,20 @@ static bool is_whole(struct upload *upload, const char *name, uint64_t step)
  */
 static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_there, struct error *err)
 {
-	char name[SPOOL_NAME_BYTES], sha256[65];
+	struct latest latest = { .step = step };
+	const char *name = spool_checkpoint_name(step, latest.name);
 	bool gone = false;
-	uint64_t bytes = 0;
 	int r;
 
 	*ret_there = false;
-	(void)spool_checkpoint_name(step, name);
 	if (!is_whole(upload, name, step))
 		return 0;
-	r = put_file(upload, name, sha256, &bytes, &gone, err);
+	r = put_file(upload, name, latest.sha256, &latest.bytes, &gone, err);
 	if (r < 0)
 		return gone ? 0 : r;
 	r = steps_add(&upload->stored, step, err);
 	if (r == 0 && (!upload->any_latest || step > upload->latest))
-		r = write_latest(upload, name, step, bytes, sha256, err);
+		r = write_latest(upload, &latest, err);
 	if (r < 0)
 		return r;
 	*ret_there = true;
@@ -129,8 +122,8 @@ static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_the
 				    .run_id = upload->run.id,
 				    .step = step,
 				    .key = name,
-				    .bytes = bytes },
-		   "checkpoint of step %" PRIu64 " is in the store, %" PRIu64 " bytes", step, bytes);
+				    .bytes = latest.bytes },
+		   "checkpoint of step %" PRIu64 " is in the store, %" PRIu64 " bytes", step, latest.bytes);
 	return 0;
 }
 

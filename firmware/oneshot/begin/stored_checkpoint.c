@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/begin/stored_checkpoint.h"
 #include "core/base/events.h"
-#include "core/base/json.h"
-#include "core/run/spool.h"
+#include "core/run/latest.h"
 #include "drivers/digest/digest.h"
 #include "model/formats/safetensors.h"
 
 #include <string.h>
 
-#define LATEST_MAX  65536u
 #define TRIED_BYTES 2048u
 
 /* State of a walk over the checkpoints of a run: first the one that latest.json names, then the others,
@@ -16,10 +14,10 @@
 struct walk {
 	struct store *sink;
 	const char *run_id;
-	char sha256[DIGEST_HEX_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json */
-	int64_t latest;                /* step of the checkpoint that latest.json names; -1 = none */
-	int64_t below;                 /* only checkpoints with smaller steps were not tried yet */
-	int64_t next;                  /* step of the checkpoint to try next; -1 = all were tried */
+	char sha256[LATEST_SHA256_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json */
+	int64_t latest;                   /* step of the checkpoint that latest.json names; -1 = none */
+	int64_t below;                    /* only checkpoints with smaller steps were not tried yet */
+	int64_t next;                     /* step of the checkpoint to try next; -1 = all were tried */
 };
 
 static char *key_of(const struct walk *walk, const char *name, char key[static STORE_KEY_MAX])
@@ -30,40 +28,26 @@ static char *key_of(const struct walk *walk, const char *name, char key[static S
 
 /* ---- Which ones there are ---- */
 
-static int parse_latest(struct walk *walk, const char *key, const char *text, uint64_t bytes,
-			struct error *err)
-{
-	CLEANUP(json_free) cJSON *json = NULL;
-	const char *name, *sha256;
-	int r;
-
-	if ((r = json_parse(key, text, bytes, &json, err)) < 0 ||
-	    (r = json_get_string(key, json, "key", &name, err)) < 0 ||
-	    (r = json_get_string(key, json, "sha256", &sha256, err)) < 0)
-		return r;
-	if (spool_checkpoint_step(name) < 0)
-		return error_set(err, -EBADMSG,
-				 "%s: found key \"%.200s\", expected checkpoints/ckpt-N.safetensors", key,
-				 name);
-	walk->latest = spool_checkpoint_step(name);
-	(void)snprintf(walk->sha256, sizeof(walk->sha256), "%s", sha256);
-	return 0;
-}
-
 /* Reads latest.json. Where it is missing or damaged, the names of the checkpoints tell which is the newest.
  */
 static int read_latest(struct walk *walk, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char key[STORE_KEY_MAX];
+	struct latest latest;
 	uint64_t bytes;
-	int r = store_get_all(walk->sink, key_of(walk, "checkpoints/latest.json", key), LATEST_MAX, &text,
-			      &bytes, err);
+	int r = store_get_all(walk->sink, key_of(walk, LATEST_NAME, key), LATEST_BYTES_MAX, &text, &bytes,
+			      err);
 
-	if (r == 0 && parse_latest(walk, key, text, bytes, err) < 0)
-		event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = walk->run_id },
-			   "%s, going by the names of the checkpoints", err->text);
-	return r == -ENOENT ? 0 : r;
+	if (r == 0 && (r = latest_parse(key, text, bytes, &latest, err)) == 0) {
+		walk->latest = (int64_t)latest.step;
+		memcpy(walk->sha256, latest.sha256, sizeof(walk->sha256));
+	}
+	if (r != -EBADMSG && r != -EFBIG && r != -E2BIG)
+		return r == -ENOENT ? 0 : r;
+	event_send(&(struct event){ .id = EVENT_LATEST_DAMAGED, .run_id = walk->run_id },
+		   "%s, going by the names of the checkpoints", err->text);
+	return 0;
 }
 
 static int note_stored(void *context, const struct store_object *object)
