@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* pauses of store_stat_put(): 0.2, 0.4 ... 6.4 s */
+#define PUT_PAUSE_US     200000u
+#define PUT_PAUSE_US_MAX 6400000u
+
 void store_close(struct store *store)
 {
 	if (!store)
@@ -60,6 +64,23 @@ int store_list(struct store *store, const char *glob,
 int store_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
 {
 	return store->ops->stat(store, key, ret_object, err);
+}
+
+int store_stat_put(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
+{
+	char text[STORE_KEY_MAX + 512];
+	int r;
+
+	for (useconds_t pause_us = PUT_PAUSE_US;; pause_us *= 2) {
+		r = store_stat(store, key, ret_object, err);
+		if (r != -ENOENT || pause_us > PUT_PAUSE_US_MAX)
+			break;
+		(void)usleep(pause_us);
+	}
+	if (r != -ENOENT)
+		return r;
+	(void)snprintf(text, sizeof(text), "%.*s", (int)sizeof(text) - 1, err ? err->text : "");
+	return error_set(err, -EIO, "%s, right after the upload", text);
 }
 
 int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,

@@ -124,6 +124,12 @@ MUST_CHECK int store_list(struct store *store, const char *glob,
 MUST_CHECK int store_stat(struct store *store, const char *key, struct store_object *ret_object,
 			  struct error *err);
 
+/* Asks for an object that the caller has put just now. A store may answer 404 for a moment, where replicas
+ * follow or a cache remembers an earlier 404: then asks again, for about 13 s. Errors: those of store_stat(),
+ * but -EIO in place of -ENOENT. */
+MUST_CHECK int store_stat_put(struct store *store, const char *key, struct store_object *ret_object,
+			      struct error *err);
+
 /* Gets exactly `bytes` bytes from `offset` into the caller's buffer. `pin` may be NULL. */
 MUST_CHECK int store_get(struct store *store, const char *key, const struct store_pin *pin, uint64_t offset,
 			 void *buffer, uint64_t bytes, struct error *err);

@@ -11,6 +11,7 @@ int main(int argc, char **argv)
 {
 	static struct uploader uploader;
 	struct error err = { 0 };
+	int r;
 
 	log_open("uploadd");
 	uploader.drain = argc == 2 && strcmp(argv[1], "--drain") == 0;
@@ -21,6 +22,9 @@ int main(int argc, char **argv)
 		return EX_USAGE;
 	}
 	alive_back_off(STATUS_UPLOADD);
+	r = uploader_lock(&uploader, &err);
+	if (r != 0)
+		return r < 0 ? alive_fatal(STATUS_UPLOADD, &err) : EX_OK;
 	uploader_open_page(&uploader);
 	if (watch_open(&uploader.watch, &err) < 0)
 		return alive_fatal(STATUS_UPLOADD, &err);

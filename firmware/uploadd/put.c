@@ -11,7 +11,7 @@ int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint
 	(void)spool_path(upload->run.id, name, path);
 	r = store_put_file(upload->store, name, path, ret_sha256_hex, err);
 	if (r == 0)
-		r = store_stat(upload->store, name, &object, err);
+		r = store_stat_put(upload->store, name, &object, err);
 	else if (r == -ENOENT)
 		*ret_gone = access(path, F_OK) < 0;
 	if (r == 0)

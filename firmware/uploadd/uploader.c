@@ -190,6 +190,31 @@ static void say_failing(const struct uploader *uploader, int back_off_ms)
 		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
 }
 
+/* Tells whether the current run is final and nothing of it is left in the spool. */
+static bool is_drained(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char path[PATH_BYTES];
+
+	return run_load(&run, NULL) == 0 && run_state_is_final(run.state) &&
+	       access(spool_path(run.id, "", path), F_OK) < 0;
+}
+
+int uploader_lock(struct uploader *uploader, struct error *err)
+{
+	bool said = false;
+	int r;
+
+	while ((r = spool_lock_uploads(&uploader->lock, err)) == -EBUSY && uploader->drain && !is_drained()) {
+		if (!said)
+			log_notice("%s; waiting until that process has uploaded the run, or has ended",
+				   err->text);
+		said = true;
+		(void)usleep(SCAN_MS * 1000);
+	}
+	return r == -EBUSY && uploader->drain ? 1 : r;
+}
+
 int uploader_run(struct uploader *uploader, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;

@@ -11,6 +11,7 @@
 #include "uploadd/watch.h"
 
 struct uploader {
+	int lock; /* of the uploads from the spool */
 	struct watch watch;
 	struct upload current; /* the current run; open where current.store is not NULL */
 	/* id of the current run, once it is final and all its files are in the store */
@@ -27,6 +28,10 @@ struct uploader {
 
 /* Opens the status page. A failure is only logged: without the page only the status is missing. */
 void uploader_open_page(struct uploader *uploader);
+/* Makes sure that no other kiln-uploadd works on the spool. With `drain` waits for another one: returns 1
+ * once it has put the current run, which is final, into the store; 0 once it has ended. Errors: -EBUSY
+ * another one is working. */
+MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
 /* Returns after an error for which waiting does not help or, with `drain`, once the run is final and in the
  * store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);

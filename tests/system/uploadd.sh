@@ -196,6 +196,38 @@ is "$(grep -c 'stray: .*leaving it in the spool' "$KILN_ROOT/log")" 1 "a folder 
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 
+# ---- Two at once ----
+begin twice 3
+start
+first=$uploadd
+"$make_checkpoint" "$id" 5 1000
+wait_for 20 is_latest 5 # the first one is at work
+timeout 20 "$KILN_BIN/kiln-uploadd" 2>"$work/second"
+is "$?" 69 "a second kiln-uploadd ends" "$(cat "$work/second")"
+like "$(cat "$work/second")" "/data/kiln/spool: another process uploads from there" "and says why"
+start --drain
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+wait $uploadd
+is "$? $(latest step)" "0 10" "with --drain it waits until the first one has uploaded the run" "$(tail -n 3 "$KILN_ROOT/log")"
+start --drain
+wait $uploadd
+is "$?" 0 "which is done by now"
+kill -KILL $first
+wait $first 2>/dev/null
+
+# ---- A latest.json that somebody else wrote ----
+begin crafted 3
+mkdir -p "$stored/checkpoints"
+printf '{"version":1,"step":%d,"key":"checkpoints/ckpt-%012d.safetensors","bytes":1,"sha256":"%064d","time":""}' \
+	999999999999 999999999999 0 >"$stored/checkpoints/latest.json"
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+start --drain
+wait $uploadd
+is "$? $(latest step)" "0 10" "a latest.json of a checkpoint that is not there is replaced"
+like "$(cat "$KILN_ROOT/log")" 'latest.json: found .*ckpt-999999999999.safetensors, which is not in the store, writing it anew' "with a warning"
+
 # ---- Files of an earlier night ----
 begin earlier 3
 first=$id
@@ -211,9 +243,28 @@ stored=$sink/$first
 is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
 like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
 
-# ---- Killed while it uploads parts to a real S3 server ----
+# ---- A real S3 server that says for a moment that it does not have what was just put ----
 start_radosgw "killed in the middle of parts"
 s3=s3://$KILN_S3_BUCKET
+mkdir "$work/proxy"
+/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
+proxy=$!
+wait_for 20 test -s "$work/proxy/port"
+server=$KILN_S3_ENDPOINT
+KILN_S3_ENDPOINT=http://127.0.0.1:$(cat "$work/proxy/port")
+printf '[{"match": "^HEAD .*ckpt-000000000010", "fault": "status", "status": 404, "count": 2}]' >"$work/proxy/faults"
+begin late 2
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+start --drain
+wait $uploadd
+is "$? $(KILN_S3_ENDPOINT=$server "$make_checkpoint" --latest "$s3/late/$id")" "0 10" "S3: two 404 after the upload are no end" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$(grep -c '"fault": "status"' "$work/proxy/requests")" 2 "S3: there were two"
+kill $proxy
+wait $proxy 2>/dev/null
+KILN_S3_ENDPOINT=$server
+
+# ---- Killed while it uploads parts to it ----
 begin parts 2
 "$make_checkpoint" "$id" 1 60000000
 wrong=''

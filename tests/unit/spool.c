@@ -135,6 +135,23 @@ static void test_lock(void **state)
 	close_fd(&second);
 }
 
+static void test_lock_of_uploads(void **state)
+{
+	struct error err = { 0 };
+	int writer = -1, first = -1, second = -1;
+
+	(void)state;
+	assert_int_equal(spool_lock_uploads(&first, &err), 0);
+	assert_int_equal(spool_lock_uploads(&second, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "/spool: another process uploads from there"));
+	assert_int_equal(spool_make("r-1", &err), 0);
+	assert_int_equal(spool_lock(&writer, &err), 0);
+	close_fd(&writer);
+	close_fd(&first);
+	assert_int_equal(spool_lock_uploads(&second, &err), 0);
+	close_fd(&second);
+}
+
 static void test_remove(void **state)
 {
 	char text[512] = "";
@@ -159,6 +176,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_list, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_runs, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_lock, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_lock_of_uploads, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_remove, scratch_setup, scratch_teardown),
 	};
 

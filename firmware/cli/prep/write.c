@@ -112,7 +112,7 @@ static int put_shard(struct writing *writing, struct shard_row *row, const uint8
 	row->is_there = same_object(store, row->key, data, bytes);
 	r = row->is_there ? 0 : store_put(store, row->key, data, bytes, err);
 	if (r == 0)
-		r = store_stat(store, row->key, &object, err);
+		r = store_stat_put(store, row->key, &object, err);
 	if (r == 0)
 		(void)snprintf(row->etag, sizeof(row->etag), "%s", object.pin.etag);
 	give_back(writing, store);

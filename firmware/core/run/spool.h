@@ -41,6 +41,11 @@ MUST_CHECK int spool_make(const char *run_id, struct error *err);
  * first. Errors: -EBUSY another process has the lock. */
 MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
 
+/* Locks the uploads of the spool for this process, until the descriptor is closed or the process ends: two
+ * processes would abort each other's unfinished uploads. Makes PATH_SPOOL where it is missing. Errors: -EBUSY
+ * another process has the lock. */
+MUST_CHECK int spool_lock_uploads(int *ret_fd, struct error *err);
+
 /* Calls `each` with the name (relative to the run's folder) and the size of every finished file, in bytewise
  * order of the names. */
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
