@@ -217,7 +217,7 @@ wait_for 20 eval '[ "$(steps)" = "$step" ]'
 kill -KILL $uploadd
 wait $uploadd 2>/dev/null
 stop_fetchd
-node newdisk2
+rm -r "$KILN_ROOT/data"
 begin newdisk
 like "$(cat "$KILN_ROOT/log")" "going on from checkpoints/ckpt-0*$step.safetensors in the store" "a new disk takes the run from the store"
 run_to_end

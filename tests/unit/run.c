@@ -298,6 +298,102 @@ static void test_parse(void **state)
 			    "a/run.json: found state \"FAILED\", expected running, paused ... failed");
 }
 
+/* A box is a machine and a root on it. */
+static void test_whose(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char id[RUN_ID_BYTES], note[PATH_BYTES + 128], folder[PATH_BYTES], path[PATH_BYTES];
+	const char *machine = "0123456789abcdef0123456789abcdef";
+	struct error err = { 0 };
+
+	(void)state;
+	(void)snprintf(folder, sizeof(folder), "%s/etc", root);
+	assert_int_equal(path_make(folder, &err), 0);
+	assert_int_equal(file_write_durable(path_of(PATH_MACHINE_ID, NULL, path), machine, 32, &err), 0);
+	(void)begin(id);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_false(run_is_ours(&run));
+	(void)snprintf(run.machine, sizeof(run.machine), "%s", machine);
+	assert_false(run_is_ours(&run));
+	run_done(&run);
+	(void)snprintf(note, sizeof(note), "{\"machine\": \"%s\", \"root\": \"%s\"}", machine, root);
+	assert_int_equal(run_note(note, &err), 0);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_true(run_is_ours(&run));
+	run.machine[0] = 'f';
+	assert_false(run_is_ours(&run));
+	run_done(&run);
+	assert_int_equal(run_note("{\"root\": \"tmp\"}", &err), 0);
+	assert_int_equal(run_load(&run, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "found root \"tmp\", expected an absolute path"));
+	run = (struct run){ 0 };
+}
+
+/* Begins a repeat of the current run, which is final. */
+static void repeat(char id[static RUN_ID_BYTES])
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *text = json_now();
+	char plan[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)snprintf(plan, sizeof(plan), "%s/plan", root);
+	assert_int_equal(file_write_durable(plan, "the plan", 8, &err), 0);
+	if (run_repeat(text, strlen(text), plan, NULL, &run, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)snprintf(id, RUN_ID_BYTES, "%s", run.id);
+}
+
+static void test_give_back(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 }, failed = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	char first[RUN_ID_BYTES], second[RUN_ID_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(first);
+	assert_int_equal(run_give_back("why", &err), 0);
+	set_state(RUN_FINISHED);
+	repeat(second);
+	assert_int_equal(run_give_back("why", &err), 0);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_string_equal(run.id, first);
+	assert_int_equal(run.state, RUN_FINISHED);
+	assert_int_equal(run_load_archived(second, &failed, &err), 0);
+	assert_int_equal(failed.state, RUN_FAILED);
+	assert_string_equal(failed.repeats, first);
+	assert_int_equal(run_json_archived(second, &text, &err), 0);
+	assert_non_null(strstr(text, "why"));
+	run_done(&run);
+	repeat(second);
+	set_state(RUN_FINISHED);
+	assert_int_equal(run_give_back("why", &err), 0);
+	assert_int_equal(run_load(&run, &err), 0);
+	assert_string_equal(run.id, second);
+}
+
+/* Where there was no run before the repeat there is none after it. */
+static void test_give_back_to_none(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
+	char first[RUN_ID_BYTES], plan[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(first);
+	text = json_now();
+	start_anew();
+	(void)snprintf(plan, sizeof(plan), "%s/plan", root);
+	assert_int_equal(file_write_durable(plan, "the plan", 8, &err), 0);
+	assert_int_equal(run_repeat(text, strlen(text), plan, NULL, &run, &err), 0);
+	assert_int_equal(run_give_back("why", &err), 0);
+	run_done(&run);
+	assert_int_equal(run_load(&run, &err), -ENOENT);
+	run = (struct run){ 0 };
+}
+
 static void test_restore_refuses(void **state)
 {
 	static const struct {
@@ -636,6 +732,9 @@ int main(void)
 		TEST(test_restore),
 		TEST(test_parse),
 		TEST(test_restore_refuses),
+		TEST(test_whose),
+		TEST(test_give_back),
+		TEST(test_give_back_to_none),
 		TEST(test_archive_is_trimmed),
 		TEST(test_expire),
 		TEST(test_archive_stays_current),

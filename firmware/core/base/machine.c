@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/machine.h"
 
-#include "core/base/paths.h"
-
 #include <string.h>
 
 #define FILE_BYTES 64u
@@ -12,14 +10,31 @@ bool machine_is_id(const char *text, size_t length)
 	return length == MACHINE_ID_BYTES - 1 && strspn(text, "0123456789abcdef") == length;
 }
 
+static const char *root_given(void)
+{
+	const char *root = getenv("KILN_ROOT");
+
+	return root ? root : "";
+}
+
 char *machine_id(char out[static MACHINE_ID_BYTES])
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
+	const char *file = path_of(PATH_MACHINE_ID, NULL, path);
 
 	*out = '\0';
-	if (file_read(path_of(PATH_MACHINE_ID, NULL, path), FILE_BYTES, &text, NULL, NULL) == 0 &&
-	    machine_is_id(text, strcspn(text, "\n")))
+	if (access(file, F_OK) < 0)
+		file += strlen(root_given());
+	if (file_read(file, FILE_BYTES, &text, NULL, NULL) == 0 && machine_is_id(text, strcspn(text, "\n")))
 		(void)snprintf(out, MACHINE_ID_BYTES, "%.*s", (int)(MACHINE_ID_BYTES - 1), text);
+	return out;
+}
+
+char *machine_root(char out[static PATH_BYTES])
+{
+	CLEANUP(free_ptr) char *path = *root_given() ? realpath(root_given(), NULL) : NULL;
+
+	(void)snprintf(out, PATH_BYTES, "%s", path && strcmp(path, "/") != 0 ? path : "");
 	return out;
 }

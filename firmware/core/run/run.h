@@ -29,8 +29,10 @@
  *   plan_sha256      "" until fetchd has made the plan
  *   overrides        {key: value}, where run.start asked for other values than kiln.conf
  *   machine          machine-id(5) of the box that works on the run, where the box has one
+ *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
  *   repeats          id of the run that this run repeats (run_repeat())
+ *   before           with `repeats`: id of the run that was the current run; "" = none
  *
  * by the program that ends the run, or keeps it from going on:
  *   reason           why the run failed or stopped, or why a program of an unfinished run ended for good;
@@ -109,8 +111,11 @@ struct run {
 	int64_t started_s;              /* Unix time */
 	int64_t ends_s;                 /* Unix time at which an unfinished run stops; 0 = never */
 	char machine[MACHINE_ID_BYTES]; /* the machine that works on the run; "" = not known */
-	char plan_sha256[65];           /* "" until fetchd has made the plan */
-	char start_run[RUN_ID_BYTES];   /* the run whose newest checkpoint this run starts with; "" = none */
+	char root[PATH_BYTES];          /* that box's KILN_ROOT, as machine_root() writes it */
+	/* the run that this run repeats, and the run that was the current run before; "" = none */
+	char repeats[RUN_ID_BYTES], before[RUN_ID_BYTES];
+	char plan_sha256[65];         /* "" until fetchd has made the plan */
+	char start_run[RUN_ID_BYTES]; /* the run whose newest checkpoint this run starts with; "" = none */
 	char weights_sha256[65]; /* SHA-256 of the file of model.weights that the run starts with; "" = none
 				  */
 	struct config config;    /* the frozen configuration */
@@ -128,6 +133,10 @@ struct run_start {
 const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
 
+/* Tells whether this box works on the run: the record names this machine and this root. False where the
+ * record names no machine, or this machine has no identity. */
+bool run_is_ours(const struct run *run);
+
 /* Begins a run. Where the current run is unfinished, continues it: the state becomes running, `config_file`
  * is not read, and *ret_adopted is true. Where the current run is final, archives its record and makes a new
  * run with a frozen copy of `config_file`. `last_id`: the last run of this box in the store, for a disk
@@ -142,6 +151,12 @@ MUST_CHECK int run_begin(const char *config_file, const char *last_id, const str
  * the record is damaged. */
 MUST_CHECK int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const char *start,
 			  struct run *ret_run, struct error *err);
+
+/* Ends a run that run_repeat() made and that did not finish. Its state becomes failed, with `reason` where
+ * the record has none, and its record moves to the archive. The run before it is the current run again; where
+ * there was none, there is no current run. Does nothing where the current run is no repeat, or has
+ * finished. */
+MUST_CHECK int run_give_back(const char *reason, struct error *err);
 
 /* Gives the current run a new id, because another box has a run with the same id. Call it before another
  * program can have read the old id. */

@@ -203,7 +203,8 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 		whole = cJSON_AddStringToObject(record, "id", id) &&
 			json_add_u64(record, "started_s", (uint64_t)started) &&
 			cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
-			cJSON_AddStringToObject(record, "repeats", was->id);
+			cJSON_AddStringToObject(record, "repeats", was->id) &&
+			cJSON_AddStringToObject(record, "before", last_id);
 	}
 	if (whole && *was->weights_sha256)
 		whole = cJSON_AddStringToObject(record, "weights_sha256", was->weights_sha256);

@@ -80,6 +80,49 @@ static int parse_machine(const char *what, const cJSON *record, char out[static 
 	return 0;
 }
 
+/* Reads the optional member "root": an absolute path. */
+static int parse_root(const char *what, const cJSON *record, char out[static PATH_BYTES], struct error *err)
+{
+	const char *found;
+	int r;
+
+	if (!cJSON_HasObjectItem(record, "root"))
+		return 0;
+	if ((r = json_get_string(what, record, "root", &found, err)) < 0)
+		return r;
+	if (*found != '/' || strlen(found) >= PATH_BYTES)
+		return error_set(err, -EBADMSG, "%s: found root \"%.100s\", expected an absolute path", what,
+				 found);
+	(void)snprintf(out, PATH_BYTES, "%s", found);
+	return 0;
+}
+
+/* Reads an optional member that is the id of a run, or empty. */
+static int parse_run_id(const char *what, const cJSON *record, const char *key, char out[static RUN_ID_BYTES],
+			struct error *err)
+{
+	const char *found;
+	int r;
+
+	if (!cJSON_HasObjectItem(record, key))
+		return 0;
+	if ((r = json_get_string(what, record, key, &found, err)) < 0)
+		return r;
+	if (*found && !record_is_id(found))
+		return error_set(err, -EBADMSG, "%s: found %s \"%.100s\", expected the id of a run", what,
+				 key, found);
+	(void)snprintf(out, RUN_ID_BYTES, "%s", found);
+	return 0;
+}
+
+bool run_is_ours(const struct run *run)
+{
+	char mine[MACHINE_ID_BYTES], here[PATH_BYTES];
+
+	return *run->machine && strcmp(run->machine, machine_id(mine)) == 0 &&
+	       strcmp(run->root, machine_root(here)) == 0;
+}
+
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
 	const char *id, *start;
@@ -93,6 +136,9 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
 	    (r = parse_machine(what, record, ret_run->machine, err)) < 0 ||
+	    (r = parse_root(what, record, ret_run->root, err)) < 0 ||
+	    (r = parse_run_id(what, record, "repeats", ret_run->repeats, err)) < 0 ||
+	    (r = parse_run_id(what, record, "before", ret_run->before, err)) < 0 ||
 	    (r = parse_sha256(what, record, "plan_sha256", ret_run->plan_sha256, err)) < 0 ||
 	    (cJSON_HasObjectItem(record, "weights_sha256") &&
 	     (r = parse_sha256(what, record, "weights_sha256", ret_run->weights_sha256, err)) < 0))

@@ -6,9 +6,19 @@
 
 #include <string.h>
 
-/* Puts the claim (run.json with this machine's id) into the store. The local record gets the machine's id
+/* Adds the members that say which box works on the run. */
+static bool add_box(cJSON *record)
+{
+	char machine[MACHINE_ID_BYTES], root[PATH_BYTES];
+
+	cJSON_DeleteItemFromObjectCaseSensitive(record, "root");
+	return (!*machine_id(machine) || cJSON_AddStringToObject(record, "machine", machine)) &&
+	       (!*machine_root(root) || cJSON_AddItemToObject(record, "root", json_string(root)));
+}
+
+/* Puts the claim (run.json with the members of this box) into the store. The local record gets these members
  * later, so that after a kill between the two steps the next attempt claims again. */
-static int put_claim(struct store *sink, const struct run *run, const char *machine, struct error *err)
+static int put_claim(struct store *sink, const struct run *run, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL, *claim = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -19,7 +29,7 @@ static int put_claim(struct store *sink, const struct run *run, const char *mach
 	if ((r = run_json(&text, err)) < 0 ||
 	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
 		return r;
-	if (*machine && !cJSON_AddStringToObject(record, "machine", machine))
+	if (!add_box(record))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	r = json_print(record, &claim, err);
 	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
@@ -40,8 +50,7 @@ static int look(struct store *sink, const struct run *run, bool goes_on, bool *r
 	return r == 0 || r == -EBADMSG ? -EEXIST : r;
 }
 
-static int claim(struct store *sink, const struct run *run, const char *machine, bool goes_on,
-		 struct error *err)
+static int claim(struct store *sink, const struct run *run, bool goes_on, struct error *err)
 {
 	bool ours;
 	int r = look(sink, run, goes_on, &ours, err);
@@ -49,26 +58,30 @@ static int claim(struct store *sink, const struct run *run, const char *machine,
 	if (r < 0 || ours)
 		return r;
 	/* -EOPNOTSUPP: the server does not support a conditional PUT. Then look() is the only check. */
-	r = put_claim(sink, run, machine, err);
+	r = put_claim(sink, run, err);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 
-static int note_machine(const struct run *run, const char *machine, struct error *err)
+static int note_box(const struct run *run, struct error *err)
 {
-	char note[MACHINE_ID_BYTES + 32];
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	char machine[MACHINE_ID_BYTES];
+	int r;
 
-	if (!*machine || strcmp(run->machine, machine) == 0)
+	if (!*machine_id(machine) || run_is_ours(run))
 		return 0;
-	(void)snprintf(note, sizeof(note), "{\"machine\": \"%s\"}", machine);
-	return run_note(note, err);
+	if (!add_box(note) || (!cJSON_HasObjectItem(note, "root") && !cJSON_AddNullToObject(note, "root")))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(note, &text, err);
+	return r < 0 ? r : run_note(text, err);
 }
 
-static int claim_an_id(struct store *sink, struct run *run, const char *machine, bool goes_on,
-		       struct error *err)
+static int claim_an_id(struct store *sink, struct run *run, bool goes_on, struct error *err)
 {
 	int r;
 
-	while ((r = claim(sink, run, machine, goes_on, err)) == -EEXIST) {
+	while ((r = claim(sink, run, goes_on, err)) == -EEXIST) {
 		log_info("%s: the store has a run with this id already, so this run gets a later id",
 			 run->id);
 		(void)sleep(1);
@@ -80,11 +93,7 @@ static int claim_an_id(struct store *sink, struct run *run, const char *machine,
 
 int claim_run(struct store *sink, struct run *run, bool goes_on, struct error *err)
 {
-	char machine[MACHINE_ID_BYTES];
-	int r = 0;
+	int r = *run->machine ? 0 : claim_an_id(sink, run, goes_on, err);
 
-	(void)machine_id(machine);
-	if (!*run->machine)
-		r = claim_an_id(sink, run, machine, goes_on, err);
-	return r < 0 ? r : note_machine(run, machine, err);
+	return r < 0 ? r : note_box(run, err);
 }

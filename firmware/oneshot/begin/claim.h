@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The claim of a run is its run.json in the store, with the member "machine". A run's id is made of run.name
- * and the second in which the run was begun, so two boxes with the same run.name may make the same id. The
- * store takes a new run.json only where it has none of this key (If-None-Match), so one of the two boxes gets
- * the id and the other a later one.
+ * The claim of a run is its run.json in the store, with the members "machine" and "root". A run's id is made
+ * of run.name and the second in which the run was begun, so two boxes with the same run.name may make the
+ * same id. The store takes a new run.json only where it has none of this key (If-None-Match), so one of the
+ * two boxes gets the id and the other a later one.
  */
 #pragma once
 

@@ -55,5 +55,5 @@ bool stored_record_is_anothers(const struct run *run)
 {
 	char mine[MACHINE_ID_BYTES];
 
-	return *run->machine && *machine_id(mine) && strcmp(run->machine, mine) != 0;
+	return *run->machine && *machine_id(mine) && !run_is_ours(run);
 }
