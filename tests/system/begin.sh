@@ -108,9 +108,11 @@ begin
 is "$rc" 0 "until kiln prep is done" "$errors"
 
 # ---- A new disk ----
+new_disk() { # of the same box: a box is a machine and its KILN_ROOT
+	rm -r "$KILN_ROOT/data"
+}
 second=$said
-node second
-record=$KILN_ROOT/data/kiln/run/current
+new_disk
 spool=$KILN_ROOT/data/kiln/spool/traind/$second
 stored=$work/runs/$second
 store_checkpoint "$second" 3
@@ -174,7 +176,7 @@ like "$errors" "no checkpoint on this disk or in the store; starting from its be
 mv "$work/aside/checkpoints" "$stored/"
 store_checkpoint "$second" 7
 
-node third
+new_disk
 sed -i 's/"state":.*"running"/"state": "finished"/' "$work/runs/$second/run.json"
 config latest
 begin
@@ -183,8 +185,6 @@ ok $? "a new disk after a finished run begins a new one" "$said $errors"
 cmp "$KILN_ROOT/data/kiln/run/current/start.safetensors" "$stored/$(name 7)"
 ok $? "run.start_from = latest: from the store's last run"
 
-
-record=$KILN_ROOT/data/kiln/run/current
 third=$said
 like "$(cat "$record/run.json")" "\"start_run\":.*\"$second\"" "its record says whose weights they are"
 put_state failed
@@ -347,7 +347,7 @@ begin
 second=$said
 [ "$rc" = 0 ] && [ "$second" != "$first" ]
 ok $? "another box begins a run of its own" "$said $errors"
-like "$errors" "$first is running on machine a{32}, and this is machine b{32}: leaving it alone; .*kiln start --adopt $first" "and says whose that one is, and what to do"
+like "$errors" "$first is running on machine a{32} below .*, and this is machine b{32} below .*: leaving it alone; .*kiln start --adopt $first" "and says whose that one is, and what to do"
 is "$(stored "$first" state) $(stored "$first" machine)" "running ${machine//b/a}" "which stays as it is"
 put_state finished
 now=$(date +%s)
@@ -361,9 +361,17 @@ is "$rc $(stored "$said" machine)" "0 $machine" "a second in which another box b
 ok $? "the second box gets a later id" "$said, $id"
 third=$said
 find "$work/runs" -mindepth 1 -maxdepth 1 ! -name "$first" ! -name "$second" ! -name "$third" -exec rm -r {} +
-a_box first_again a
+a_box first_box a
+new_disk
 begin
 is "$rc $said" "0 $first" "a new disk with the old identity takes its own run, past another box's newer one" "$errors"
+is "$(stored "$first" root)" "$KILN_ROOT" "a run's record names the box's root"
+a_box other_root a
+begin
+[ "$rc" = 0 ] && [ "$said" != "$first" ]
+ok $? "another root on the same machine is another box, and begins a run of its own" "$said $errors"
+like "$errors" "$first is running on machine a{32} below .*/first_box, and this is machine a{32} below .*/other_root: leaving it alone" "and says so"
+rm -r "$work/runs/$said"
 a_box third_box c
 adopt() { # run
 	mkdir -p "$KILN_ROOT/data/kiln/run"
@@ -388,7 +396,68 @@ sed -i '/"machine"/d; s/"state":.*"finished"/"state": "running"/' "$work/runs/$f
 find "$work/runs" -mindepth 1 -maxdepth 1 ! -name "$first" -exec rm -r {} +
 a_box fourth_box d
 begin
-is "$rc $said $(stored "$first" machine)" "0 $first $machine" "a record of nobody is taken, as it ever was" "$errors"
+[ "$rc" = 0 ] && [ "$said" != "$first" ]
+ok $? "a record without a machine is nobody's: it is left alone" "$said $errors"
+like "$errors" "$first is running, and nothing says on which machine: leaving it alone; .*kiln start --adopt $first" "which is said"
+put_state finished
+adopt "$first"
+is "$rc $said $(stored "$first" machine)" "0 $first $machine" "it is adopted where a person says so" "$errors"
+
+# ---- Records that somebody else put into the bucket ----
+rm -r "$work/runs"
+a_box attacked e
+begin
+own=$said
+craft() { # seconds from now, statement that changes the record `r`
+	crafted=t-$(date -u -d "@$(($(date +%s) + $1))" +%Y%m%d-%H%M%S)
+	mkdir "$work/runs/$crafted"
+	python3 - "$work/runs/$own/run.json" "$crafted" "$2" >"$work/runs/$crafted/run.json" <<-'PY'
+		import json, sys
+		r = json.load(open(sys.argv[1])) | {"id": sys.argv[2]}
+		exec(sys.argv[3])
+		print(json.dumps(r))
+	PY
+}
+passed_over() { # name, what is said
+	new_disk
+	begin
+	is "$rc $said" "0 $own" "$1: passed over, the box's own run goes on" "$errors"
+	like "$errors" "$crafted.*$2" "and it is said"
+	rm -r "$work/runs/$crafted"
+}
+craft 2000000000 ''
+passed_over "an id of the future" "is of the future: leaving it alone"
+craft 60 'r["config"] = r["config"].replace("sink: { url =", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url =")'
+passed_over "another endpoint" 'sink.endpoint is "http://127.0.0.1:9" in the record and "" in kiln.conf: leaving it alone'
+craft 60 'r["config"] = r["config"].replace("source: { url =", "source: { ca_file = \"/tmp/ca\"; url =")'
+passed_over "another CA of the source" 'source.ca_file is "/tmp/ca" in the record and "" in kiln.conf'
+craft 60 'r["config"] = r["config"].replace("/runs", "/elsewhere")'
+passed_over "another sink" 'sink.url is "file://.*/elsewhere" in the record and "file://.*/runs" in kiln.conf'
+craft 60 'r["config"] = "run: {"'
+passed_over "a configuration with a mistake" "syntax error"
+craft 60 'r["plan_sha256"] = "x"'
+passed_over "a damaged record" 'found plan_sha256 "x".*going on with the run before it'
+craft 60 'del r["machine"]'
+passed_over "nobody's record" "nothing says on which machine"
+craft 60 'r["repeats"] = r["id"]; r["state"] = "finished"'
+new_disk
+begin
+is "$rc $said" "0 $own" "a repeat is not the box's last run" "$errors"
+rm -r "$work/runs/$crafted"
+craft 60 'r["machine"] = "f" * 32; r["state"] = "finished"'
+new_disk
+begin
+is "$rc $said" "0 $own" "the finished run of another box is not this box's last run" "$errors"
+put_state finished
+craft 120 'r["config"] = r["config"].replace("sink: { url =", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url =") + "notify: { url = \"http://127.0.0.1:9/\"; };"'
+adopt "$crafted"
+is "$rc $said" "0 $crafted" "a record with other stores is adopted where a person says so" "$errors"
+is "$("$KILN_BIN/kiln" config show "$record/config" | grep -c '127.0.0.1:9')" 0 "with the stores and notify of kiln.conf"
+craft 180 'r["config"] = r["config"].replace("source: { url = ", "sources = ( { url = ").replace("\"; };\nsink", "\"; }, { url = \"file:///tmp\"; } );\nsink")'
+put_state finished
+adopt "$crafted"
+like "$rc $errors" "^77 .*the record has 2 sources, kiln.conf has 1" "but not with another number of sources"
+rm "$KILN_ROOT/data/kiln/run/next.json"
 
 # The timers of all boxes start at the same moment.
 rm -r "$work/runs"

@@ -57,6 +57,49 @@ is "$(record_json '[r["epochs"], r["metrics"]]')" "$figures" "and the same figur
 repeat whole
 is "$code $(state) $(record_json '[r["epochs"], r["metrics"]]')" "0 finished $figures" "on the same disk, too"
 
+# ---- A repeat that fails is not the box's current run ----
+current() { # member
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2]))' "$record/run.json" "$1"
+}
+before=$(current id)
+shard=$(ls "$data" | grep -m 1 train)
+mv "$data/$shard" "$work/moved"
+repeat whole
+mv "$work/moved" "$data/$shard"
+failed=$(cat "$KILN_ROOT/out")
+is "$code $(current id) $(state)" "1 $before finished" "a repeat that fails: the run before it is the current run again" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$(cat "$KILN_ROOT/data/kiln/run/archive/$failed/state")" failed "the failed one is in the archive"
+mv "$data/$shard" "$work/moved"
+repeat empty
+mv "$work/moved" "$data/$shard"
+is "$code $(ls "$KILN_ROOT/data/kiln/run/current" 2>&1 | grep -c 'No such file')" "1 1" "where there was none, there is no current run"
+
+# ---- A record that names other stores ----
+foreign() { # statement that changes the record `r`, arguments of kiln run
+	python3 - "$work/run.json" "$1" >"$work/foreign.json" <<-'PY'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		exec(sys.argv[2])
+		print(json.dumps(r))
+	PY
+	node foreign
+	mkdir -p "$KILN_ROOT/data/kiln"
+	cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"
+	timeout 120 "$KILN_BIN/kiln" run --from "$work/foreign.json" "${@:2}" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+	code=$?
+	record=$KILN_ROOT/data/kiln/run/current
+}
+s3='r["config"] = r["config"].replace("sink: { url = \"file://'"$work"'/runs", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url = \"s3://bucket/runs")'
+foreign "$s3"
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*sink.url is "s3://bucket/runs.*", and there is no kiln.conf that names this store; .*--config FILE' "without a kiln.conf nothing is sent to a server"
+foreign "$s3" --config "$work/whole.conf"
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*names other stores than .*whole.conf, .*only with --adopt.*: sink.endpoint is "http://127.0.0.1:9" in the record and "" in kiln.conf' \
+	"nor where kiln.conf names another"
+foreign "$s3" --config "$work/whole.conf" --adopt
+is "$code $(state) $(record_json '[r["epochs"], r["metrics"]]')" "0 finished $figures" "with --adopt it is repeated with the stores of kiln.conf" "$(tail -n 3 "$KILN_ROOT/log")"
+
+node whole
+record=$KILN_ROOT/data/kiln/run/current
 echo running >"$record/state"
 repeat whole
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*is running, so no other run can begin' "not while a run is unfinished"
@@ -110,7 +153,7 @@ run_to_end
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 stop_fetchd
 second=$work/runs/transfer/$id
-is "$code $(state)" "0 finished" "a run starts with another's model, by a URL"
+ok $([ "$code $(state)" = "0 finished" ]; echo $?) "a run starts with another's model, by a URL" "$code $(state) $(tail -n 20 "$KILN_ROOT/log")"
 like "$(cat "$KILN_ROOT/log")" 'starting with file:.*model.safetensors: 4 of 6 tensors; head as initialized; not used: dense_1/' "the log says what it took"
 [ "$(grep -c 'adapted to' "$KILN_ROOT/log")" = 0 ]
 ok $? "the statistics, too, so that nothing is adapted"

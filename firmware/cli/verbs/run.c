@@ -4,6 +4,7 @@
  * the three daemons until all outputs are in the store. A daemon that ends with an exit code for a temporary
  * failure (core/base/error.h) is started again.
  */
+#include "core/run/run.h"
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
@@ -119,40 +120,85 @@ static int run_daemons(struct error *err)
 	return r < 0 ? r : wait_for_daemons(children, err);
 }
 
-static int run(const struct arguments *arguments)
+static int begin(const struct arguments *arguments, const char *from, struct error *err)
 {
-	const char *from = arguments_text(arguments, "from");
-	char *const begin[] = { (char[]){ "kiln-oneshot" }, (char[]){ "begin" }, (char[]){ "--from" },
-				(char *)(uintptr_t)from, NULL };
-	struct error err;
+	const char *config = arguments_text(arguments, "config");
+	const char *words[8] = { "kiln-oneshot", "begin", "--from", from };
+	uint32_t count = 4;
 	pid_t pid;
 	int status, r;
 
+	if (config) {
+		words[count++] = "--config";
+		words[count++] = config;
+	}
+	if (arguments_have(arguments, "adopt"))
+		words[count++] = "--adopt";
+	r = spawn("kiln-oneshot", (char *const *)(uintptr_t)words, &pid, err);
+	if (r < 0)
+		return r;
+	return waitpid(pid, &status, 0) < 0 ? EX_OSERR : end_of(status);
+}
+
+/* A repeat that did not finish is not the box's current run: makes the run before it the current run again.
+ */
+static void give_back(int code)
+{
+	struct error err;
+	char reason[128];
+
+	if (stopped)
+		(void)snprintf(reason, sizeof(reason), "kiln run --from was stopped");
+	else
+		(void)snprintf(reason, sizeof(reason), "a program of kiln run --from ended with exit code %d",
+			       code < 0 ? EX_OSERR : code);
+	if (run_give_back(reason, &err) < 0)
+		(void)cli_error(&err);
+}
+
+static int run(const struct arguments *arguments)
+{
+	const char *from = arguments_text(arguments, "from");
+	struct error err;
+	int r;
+
 	if (!from)
 		return cli_usage(arguments->name, "expected --from RUN.JSON");
-	r = spawn("kiln-oneshot", begin, &pid, &err);
-	if (r < 0)
-		return cli_error(&err);
-	if (waitpid(pid, &status, 0) < 0 || end_of(status) != EX_OK)
-		return CLI_ERROR; /* kiln-oneshot has already printed the reason */
+	r = begin(arguments, from, &err);
+	if (r != EX_OK) /* where it ran, kiln-oneshot has already printed the reason */
+		return r < 0 ? cli_error(&err) : CLI_ERROR;
 	r = run_daemons(&err);
 	if (r < 0)
-		return cli_error(&err);
-	return r == EX_OK && !stopped ? CLI_OK : CLI_ERROR;
+		(void)cli_error(&err);
+	if (r == EX_OK && !stopped)
+		return CLI_OK;
+	give_back(r);
+	return CLI_ERROR;
 }
 
 static const struct verb_option options[] = {
 	{ .name = "from", .value = VERB_FILE, .argument = "RUN.JSON", .help = "record of the run to repeat" },
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "kiln.conf whose `sources` and `sink` the record must name; default: the box's" },
+	{ .name = "adopt",
+	  .help = "repeat a run whose record names other stores, with the stores of kiln.conf" },
 	{ 0 },
 };
 
 const struct verb verb_run = {
 	.name = "run",
 	.summary = "repeat a run from its run.json, in the foreground",
-	.synopsis = "run --from RUN.JSON",
-	.about = "Repeats a run with the same configuration, seed and plan, and with the checkpoint that the "
-		 "run started from. The verb reads them from the record and from the store that the record "
-		 "names. On the same device, with the same build, the new run ends with the same bits.",
+	.synopsis = "run --from RUN.JSON [--config FILE] [--adopt]",
+	.about =
+		"Repeats a run with the same configuration, seed and plan, and with the checkpoint that the "
+		"run started from. The verb reads them from the record and from the store. The record must "
+		"name the stores of kiln.conf, or folders of this machine where there is no kiln.conf, "
+		"because "
+		"a record alone does not decide to whom this machine sends signed requests. On the same "
+		"device, with the same build, the new run ends with the same bits. A repeat that fails or is "
+		"stopped does not become the box's current run.",
 	.options = { options },
 	.here = true,
 	.run = run,

@@ -298,6 +298,11 @@ MUST_CHECK int config_check(const char *path,
  * NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
 
+/* Returns the first key in which two stores have different servers: endpoint, region, credential or ca_file.
+ * NULL: requests to both stores go to the same server, and are signed with the same credential. The urls may
+ * differ. */
+const char *config_server_differs(const struct config_store *a, const struct config_store *b);
+
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);
 

@@ -88,8 +88,8 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 	if ((r = config_load(file, &config, err)) < 0 ||
 	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0)
 		return r;
-	return *adopt ? bring_run(sink, adopt, ret_run, err)
-		      : bring_last_run(sink, config.run.name, ret_run, err);
+	return *adopt ? bring_run(&config, sink, adopt, ret_run, err)
+		      : bring_last_run(&config, sink, ret_run, err);
 }
 
 /* Begins a new run. `unstarted`: the last run is unfinished, but never started. It is given up only after the
@@ -186,12 +186,17 @@ static int begin(const char *file, int64_t since, struct error *err)
 }
 
 /* Repeats the run of a record. Tries only once: a person started the command and sees the error. */
-static int begin_again(const char *record, struct error *err)
+static int begin_again(const struct repeat *repeat, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	int r = repeat_begin(record, &run, err);
+	struct error over_err = { 0 };
+	int r = repeat_begin(repeat, &run, err);
 
-	return r < 0 ? r : set_up(&run, time(NULL), false, err);
+	if (r < 0 || (r = set_up(&run, time(NULL), false, err)) == 0)
+		return r;
+	if (run_give_back(err->text, &over_err) < 0)
+		log_warning("%s", over_err.text);
+	return r;
 }
 
 /* Writes a note that says why the run did not begin; kiln status shows it. Removes the note after a success.
@@ -247,17 +252,35 @@ static int begin_with_retries(const char *file, struct error *err)
 	}
 }
 
+static bool parse(int argc, char **argv, struct repeat *ret_repeat)
+{
+	for (int i = 1; i < argc; i++) {
+		const bool more = i + 1 < argc;
+
+		if (more && strcmp(argv[i], "--config") == 0)
+			ret_repeat->config = argv[++i];
+		else if (more && strcmp(argv[i], "--from") == 0)
+			ret_repeat->record = argv[++i];
+		else if (strcmp(argv[i], "--adopt") == 0)
+			ret_repeat->adopt = true;
+		else
+			return false;
+	}
+	return ret_repeat->record || !ret_repeat->adopt;
+}
+
 int oneshot_begin(int argc, char **argv)
 {
+	struct repeat repeat = { 0 };
 	struct error err = { 0 };
 	int r;
 
-	if (argc == 3 && strcmp(argv[1], "--from") == 0)
-		return begin_again(argv[2], &err) < 0 ? fatal(&err) : EX_OK;
-	if (argc != 1 && (argc != 3 || strcmp(argv[1], "--config") != 0)) {
-		fputs("Usage: kiln-oneshot begin [--config FILE | --from RUN.JSON]\n", stderr);
+	if (!parse(argc, argv, &repeat)) {
+		fputs("Usage: kiln-oneshot begin [--config FILE] [--from RUN.JSON [--adopt]]\n", stderr);
 		return EX_USAGE;
 	}
-	r = begin_with_retries(config_path(argc, argv), &err);
+	if (repeat.record)
+		return begin_again(&repeat, &err) < 0 ? fatal(&err) : EX_OK;
+	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), &err);
 	return r < 0 ? fatal(&err) : r > 0 ? EXIT_NIGHT_OVER : EX_OK;
 }

@@ -11,6 +11,7 @@
  *     bring.c, weights.c   files from the store to this disk
  *     claim.c              ensures that no two boxes begin a run with the same id
  *     stored_record.c      the run.json of a run in the store
+ *     box_stores.c         the stores of such a run are those of kiln.conf
  *     stored_checkpoint.c  the checkpoints of a run in the store
  *
  * Choice of the run:
@@ -21,14 +22,15 @@
  *     unfinished, no plan    not asked                         gives the run up and begins a new one, where
  *       and no checkpoint                                      kiln.conf has changed since; else goes on
  *     final                  not asked                         begins a new run from kiln.conf
- *     none (a new disk)      newest run of run.name is         brings that run to this disk, goes on with it
- *                            unfinished and this box's
- *     none                   newest one is unfinished and      skips it and looks at the next older run
- *                            another machine's
- *     none                   final, or no run at all           begins a new run from kiln.conf
+ *     none (a new disk)      this box's last run is            brings that run to this disk, goes on with it
+ *                            unfinished
+ *     none                   it is final, or there is none     begins a new run from kiln.conf
  *     any, except an         kiln start --adopt ID named an    brings that run to this disk, also where it
  *       unfinished run with  unfinished run                    is another machine's, and goes on with it
  *       another id
+ *
+ * The last run of this box is the newest one in the store whose record names this machine, and the stores of
+ * kiln.conf (bring.h).
  *
  * An unfinished run keeps its frozen configuration, its plan and its newest checkpoint, so that it ends with
  * exactly the result that it would have had without the interruption. A new run gets the present kiln.conf.
@@ -42,7 +44,7 @@
  */
 #pragma once
 
-/* Prints the id of the run. Options: --config FILE or --from RUN.JSON. After a failure for which another
- * attempt may help, waits and tries again in this process, until the night ends; then exits with
- * EXIT_NIGHT_OVER (oneshot/night/night.h). */
+/* Prints the id of the run. Options: --config FILE, --from RUN.JSON and, with --from, --adopt. After a
+ * failure for which another attempt may help, waits and tries again in this process, until the night ends;
+ * then exits with EXIT_NIGHT_OVER (oneshot/night/night.h). */
 int oneshot_begin(int argc, char **argv);

@@ -5,15 +5,19 @@
 #include "core/base/log.h"
 #include "core/run/spool.h"
 #include "model/checkpoint.h"
+#include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/stored_checkpoint.h"
 #include "oneshot/begin/stored_record.h"
 #include "oneshot/begin/weights.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
-#define RUN_JSON_MAX  (4u << 20)
 #define STAMP_PATTERN "YYYYMMDD-HHMMSS"
+/* At most so many records are read to find the last run of this box: several boxes may share a sink. */
+#define LOOKED_MAX  256u
+#define CLOCK_OFF_S 86400
 
 static int download(struct store *sink, const char *run_id, const char *name, const char *path,
 		    struct error *err)
@@ -94,10 +98,12 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 
 /* ---- A new disk ---- */
 
+/* The newest records of a run.name in the store. Ids of one name sort by time. */
 struct search {
-	const char *name;   /* value of run.name in the configuration */
-	const char *before; /* find the newest run that is older than this id; "" = the newest of all */
-	char *id;           /* the id found; a buffer of RUN_ID_BYTES */
+	const char *name; /* value of run.name in kiln.conf */
+	time_t now;
+	uint32_t found; /* the newest id is id[(found - 1) % LOOKED_MAX] */
+	char id[LOOKED_MAX][RUN_ID_BYTES];
 };
 
 /* Returns whether a key is "<run name>-YYYYMMDD-HHMMSS/run.json". */
@@ -110,15 +116,28 @@ static bool is_record_of(const char *key, const char *name)
 	       strcmp(key + length + 1 + strlen(STAMP_PATTERN), "/run.json") == 0;
 }
 
-/* Called for each key of the store, in order. Ids sort by time, so the last match is the newest run. */
+/* Returns whether the time in an id is later than any clock may be wrong: no box began such a run. */
+static bool is_of_the_future(const struct search *search, const char *id)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(id + strlen(search->name) + 1, "%Y%m%d-%H%M%S", &tm);
+
+	return !end || *end || timegm(&tm) > search->now + CLOCK_OFF_S;
+}
+
+/* Called for each key of the store, in bytewise order. */
 static int note_record(void *context, const struct store_object *object)
 {
 	struct search *search = context;
+	char id[RUN_ID_BYTES];
 
-	if (is_record_of(object->key, search->name) &&
-	    (!*search->before || strncmp(object->key, search->before, strlen(search->before)) < 0))
-		(void)snprintf(search->id, RUN_ID_BYTES, "%.*s",
-			       (int)(strlen(object->key) - strlen("/run.json")), object->key);
+	if (!is_record_of(object->key, search->name))
+		return 0;
+	(void)snprintf(id, sizeof(id), "%.*s", (int)(strlen(object->key) - strlen("/run.json")), object->key);
+	if (is_of_the_future(search, id))
+		log_notice("%s is of the future: leaving it alone", id);
+	else
+		memcpy(search->id[search->found++ % LOOKED_MAX], id, sizeof(id));
 	return 0;
 }
 
@@ -155,23 +174,26 @@ static int bring_its_start(struct store *sink, const struct run *run, const char
 
 /* Brings a run from the store to this disk. Writes the record last, because a record means that all other
  * files are there. */
-static int bring_back(struct store *sink, const struct run *run, const char *text, uint64_t bytes,
-		      struct run *ret_run, struct error *err)
+static int bring_back(const struct config *box, struct store *sink, const struct run *run, const char *text,
+		      uint64_t bytes, struct run *ret_run, struct error *err)
 {
+	CLEANUP(free_ptr) char *ours = NULL;
 	char path[PATH_BYTES], start[PATH_BYTES];
 	bool plan = *run->plan_sha256;
 	int r;
 
-	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
-	    (r = bring_its_start(sink, run, text, bytes, start, err)) < 0)
+	if ((r = box_stores_put(box, run->id, text, bytes, &ours, err)) < 0 ||
+	    (r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
+	    (r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)
 		return r;
 	(void)path_of(PATH_RUNS, "plan", path);
 	if (plan && (r = download(sink, run->id, "plan", path, err)) < 0)
 		return r;
-	return run_restore(text, bytes, plan ? path : NULL, *start ? start : NULL, ret_run, err);
+	return run_restore(ours, strlen(ours), plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
 
-int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err)
+int bring_run(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
+	      struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	struct run run = { 0 };
@@ -181,44 +203,105 @@ int bring_run(struct store *sink, const char *id, struct run *ret_run, struct er
 	if (r == 0 && run_state_is_final(run.state))
 		return error_set(err, -EPERM, "%s is %s: only an unfinished run is adopted", id,
 				 run_state_name(run.state));
-	return r < 0 ? r : bring_back(sink, &run, text, bytes, ret_run, err);
+	return r < 0 ? r : bring_back(box, sink, &run, text, bytes, ret_run, err);
 }
 
-/* Returns true, and logs a notice, where the run belongs to another machine, which may be working on it. */
-static bool leaves_alone(const struct run *run)
+/* Says why an unfinished run of the store is not taken. */
+static void say_left(const struct run *run, const char *why)
 {
-	char mine[MACHINE_ID_BYTES];
-
-	if (!stored_record_is_anothers(run))
-		return false;
-	log_notice(
-		"%s is %s on machine %s, and this is machine %s: leaving it alone; if that machine no longer "
-		"works on it, kiln start --adopt %s takes it over",
-		run->id, run_state_name(run->state), run->machine, machine_id(mine), run->id);
-	return true;
+	log_notice("%s is %s%s: leaving it alone; if no other box works on it, kiln start --adopt %s takes "
+		   "it over",
+		   run->id, run_state_name(run->state), why, run->id);
 }
 
-int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err)
+static void say_anothers(const struct run *run)
 {
-	char pattern[STORE_KEY_MAX], id[RUN_ID_BYTES] = "", before[RUN_ID_BYTES];
-	struct search search = { name, before, id };
-	struct run run;
+	char mine[MACHINE_ID_BYTES], here[PATH_BYTES],
+		why[3 * PATH_BYTES] = ", and nothing says on which machine";
 
-	(void)snprintf(pattern, sizeof(pattern), "%s-*/run.json", name);
-	do {
-		CLEANUP(free_ptr) char *text = NULL;
-		uint64_t bytes;
-		int r;
+	if (*run->machine)
+		(void)snprintf(why, sizeof(why), " on machine %s%s%s, and this is machine %s%s%s",
+			       run->machine, *run->root ? " below " : "", run->root,
+			       *machine_id(mine) ? mine : "without a machine-id",
+			       *machine_root(here) ? " below " : "", here);
+	say_left(run, why);
+}
 
-		memcpy(before, id, sizeof(before));
-		*id = '\0';
-		run = (struct run){ 0 };
-		if ((r = store_list(sink, pattern, note_record, &search, err)) < 0 || !*id ||
-		    (r = stored_record_get(sink, id, &run, &text, &bytes, err)) < 0)
-			return r;
-		if (!run_state_is_final(run.state) && !leaves_alone(&run))
-			return bring_back(sink, &run, text, bytes, ret_run, err);
-	} while (!run_state_is_final(run.state));
+/* Returns whether a run of this box names the stores of kiln.conf. A run that has ended need not, because
+ * nothing of its configuration is used. */
+static bool names_our_stores(const struct config *box, const struct run *run, const char *text,
+			     uint64_t bytes)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err;
+	char why[ERROR_TEXT_MAX + 32];
+
+	if (run_state_is_final(run->state))
+		return true;
+	if (stored_record_config(run->id, text, bytes, &config, &err) == 0 &&
+	    box_stores_check(&config, box, &err) == 0)
+		return true;
+	(void)snprintf(why, sizeof(why), ", but %s", err.text);
+	say_left(run, why);
+	return false;
+}
+
+/* Reads a record, and decides whether it is the last run of this box. Returns 1 where it is; then *ret_text
+ * is the text of the record. Everybody who may write into the sink's bucket can put a record there, so a
+ * record that is damaged or not this box's is passed over. */
+static int look_at(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
+		   char **ret_text, uint64_t *ret_bytes, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct run run = { 0 };
+	int r = stored_record_get(sink, id, &run, &text, ret_bytes, err);
+
+	if (r == -EBADMSG || r == -EFBIG || r == -ENOENT) {
+		log_warning("%s, going on with the run before it", err->text);
+		return 0;
+	}
+	if (r < 0 || *run.repeats)
+		return r;
+	if (!run_is_ours(&run)) {
+		if (!run_state_is_final(run.state))
+			say_anothers(&run);
+		return 0;
+	}
+	if (!names_our_stores(box, &run, text, *ret_bytes))
+		return 0;
+	*ret_run = run;
+	*ret_text = TAKE(text);
+	return 1;
+}
+
+static int find_records(struct store *sink, struct search *search, struct error *err)
+{
+	char pattern[STORE_KEY_MAX];
+
+	(void)snprintf(pattern, sizeof(pattern), "%s-*/run.json", search->name);
+	return store_list(sink, pattern, note_record, search, err);
+}
+
+int bring_last_run(const struct config *box, struct store *sink, struct run *ret_run, struct error *err)
+{
+	CLEANUP(free_ptr) struct search *search = calloc(1, sizeof(*search));
+	CLEANUP(free_ptr) char *text = NULL;
+	struct run run = { 0 };
+	uint64_t bytes;
+	int r;
+
+	if (!search)
+		return error_set(err, -ENOMEM, "no memory for the runs of the store");
+	search->name = box->run.name;
+	search->now = time(NULL);
+	r = find_records(sink, search, err);
+	for (uint32_t i = 0; r == 0 && i < LOOKED_MAX && i < search->found; i++)
+		r = look_at(box, sink, search->id[(search->found - 1 - i) % LOOKED_MAX], &run, &text, &bytes,
+			    err);
+	if (r <= 0)
+		return r;
+	if (!run_state_is_final(run.state))
+		return bring_back(box, sink, &run, text, bytes, ret_run, err);
 	*ret_run = run;
 	return 0;
 }

@@ -6,16 +6,22 @@
 #include "core/run/run.h"
 #include "drivers/store/store.h"
 
-/* For a disk without a record: looks at the newest run of this run.name in the store. Brings an unfinished
- * run to this disk, with its newest checkpoint and its plan; writes the record last. Does not touch a run of
- * another machine, and looks at the next older run instead. A final run, which has finished or failed, stays
- * in the store, and *ret_run is what its run.json says, without a configuration. Where there is no run,
- * ret_run->id stays empty. */
-MUST_CHECK int bring_last_run(struct store *sink, const char *name, struct run *ret_run, struct error *err);
+/* For a disk without a record: looks for the last run of this box in the store, the newest one of this
+ * run.name. Brings an unfinished run to this disk, with its newest checkpoint and its plan; writes the record
+ * last. A final run, which has finished or failed, stays in the store, and *ret_run is what its run.json
+ * says, without a configuration. Where there is no run, ret_run->id stays empty. `box` is the box's
+ * kiln.conf.
+ *
+ * Passes over records that are damaged, of another box, of nobody, of a time that is not yet, or of a
+ * repeated run, and unfinished runs that name other stores than kiln.conf. Reads 256 records at most. */
+MUST_CHECK int bring_last_run(const struct config *box, struct store *sink, struct run *ret_run,
+			      struct error *err);
 
-/* Brings the run `id` to this disk, also where it belongs to another machine. Errors: -EPERM the run is
- * final. */
-MUST_CHECK int bring_run(struct store *sink, const char *id, struct run *ret_run, struct error *err);
+/* Brings the run `id` to this disk, whatever its record says about machine and stores. The stores and
+ * `notify` of its configuration are replaced by those of `box`. Errors: -EPERM the run is final, or has
+ * another number of sources. */
+MUST_CHECK int bring_run(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
+			 struct error *err);
 
 /* Makes sure that the spool has the newest good checkpoint of a run that goes on: where the spool has none,
  * brings it from the store. *ret_any is false where neither has a checkpoint; the run then starts from its

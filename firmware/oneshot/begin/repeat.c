@@ -3,6 +3,7 @@
  * the SHA-256s in its run.json. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
+#include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/stored_record.h"
@@ -33,26 +34,94 @@ static int bring_plan(struct store *sink, const char *file, const struct run *wa
 	return 0;
 }
 
-int repeat_begin(const char *file, struct run *ret_run, struct error *err)
+/* ---- Whose stores ---- */
+
+static int check_is_local(const char *name, const struct config_store *store, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
+	return strncmp(store->url, "file://", 7) == 0
+		       ? 0
+		       : error_set(err, -EPERM,
+				   "%s.url is \"%.200s\", and there is no kiln.conf that names this store; "
+				   "write one with the stores, and give it with --config FILE",
+				   name, store->url);
+}
+
+static int check_are_local(const struct config *config, struct error *err)
+{
+	int r = check_is_local("sink", &config->sink, err);
+
+	for (uint32_t i = 0; r == 0 && i < config->sources; i++)
+		r = check_is_local("source", &config->source[i].store, err);
+	return r;
+}
+
+/* Prints the record with stores that this box may use. */
+static int with_our_stores(const struct repeat *repeat, const char *text, uint64_t bytes, char **ret_text,
+			   struct error *err)
+{
+	CLEANUP(config_done) struct config box = { 0 };
+	CLEANUP(config_done) struct config record = { 0 };
+	const char *file = repeat->config ? repeat->config : config_path(0, NULL);
+	int r = config_load(file, &box, err);
+	const bool none = r == -ENOENT && !repeat->config;
+
+	if (r < 0 && !none)
+		return r;
+	if (!repeat->adopt || none) {
+		r = stored_record_config(repeat->record, text, bytes, &record, err);
+		if (r == 0)
+			r = none ? check_are_local(&record, err) : box_stores_check(&record, &box, err);
+		if (r == -EPERM && !none)
+			return error_prefix(
+				err,
+				"%s names other stores than %s, so it is repeated only with --adopt, "
+				"with the stores of that file",
+				repeat->record, file);
+		if (r < 0)
+			return error_prefix(err, "%s", repeat->record);
+	}
+	if (!none)
+		return box_stores_put(&box, repeat->record, text, bytes, ret_text, err);
+	*ret_text = strdup(text);
+	return *ret_text ? 0 : error_set(err, -ENOMEM, "%s: no memory", repeat->record);
+}
+
+/* ---- The new run ---- */
+
+/* Brings the plan and the weights of the run `was`, whose record is `text`. */
+static int bring(const char *file, const char *text, const struct run *was, char plan[static PATH_BYTES],
+		 char start[static PATH_BYTES], struct error *err)
+{
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL;
-	char plan[PATH_BYTES], start[PATH_BYTES] = "", found[DIGEST_HEX_BYTES];
+	char found[DIGEST_HEX_BYTES];
+	int r;
+
+	if ((r = stored_record_config(file, text, strlen(text), &config, err)) < 0 ||
+	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0 ||
+	    (r = bring_plan(sink, file, was, plan, err)) < 0 ||
+	    (*was->start_run && (r = bring_start(sink, was->start_run, start, err)) < 0) ||
+	    (*was->weights_sha256 &&
+	     (r = weights_bring(&config, was->weights_sha256, start, found, err)) < 0))
+		return r;
+	return *was->start_run && !*start
+		       ? error_set(err, -ENOENT, "%s: start_run: %s has no checkpoint any more", file,
+				   was->start_run)
+		       : 0;
+}
+
+int repeat_begin(const struct repeat *repeat, struct run *ret_run, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL, *ours = NULL;
+	char plan[PATH_BYTES], start[PATH_BYTES] = "";
 	struct run was = { 0 };
 	uint64_t bytes;
 	int r;
 
-	if ((r = file_read(file, RECORD_MAX, &text, &bytes, err)) < 0 ||
-	    (r = run_parse(file, text, bytes, &was, err)) < 0 ||
-	    (r = stored_record_config(file, text, bytes, &config, err)) < 0 ||
-	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0 ||
-	    (r = bring_plan(sink, file, &was, plan, err)) < 0 ||
-	    (*was.start_run && (r = bring_start(sink, was.start_run, start, err)) < 0) ||
-	    (*was.weights_sha256 && (r = weights_bring(&config, was.weights_sha256, start, found, err)) < 0))
+	if ((r = file_read(repeat->record, RECORD_MAX, &text, &bytes, err)) < 0 ||
+	    (r = run_parse(repeat->record, text, bytes, &was, err)) < 0 ||
+	    (r = with_our_stores(repeat, text, bytes, &ours, err)) < 0 ||
+	    (r = bring(repeat->record, ours, &was, plan, start, err)) < 0)
 		return r;
-	if (*was.start_run && !*start)
-		return error_set(err, -ENOENT, "%s: start_run: %s has no checkpoint any more", file,
-				 was.start_run);
-	return run_repeat(text, bytes, plan, *start ? start : NULL, ret_run, err);
+	return run_repeat(ours, strlen(ours), plan, *start ? start : NULL, ret_run, err);
 }
