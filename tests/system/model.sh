@@ -269,6 +269,41 @@ refused without 'batch_norm/moving_mean: found nothing, expected F32 [16]'
 retensored surplus 't["c/kernel"] = t["a/kernel"]'
 refused surplus 'c/kernel: found a tensor that the network does not have'
 
+# ---- A model that names a server: nothing is sent there, unless the options or a kiln.conf name it, too ----
+mkdir -p "$KILN_ROOT/data/kiln/credentials" asked
+printf 'access_key_id = id\nsecret_access_key = secret\n' >"$KILN_ROOT/data/kiln/credentials/box"
+python3 -u -m http.server --bind 127.0.0.1 --directory asked 0 >asked.log 2>&1 &
+wait_for 20 grep -q "Serving" asked.log
+port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' asked.log)
+store="url = \"s3://bucket/data\"; endpoint = \"http://127.0.0.1:$port\"; credential = \"box\";"
+retold "$work/runs/$id/named" "{ $store }" "{ url = \"file://$work/data\"; }"
+asks() { # arguments of kiln evaluate
+	local before
+	before=$(grep -c '"GET' asked.log)
+	timeout 60 "$kiln" evaluate "$work/runs/$id/named" --split test "$@" >said 2>&1
+	asked=$(($(grep -c '"GET' asked.log) - before))
+}
+asks
+is "$asked" 0 "without options nothing is sent to the server that a model names"
+like "$(cat said)" "its shards are at s3://bucket/data, endpoint \"http://127.0.0.1:$port\", credential \"box\", and there is no kiln.conf: give --endpoint, .* or --config .* or other shards with --data" \
+	"and it says what to give"
+printf 'source: { url = "file:///a"; }; sink: { url = "s3://bucket/runs"; endpoint = "http://127.0.0.1:9"; credential = "box"; };' >other.conf
+asks --config "$work/other.conf"
+is "$asked $(grep -c 'and kiln.conf has no such store' said)" "0 1" "nor with a kiln.conf that names another"
+printf 'source: { url = "file:///a"; }; sink: { url = "s3://bucket/runs"; endpoint = "http://127.0.0.1:%s"; credential = "box"; };' "$port" >same.conf
+asks --config "$work/same.conf"
+[ "$asked" -gt 0 ]
+ok $? "a kiln.conf with this server and credential is enough" "$(cat said)"
+asks --endpoint "http://127.0.0.1:$port"
+[ "$asked" -gt 0 ]
+ok $? "so are options" "$(cat said)"
+mkdir -p "$KILN_ROOT/etc/kiln"
+cp same.conf "$KILN_ROOT/etc/kiln/kiln.conf"
+asks
+[ "$asked" -gt 0 ]
+ok $? "so is the box's own kiln.conf" "$(cat said)"
+rm "$KILN_ROOT/etc/kiln/kiln.conf"
+
 # ---- Predictions for records, and for values on standard input ----
 
 predict() { # folder of the model, arguments

@@ -109,8 +109,11 @@ static int open_sources(struct shards *shards, const struct trained *trained, st
 
 	for (uint32_t i = 0; r == 0 && i < trained->saved.config.sources; i++) {
 		struct store_options options = { 0 };
+		struct config_store where;
 
-		r = store_open(&trained->saved.config.source[i].store, &options, &shards->store[i], err);
+		r = trained_source(trained, i, &where, err);
+		if (r == 0)
+			r = store_open(&where, &options, &shards->store[i], err);
 		shards->stores += r == 0;
 	}
 	return r;

@@ -32,21 +32,22 @@ void trained_read(struct trained *trained, const struct arguments *arguments)
 	trained->config_file = arguments_text(arguments, "config");
 	trained->json = arguments_have(arguments, "json");
 	where_read(&trained->where, arguments);
+	trained->options = trained->where;
 }
 
 /* ---- The file ---- */
 
-/* Loads the configuration whose sink holds the model: --config, or for a run id the box's own. */
+/* Loads the configuration that says where requests may go: --config, or the box's own. Its sink holds the
+ * model with --config, and where MODEL is a run id; else it need not exist. */
 static int merge_config(struct trained *trained, struct error *err)
 {
-	const char *file = trained->config_file;
-	int r;
+	const bool wanted = trained->config_file || locate_is_run(trained->name);
+	const char *file = trained->config_file ? trained->config_file : config_path(0, NULL);
+	int r = config_load(file, &trained->given, wanted ? err : NULL);
 
-	if (!file && locate_is_run(trained->name))
-		file = config_path(0, NULL);
-	if (!file)
+	trained->any_given = r == 0;
+	if (!wanted)
 		return 0;
-	r = config_load(file, &trained->given, err);
 	if (r == 0)
 		where_merge(&trained->where, &trained->given.sink);
 	return r;
@@ -149,6 +150,56 @@ int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct e
 	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : json_parse(DATASET_FILE, text, bytes, ret_dataset, err);
+}
+
+/* ---- Its sources ---- */
+
+/* Returns the store of kiln.conf with the url of `model`, or else `model` where a store of kiln.conf has the
+ * same server and credential; NULL: neither. */
+static const struct config_store *allowed(const struct config *given, const struct config_store *model)
+{
+	const struct config_store *same = NULL;
+
+	for (uint32_t i = 0; i <= given->sources; i++) {
+		const struct config_store *store =
+			i < given->sources ? &given->source[i].store : &given->sink;
+
+		if (strcmp(store->url, model->url) == 0)
+			return store;
+		if (!config_server_differs(store, model))
+			same = model;
+	}
+	return same;
+}
+
+int trained_source(const struct trained *trained, uint32_t index, struct config_store *ret_store,
+		   struct error *err)
+{
+	const struct config_store *model = &trained->saved.config.source[index].store,
+				  *options = &trained->options;
+	const struct config_store *store = NULL;
+
+	if (strncmp(model->url, "file://", 7) == 0) {
+		*ret_store = *model;
+		return 0;
+	}
+	if (*options->endpoint || *options->region || *options->credential || *options->ca_file) {
+		*ret_store = *options;
+		ret_store->url = model->url;
+		return 0;
+	}
+	if (trained->any_given)
+		store = allowed(&trained->given, model);
+	if (!store)
+		return error_set(err, -EPERM,
+				 "%s: its shards are at %s, endpoint \"%s\", credential \"%s\", and %s: give "
+				 "--endpoint, --region and --credential for this store, or --config with a "
+				 "kiln.conf that names it, or other shards with --data",
+				 trained->name, model->url, model->endpoint, model->credential,
+				 trained->any_given ? "kiln.conf has no such store"
+						    : "there is no kiln.conf");
+	*ret_store = *store;
+	return 0;
 }
 
 void trained_done(struct trained *trained)

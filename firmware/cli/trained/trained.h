@@ -7,6 +7,9 @@
  * lines.h, features.h, columns.h) and print the answers (answer.h, confusion.h, predict.h). One thread. The
  * code writes no files of its own, so a crash loses nothing.
  *
+ * A model may come from anywhere. Its configuration says what the network is, but never to whom the verb
+ * sends a request or with which credential: only the options and kiln.conf do (trained_source()).
+ *
  * Order: trained_read -> trained_load -> trained_open_model -> trained_done.
  */
 #pragma once
@@ -22,13 +25,17 @@
 struct trained {
 	const char *name, *config_file; /* the values of MODEL and --config */
 	bool json;
-	struct config_store where; /* endpoint, region, credential, ca_file */
-	struct store *folder;      /* the store of the folder with the model's file; for a checkpoint that of
-				      the run's folder `model`, which has the encoder and dataset.json */
-	char *data;                /* the bytes of the model's file */
-	struct model_file saved;   /* the model in the file, with its configuration */
-	struct config given;       /* the file of --config; the strings of `where` may belong to it */
-	struct gpu *gpu;           /* NULL before trained_open_model() */
+	/* endpoint, region, credential, ca_file: of the options, then of --config; the same as the options
+	 * alone give them */
+	struct config_store where, options;
+	struct store *folder;    /* the store of the folder with the model's file; for a checkpoint that of
+				    the run's folder `model`, which has the encoder and dataset.json */
+	char *data;              /* the bytes of the model's file */
+	struct model_file saved; /* the model in the file, with its configuration */
+	struct config given;     /* the file of --config, else the box's kiln.conf where it can be read
+				    (any_given); the strings of `where` may belong to it */
+	bool any_given;
+	struct gpu *gpu; /* NULL before trained_open_model() */
 	struct model *model;
 };
 
@@ -58,4 +65,10 @@ MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct
  * there is no such file. Owns: the caller frees it. Errors: those of a store; -EBADMSG the file is not JSON.
  */
 MUST_CHECK int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err);
+/* Finds how to reach the source `index` of the model, for its shards: a folder as it is; with one of the
+ * options for a store the model's url with these options; else the store of kiln.conf that has this url; else
+ * the model's own store, where a store of kiln.conf has the same server and credential. *ret_store has
+ * strings of `trained`. Errors: -EPERM there is no such store; the text says what to give. */
+MUST_CHECK int trained_source(const struct trained *trained, uint32_t index, struct config_store *ret_store,
+			      struct error *err);
 void trained_done(struct trained *trained);
