@@ -38,8 +38,10 @@ static bool read_index(const char **at, struct filter *filter)
 	index = strtoul(*at + 1, &end, 10);
 	filter->indexed = true;
 	filter->index = (uint32_t)index;
+	if (*end != ']' || index > FILTER_INDEX_MAX)
+		return false;
 	*at = skip_space(end + 1);
-	return *end == ']' && index <= FILTER_INDEX_MAX;
+	return true;
 }
 
 static bool read_op(const char **at, struct filter *filter)
