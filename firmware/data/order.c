@@ -162,7 +162,9 @@ uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane)
 
 uint64_t order_lane_windows(uint64_t shards, uint32_t lanes, uint32_t lane, uint64_t window_shards)
 {
-	return (order_lane_shards(shards, lanes, lane) + window_shards - 1) / window_shards;
+	uint64_t of_lane = order_lane_shards(shards, lanes, lane);
+
+	return of_lane / window_shards + (of_lane % window_shards != 0);
 }
 
 uint64_t order_position(uint32_t lanes, uint32_t lane, uint64_t window_shards, uint64_t window, uint64_t k)

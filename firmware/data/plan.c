@@ -125,14 +125,17 @@ static bool entry_fits(const struct plan *plan, uint32_t source, const struct pl
 	if (entry->heap_offset > heap_bytes || bytes > heap_bytes - entry->heap_offset)
 		return false;
 	key = plan->heap + entry->heap_offset;
-	return entry->key_bytes > 0 && entry->source == source &&
+	return entry->key_bytes > 0 && entry->key_bytes <= PLAN_TEXT_MAX &&
+	       entry->etag_bytes <= PLAN_TEXT_MAX && entry->version_bytes <= PLAN_TEXT_MAX &&
+	       entry->source == source &&
 	       memchr(key, '\0', entry->key_bytes + 1u) == key + entry->key_bytes &&
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
 
-/* Checks a split of a source: every entry lies inside the heap, keys rise in bytewise order. */
+/* Checks a split of a source: every entry lies inside the heap, keys rise in bytewise order, and the sizes of
+ * all shards so far, *bytes, are at most PLAN_BYTES_MAX. */
 static int check_entries(const struct plan *plan, const char *path, uint32_t source, enum split split,
-			 struct error *err)
+			 uint64_t *bytes, struct error *err)
 {
 	uint64_t first = plan->first[source][split];
 
@@ -140,18 +143,25 @@ static int check_entries(const struct plan *plan, const char *path, uint32_t sou
 		const struct plan_entry *entry = &plan->entries[first + i];
 
 		if (!entry_fits(plan, source, entry))
-			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " points outside the heap", path,
-					 first + i);
+			return error_set(err, -EBADMSG,
+					 "%s: entry %" PRIu64
+					 " points outside the heap, or has a text of more than %u bytes",
+					 path, first + i, PLAN_TEXT_MAX);
 		if (i > 0 && strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
 			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " is not in bytewise key order",
 					 path, first + i);
+		if (__builtin_add_overflow(*bytes, entry->bytes, bytes) || *bytes > PLAN_BYTES_MAX)
+			return error_set(err, -EBADMSG,
+					 "%s: entry %" PRIu64 " has %" PRIu64
+					 " bytes: all shards together have more than %" PRIu64,
+					 path, first + i, entry->bytes, PLAN_BYTES_MAX);
 	}
 	return 0;
 }
 
 static int open_mapped(struct plan *plan, const char *path, struct error *err)
 {
-	uint64_t shards = 0;
+	uint64_t shards = 0, bytes = 0;
 	int r;
 
 	if ((r = read_header(plan, path, err)) < 0 ||
@@ -162,7 +172,7 @@ static int open_mapped(struct plan *plan, const char *path, struct error *err)
 	plan->heap = (const char *)(plan->entries + shards);
 	for (uint32_t source = 0; r == 0 && source < plan->header.settings.sources; source++)
 		for (int split = 0; r == 0 && split < SPLIT_MAX; split++)
-			r = check_entries(plan, path, source, (enum split)split, err);
+			r = check_entries(plan, path, source, (enum split)split, &bytes, err);
 	return r;
 }
 

@@ -8,7 +8,8 @@
  * exactly or stops and says which object changed.
  *
  * The file is mapped, so that a million shards cost no memory of the process. The file is input: plan_open()
- * checks every offset and the order of the keys.
+ * checks every offset, the order of the keys, and that no sum of sizes overflows. plan_config.h checks that
+ * the plan belongs to a configuration.
  *
  * Order of calls, writing: plan_create -> plan_add* -> plan_finish, or plan_abandon.
  * Reading: plan_open -> any of the others -> plan_close. An open plan is read-only, for any thread.
@@ -16,10 +17,10 @@
  * O(1), plan_find() O(log shards).
  * Crash: the file appears by rename when it is complete.
  *
- * The folder, firmware/data: plan.h, order.h, next_use.h and lanes.h say which record comes when. tfrecord.h,
- * crc32c.h, inflate.h, example.h, filter.h and batch.h turn a shard's bytes into rows of a slot, and
- * quarantine.h lists the bad records. text.h and vocabulary.h turn texts into numbers. No module has threads
- * or state of its own, and the plan is the only file.
+ * The folder, firmware/data: plan.h, plan_config.h, order.h, next_use.h and lanes.h say which record comes
+ * when. tfrecord.h, crc32c.h, inflate.h, example.h, filter.h and batch.h turn a shard's bytes into rows of a
+ * slot, and quarantine.h lists the bad records. text.h and vocabulary.h turn texts into numbers. No module
+ * has threads or state of its own, and the plan is the only file.
  */
 #pragma once
 
@@ -34,6 +35,7 @@
 #define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
+#define PLAN_BYTES_MAX   ((uint64_t)INT64_MAX) /* of all shards together */
 
 /* The settings that fix the order of the run. */
 struct plan_settings {

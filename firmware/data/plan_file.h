@@ -27,6 +27,8 @@ struct plan_header_1 {
 	uint8_t settings[offsetof(struct plan_settings, skip_rows)];
 };
 
+#define PLAN_TEXT_MAX 1024u /* bytes of a key, ETag or version */
+
 /* Key, ETag and version follow each other in the heap, each with its NUL. */
 struct plan_entry {
 	uint64_t heap_offset, bytes;

@@ -56,11 +56,11 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 				    .etag_bytes = (uint16_t)etag,
 				    .version_bytes = (uint16_t)version };
 
-	if (key == 0 || key > 1024 || etag > 1024 || version > 1024)
+	if (key == 0 || key > PLAN_TEXT_MAX || etag > PLAN_TEXT_MAX || version > PLAN_TEXT_MAX)
 		return error_set(err, -EINVAL,
 				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes; at most "
-				 "1024 each, and a key is not empty",
-				 shard->key, key, etag, version);
+				 "%u each, and a key is not empty",
+				 shard->key, key, etag, version, PLAN_TEXT_MAX);
 	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
 	    (shard->source == writer->source && split < writer->split))
 		return error_set(err, -EINVAL,

@@ -45,7 +45,7 @@ static void note_extent(struct extent *extent, const uint64_t *size, uint64_t sh
 }
 
 /* Computes the upper bound of the stored bytes of any window of a split: the sum of the split's largest
- * shards, as any shards may share a window. */
+ * shards, as any shards may share a window. No sum of sizes overflows: PLAN_BYTES_MAX. */
 static int largest_window(struct fetch *fetch, uint32_t source, enum split split, uint64_t *ret_bytes,
 			  struct error *err)
 {
@@ -61,8 +61,7 @@ static int largest_window(struct fetch *fetch, uint32_t source, enum split split
 	qsort(size, shards, sizeof(*size), by_size_descending);
 	note_extent(&fetch->extent, size, shards);
 	for (uint64_t i = 0; i < shards && i < count; i++)
-		if (__builtin_add_overflow(*ret_bytes, size[i], ret_bytes))
-			*ret_bytes = UINT64_MAX;
+		*ret_bytes += size[i];
 	return 0;
 }
 

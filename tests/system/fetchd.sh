@@ -104,6 +104,29 @@ wait $fetchd
 is $? 65 "a plan that is not the record's: exit 65"
 like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" 'SHA-256 .*the run record says' "and both SHA-256 are named"
 
+# A plan from the bucket, with the SHA-256 that the record names, and with settings that are not the configuration's.
+forged() { # byte of the plan's settings, value as 8 bytes, what is said, name
+	begin "forged$tap_n" ''
+	start_fetchd
+	timeout 60 "$reader" --stop-after 1 >/dev/null
+	kill -KILL $fetchd
+	end_fetchd
+	record=$KILN_ROOT/data/kiln/run/current
+	damage "$record/plan" $((24 + $1)) "$2"
+	sed -i "s/\(\"plan_sha256\":[ \t]*\"\)[0-9a-f]*/\1$(sha256sum <"$record/plan" | cut -d' ' -f1)/" "$record/run.json"
+	start_fetchd
+	"$reader" >/dev/null &
+	reader_pid=$!
+	wait_for 20 test ! -d /proc/$fetchd || kill -KILL $fetchd
+	wait $fetchd
+	is $? 65 "$4: exit 65"
+	kill -KILL $reader_pid
+	wait $reader_pid 2>/dev/null
+	like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" "plan: $3: this plan was not made with the run's configuration" 'and the key is named'
+}
+forged 40 '\0\0\1\0\0\0\0\0' 'run.batch_rows: found 65536, expected 32' 'a forged plan with larger batches'
+forged 32 '\0\0\0\0\0\0\0\200' 'order.window_shards: found 9223372036854775808, expected 3' 'with windows of 2^63 shards'
+
 # A third shard changes after the plan was made.
 begin changed ''
 start_fetchd

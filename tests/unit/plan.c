@@ -192,6 +192,9 @@ static const struct {
 	{ "batches without a row for each lane", SETTING(batch_rows), 3, 8, "batches of 3" },
 	{ "key too long", AT_ENTRIES + 20, 2, 2, "entry 0 points outside" },
 	{ "empty key", AT_ENTRIES + 20, 0, 2, "entry 0 points outside" },
+	{ "a shard of 2^63 bytes", AT_ENTRIES + 8, UINT64_C(1) << 63, 8, "all shards together have more" },
+	{ "sizes that wrap", AT_ENTRIES + ENTRY + 8, UINT64_MAX - 5, 8,
+	  "entry 1 has 18446744073709551610 bytes" },
 	{ "version runs out of the heap", AT_ENTRIES + 4 * ENTRY + 24, 65535, 2, "entry 4 points outside" },
 };
 

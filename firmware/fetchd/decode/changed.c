@@ -4,6 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/digest/digest.h"
+#include "fetchd/decode/index.h"
 #include "fetchd/plan/manifest.h"
 #include "fetchd/plan/record.h"
 #include "fetchd/shard/network.h"
@@ -41,12 +42,26 @@ static int look_up(const struct shard *shard, struct store_object *ret_object, c
 	return r;
 }
 
+/* Replaces the size of a shard in its window's account. False: the window would exceed the budget. */
+static bool account(struct fetch *fetch, const struct shard *shard, uint64_t bytes)
+{
+	uint64_t all;
+	bool fits;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	fits = !__builtin_add_overflow(shard->group->bytes - shard->plan.bytes, bytes, &all) &&
+	       all <= fetch->budget.max;
+	if (fits)
+		shard->group->bytes = all;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return fits;
+}
+
 /* Gives the shard the pin of the new object, a buffer of its size, and its window the difference in bytes. */
 static int set_pin(struct fetch *fetch, struct shard *shard, const struct store_pin *pin, struct error *err)
 {
-	(void)pthread_mutex_lock(&fetch->lock);
-	shard->group->bytes = shard->group->bytes - shard->plan.bytes + pin->bytes;
-	(void)pthread_mutex_unlock(&fetch->lock);
+	if (!account(fetch, shard, pin->bytes))
+		return index_too_large(fetch, shard, err);
 	shard->pin = *pin;
 	shard->plan.bytes = pin->bytes;
 	shard->repinned = true;

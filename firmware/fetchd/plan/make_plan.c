@@ -3,7 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "data/order.h"
+#include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "drivers/notify/notify.h"
 #include "drivers/store/store.h"
@@ -167,26 +167,6 @@ static int check_source(const struct config *config, const struct plan *plan, ui
 	return 0;
 }
 
-static struct plan_settings settings_of(const struct config *config)
-{
-	struct plan_settings settings = { .order_version = ORDER_VERSION,
-					  .lanes = (uint32_t)config->order.lanes,
-					  .sources = config->sources,
-					  .remainder = (uint32_t)config->order.remainder,
-					  .seed = config->run.seed,
-					  .epochs = config->run.epochs,
-					  .window_shards = config->order.window_shards,
-					  .batch_rows = config->run.batch_rows,
-					  .skip_rows = config->order.skip_rows,
-					  .take_rows = config->order.take_rows,
-					  .mode = (uint32_t)config->order.mode };
-
-	(void)snprintf(settings.filter, sizeof(settings.filter), "%s", config->order.filter);
-	for (uint32_t i = 0; i < config->sources; i++)
-		settings.weight[i] = config->source[i].weight;
-	return settings;
-}
-
 static int list_sources(const struct config *config, struct plan_writer *writer, struct error *err)
 {
 	const struct store_options options = store_options_of(config);
@@ -204,7 +184,7 @@ static int list_sources(const struct config *config, struct plan_writer *writer,
 
 static int write_plan(const struct config *config, const char *path, struct error *err)
 {
-	struct plan_settings settings = settings_of(config);
+	struct plan_settings settings = plan_settings_for(config);
 	struct plan_writer *writer = NULL;
 	int r = plan_create(path, &settings, &writer, err);
 
@@ -270,20 +250,19 @@ static int check_plan(const struct run *run, const char *path, struct error *err
 	return 0;
 }
 
-/* Checks that the plan was made for these sources, and that every lane of each source has shards. */
+/* Checks that the plan was made with this configuration, and that every lane of each source has shards. */
 static int check_served(const struct config *config, const char *path, const struct plan *plan,
 			struct error *err)
 {
-	const struct plan_settings *settings = plan_settings_of(plan);
+	int r = plan_check_config(plan, path, config, err);
 
-	if (settings->sources != config->sources)
-		return error_set(err, -EBADMSG, "%s: %u sources, the configuration has %u", path,
-				 settings->sources, config->sources);
-	for (uint32_t i = 0; i < settings->sources; i++)
-		if (plan_source_shards(plan, i, SPLIT_TRAIN) < settings->lanes)
-			return error_set(err, -EBADMSG, "%s: source %u has fewer train shards than %u lanes",
-					 path, i, settings->lanes);
-	/* The configuration may have changed between nights. */
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < config->sources; i++)
+		if (plan_source_shards(plan, i, SPLIT_TRAIN) < config->order.lanes)
+			return error_set(err, -EBADMSG,
+					 "%s: source %u has fewer train shards than %" PRIu64 " lanes", path,
+					 i, config->order.lanes);
 	return check_monitor(config, plan, err);
 }
 
