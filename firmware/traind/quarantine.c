@@ -126,6 +126,7 @@ static int read_entry(struct quarantine *list, const char *path, const cJSON *en
 {
 	bool rest = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(entry, "rest"));
 	struct ring_quarantined record = { .row = rest ? RING_QUARANTINED_REST : 0 };
+	struct error said;
 	uint64_t source = 0;
 	int r;
 
@@ -135,8 +136,8 @@ static int read_entry(struct quarantine *list, const char *path, const cJSON *en
 	    (r = json_get_u64(path, entry, "offset", &record.offset, err)) < 0)
 		return r;
 	record.source = source < UINT16_MAX ? (uint16_t)source : UINT16_MAX;
-	r = add(list, &record, false, err);
-	return r < 0 ? error_set(err, -EBADMSG, "%s: %s", path, err->text) : 0;
+	r = add(list, &record, false, &said);
+	return r < 0 ? error_set(err, -EBADMSG, "%s: %s", path, said.text) : 0;
 }
 
 static int read_text(struct quarantine *list, const char *path, const struct model_tensor *tensor,
