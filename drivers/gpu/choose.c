@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/gpu/choose.h"
 
-#include "core/config/config.h"
-
 #include <ctype.h>
 #include <string.h>
 
 #define DIGITS     "0123456789"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
+
+struct gpu_wish gpu_wish_of(const struct config *config)
+{
+	return (struct gpu_wish){ .platform = config->device.platform,
+				  .type = config->device.type,
+				  .id = config->device.id };
+}
 
 static const char *const type_names[] = {
 	[DEVICE_AUTO] = "auto", [DEVICE_CPU] = "cpu", [DEVICE_GPU] = "gpu"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/error.h"
+#include "core/config/config.h"
 
 #include <stdbool.h>
 
@@ -27,6 +28,9 @@ struct gpu_wish {
 	 * device's name. Upper and lower case are the same. */
 	const char *id;
 };
+
+/* Returns what a configuration asks for; the texts stay the configuration's. */
+struct gpu_wish gpu_wish_of(const struct config *config);
 
 /* Tells whether an id is a PCI address, and writes it as "0000:3b:00.0". */
 bool gpu_is_pci(const char *id, char ret_pci[static GPU_PCI_BYTES]);

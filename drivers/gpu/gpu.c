@@ -275,13 +275,6 @@ static int open_queues(struct gpu *gpu, struct error *err)
 	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clCreateCommandQueue");
 }
 
-struct gpu_wish gpu_wish_of(const struct config *config)
-{
-	return (struct gpu_wish){ .platform = config->device.platform,
-				  .type = config->device.type,
-				  .id = config->device.id };
-}
-
 int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err)
 {
 	CLEANUP(gpu_closep) struct gpu *gpu = calloc(1, sizeof(*gpu));

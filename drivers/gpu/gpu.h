@@ -49,8 +49,6 @@ struct gpu_source {
 MUST_CHECK int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err);
 /* Any device: the first GPU, or the first CPU where there is none. */
 #define GPU_ANY ((struct gpu_wish){ .platform = "auto", .type = DEVICE_AUTO, .id = "auto" })
-/* The device of a configuration. */
-struct gpu_wish gpu_wish_of(const struct config *config);
 void gpu_close(struct gpu *gpu);
 void gpu_closep(struct gpu **gpu);
 

@@ -18,7 +18,6 @@
 #include "core/run/run.h"
 #include "data/batch.h"
 #include "drivers/cores/cores.h"
-#include "drivers/gpu/gpu.h"
 #include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/manager/manager.h"
