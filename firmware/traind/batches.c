@@ -173,6 +173,27 @@ enum split batches_split(const struct ring_slot *slot)
 	return split < SPLIT_MAX ? (enum split)split : SPLIT_TEST;
 }
 
+int batches_follow(const struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	const bool data = slot->kind == RING_DATA;
+	const uint64_t found_step = slot->cursor.step;
+	struct cursor cursor;
+	uint64_t step;
+
+	model_cursor_get(train->model, &cursor);
+	step = cursor.step + (data && cursor.split == SPLIT_TRAIN);
+	if (slot->split == cursor.split && slot->segment == cursor.segment && found_step == step &&
+	    (!data || slot->batch == cursor.batch))
+		return 0;
+	(void)error_set(err, -EUCLEAN,
+			"the ring gave %s %" PRIu64 ", batch %" PRIu64 ", with a cursor of step %" PRIu64
+			", expected %s %" PRIu64 ", batch %" PRIu64 ", step %" PRIu64,
+			split_name(batches_split(slot)), slot->segment + 1, slot->batch, found_step,
+			split_name(cursor.split), cursor.segment + 1, cursor.batch, step);
+	ring_release(train->ring, slot);
+	return err->code;
+}
+
 int batches_release(struct train *train, bool all, struct error *err)
 {
 	void *slot;

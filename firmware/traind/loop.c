@@ -127,6 +127,9 @@ static int run_slots(struct train *train, struct error *err)
 		if (r < 0)
 			return r;
 		split = batches_split(slot);
+		if ((slot->kind == RING_DATA || slot->kind == RING_END_SEGMENT) &&
+		    (r = batches_follow(train, slot, err)) < 0)
+			return r;
 		switch (slot->kind) {
 		case RING_DATA:
 			r = run_batch(train, slot, err);

@@ -100,3 +100,32 @@ for times in 1 2 3; do
 done
 end $traind 0 "a ring cut three times costs three restarts"
 is "$(state) $(model_bits)" "finished $expected" "and not a bit of the weights"
+
+# ---- A slot that is not the next one: its cursor counts a step too many ----
+begin skipped
+start fetchd
+start traind
+wait_for 60 eval '[ "$(checkpoints)" -gt 3 ]'
+kill -STOP $traind
+change_last() { # fails until the ring is full: then the trainer has not read the last slot
+	python3 - "$ring" <<-'PY'
+		import mmap, struct, sys
+		with open(sys.argv[1], "r+b") as file, mmap.mmap(file.fileno(), 0) as ring:
+		    slots, = struct.unpack_from("<I", ring, 12)
+		    slot_bytes, = struct.unpack_from("<Q", ring, 24)
+		    head, tail = struct.unpack_from("<Q", ring, 64)[0], struct.unpack_from("<Q", ring, 128)[0]
+		    if head - tail != slots:
+		        sys.exit(1)
+		    at = 3 * 4096 + (head - 1) % slots * slot_bytes + 128 + 24
+		    struct.pack_into("<Q", ring, at, struct.unpack_from("<Q", ring, at)[0] + 1)
+	PY
+}
+wait_for 30 change_last
+ok $? "the last slot of a full ring is changed"
+kill -CONT $traind
+end $traind 69 "traind refuses it and wants to be restarted"
+like "$(grep 'the ring gave' "$KILN_ROOT/log" | tail -n 1)" \
+	" traind: the ring gave (train|validation|test) [0-9]+, batch [0-9]+, with a cursor of step [0-9]+, expected .* step [0-9]+$" "and says why"
+start traind
+end $traind 0 "it asks for the right one and goes on"
+is "$(state) $(model_bits)" "finished $expected" "to the same weights"
