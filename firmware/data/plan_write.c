@@ -91,6 +91,42 @@ void plan_hold_out(struct plan_writer *writer, uint64_t shards)
 	of[SPLIT_VALIDATION] += shards;
 }
 
+/* Moves the entries that are held out behind the others; both keep their order. Returns how many there are.
+ */
+static uint64_t part(struct plan_entry *entry, struct plan_entry *spare, uint64_t entries,
+		     bool (*held)(const void *context, uint64_t index), const void *context)
+{
+	uint64_t kept = 0, moved = 0;
+
+	for (uint64_t i = 0; i < entries; i++)
+		if (held(context, i))
+			spare[moved++] = entry[i];
+		else
+			entry[kept++] = entry[i];
+	memcpy(entry + kept, spare, moved * sizeof(*entry));
+	return moved;
+}
+
+int plan_hold_out_each(struct plan_writer *writer, bool (*held)(const void *context, uint64_t index),
+		       const void *context, struct error *err)
+{
+	const uint64_t entries = writer->header.shards[writer->source][SPLIT_TRAIN];
+	const off_t at = -(off_t)(entries * sizeof(struct plan_entry));
+	/* The second half is the place of the entries that are held out. */
+	CLEANUP(free_ptr) struct plan_entry *entry = calloc(2 * entries + 1, sizeof(*entry));
+
+	if (!entry)
+		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " shards", writer->path, entries);
+	if (fseeko(writer->entries, at, SEEK_END) < 0 ||
+	    fread(entry, sizeof(*entry), entries, writer->entries) != entries)
+		return error_set(err, -errno, "%s: cannot read it: %s", writer->path, strerror(errno));
+	plan_hold_out(writer, part(entry, entry + entries, entries, held, context));
+	if (fseeko(writer->entries, at, SEEK_END) < 0 ||
+	    fwrite(entry, sizeof(*entry), entries, writer->entries) != entries)
+		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
+	return 0;
+}
+
 uint64_t plan_added(const struct plan_writer *writer, uint32_t source, enum split split)
 {
 	return writer->header.shards[source][split];

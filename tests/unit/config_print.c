@@ -57,12 +57,13 @@ static void test_reference_is_the_file(void **state)
 	assert_string_equal(text, file);
 }
 
-/* The reference configuration sets every key to its default, so it is shown like a minimal file; only the
- * marks of defaults differ. */
+/* The reference configuration sets every key to its default, except split.by, so it is shown like a file with
+ * that key alone; only the marks of defaults differ. */
 static void test_reference_gives_the_defaults(void **state)
 {
 	static const char minimal[] = "source: { url = \"file:///data/kiln/store/data\"; };\n"
-				      "sink: { url = \"file:///data/kiln/store/runs\"; };\n";
+				      "sink: { url = \"file:///data/kiln/store/runs\"; };\n"
+				      "split: { by = \"hash\"; };\n";
 	CLEANUP(free_ptr) char *full = NULL, *least = NULL;
 	char path[PATH_MAX + 32];
 

@@ -105,6 +105,46 @@ static void comes_back(void **state)
 	plan_close(plan);
 }
 
+static bool is_in(const void *context, uint64_t index)
+{
+	return strchr(context, (int)('0' + index)) != NULL;
+}
+
+/* Held-out shards stand anywhere among the train shards; sources before and after are left alone. */
+static void any_are_held_out(void **state)
+{
+	static const char *const keys[] = { "a", "b", "c", "d", "e" };
+	struct plan_shard other = { .key = "a", .etag = "", .version = "", .bytes = 1, .source = 1 };
+	struct plan_writer *writer;
+	struct plan *plan;
+	uint64_t index;
+
+	(void)state;
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		add(writer, SPLIT_TRAIN, keys[i]);
+	assert_int_equal(plan_hold_out_each(writer, is_in, "03", NULL), 0);
+	add(writer, SPLIT_TEST, "t");
+	for (size_t i = 0; i < 3; i++) {
+		other.key = keys[i];
+		assert_int_equal(plan_add(writer, SPLIT_TRAIN, &other, NULL), 0);
+	}
+	assert_int_equal(plan_hold_out_each(writer, is_in, "2", NULL), 0);
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_int_equal(plan_source_shards(plan, 0, SPLIT_TRAIN), 3);
+	assert_int_equal(plan_source_shards(plan, 0, SPLIT_VALIDATION), 2);
+	assert_int_equal(plan_source_shards(plan, 1, SPLIT_VALIDATION), 1);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TRAIN, 0).key, "b");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TRAIN, 2).key, "e");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 0).key, "a");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 1).key, "d");
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TEST, 0).key, "t");
+	assert_string_equal(plan_shard(plan, 1, SPLIT_VALIDATION, 0).key, "c");
+	assert_true(plan_find(plan, 0, SPLIT_TRAIN, "c", &index));
+	plan_close(plan);
+}
+
 static void order_is_checked(void **state)
 {
 	struct plan_shard same = shard_of("b"), before = shard_of("a"), empty = shard_of("");
@@ -317,9 +357,10 @@ static void a_million(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),      cmocka_unit_test(order_is_checked),
-		cmocka_unit_test(damage_is_named), cmocka_unit_test(keys_out_of_order),
-		cmocka_unit_test(version_1),       cmocka_unit_test(a_million),
+		cmocka_unit_test(comes_back),       cmocka_unit_test(order_is_checked),
+		cmocka_unit_test(damage_is_named),  cmocka_unit_test(keys_out_of_order),
+		cmocka_unit_test(version_1),        cmocka_unit_test(a_million),
+		cmocka_unit_test(any_are_held_out),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -76,6 +76,7 @@ static int print_report(const char *text, const char *sink_url, struct error *er
 	    json_get_string("run.json", record, "reason", &reason, err) == 0)
 		printf("reason  %s\n", reason);
 	print_epochs(record);
+	report_print_validation_seen(cJSON_GetObjectItemCaseSensitive(record, "validation_seen"), stdout);
 	metrics = cJSON_GetObjectItemCaseSensitive(record, "metrics");
 	report_print_test(cJSON_GetObjectItemCaseSensitive(metrics, "test"), stdout);
 	report_print_time(cJSON_GetObjectItemCaseSensitive(record, "time"), stdout);

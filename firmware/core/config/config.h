@@ -47,7 +47,7 @@
 #define CONFIG_WEB_MAX 2048
 
 enum config_start_from { START_SCRATCH, START_LATEST };
-enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX };
+enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX, SPLIT_BY_HASH };
 enum config_pages { PAGES_2MIB, PAGES_1GIB };
 enum config_interrupts { INTERRUPTS_CORES, INTERRUPTS_LEAVE };
 enum config_bad_record { BAD_RECORD_STOP, BAD_RECORD_SKIP };
@@ -151,8 +151,8 @@ struct config {
 		const char *train_glob, *validation_glob,
 			*test_glob;          /* for sources that have no globs of their own */
 		int by;                      /* enum config_split_by */
-		uint64_t validation_percent; /* percentage of the train shards of each source; the last ones
-						in key order */
+		uint64_t validation_percent; /* percentage of the train shards of each source that are held
+						out, see data/hold_out.h */
 	} split;
 	struct {
 		const char *nic;   /* name of a network interface, or "auto" */

@@ -6,6 +6,20 @@
 
 #define WIDTH 112 /* longest line in columns */
 
+/* Keys that a new file should not leave at their defaults. The defaults stay what they were, so that a file
+ * from before the better value existed keeps its meaning. */
+static const struct {
+	const char *key, *value;
+} in_new_file[] = { { "split.by", "hash" } };
+
+static const char *value_in_new_file(const struct config_key *key)
+{
+	for (size_t i = 0; i < sizeof(in_new_file) / sizeof(in_new_file[0]); i++)
+		if (strcmp(key->name, in_new_file[i].key) == 0)
+			return in_new_file[i].value;
+	return key->fallback;
+}
+
 /* Prints text as comment lines of at most WIDTH columns. The first line begins with `first`, the other lines
  * with `next`. */
 static void print_comment(FILE *out, const char *first, const char *next, const char *text)
@@ -45,7 +59,7 @@ static void print_documented(FILE *out, const struct config_key *key, const char
 		       key->fallback ? "" : "; must be given");
 	print_comment(out, hash, hash, text);
 	if (key->fallback)
-		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, before, key->fallback, after,
+		fprintf(out, "%s%s = %s%s%s%s%s\n", indent, name, before, value_in_new_file(key), after,
 			wide ? "L" : "", end);
 	else
 		fprintf(out, "%s%s = \"%s\"%s\n", indent, name,
@@ -105,6 +119,7 @@ static void print_feature_help(FILE *out)
 int config_reference(FILE *out, struct error *err)
 {
 	fputs("# Kiln's configuration: every key with its default, printed by `kiln config reference`.\n"
+	      "# split.by alone has another value than the default: the one that a new file should have.\n"
 	      "# A file of your own needs only source.url, sink.url and the keys that differ.\n"
 	      "# Integers above 2147483647 end in L.\n\n",
 	      out);

@@ -88,7 +88,7 @@ static void choose_checkpoints(struct config_reading *reading)
 static void check_callbacks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
-	const bool validation = config->split.by != SPLIT_BY_SHARD || config->split.validation_percent > 0;
+	const bool validation = config->split.by == SPLIT_BY_PREFIX || config->split.validation_percent > 0;
 	const char *monitor = config_validation_monitor(config);
 
 	if (monitor && !validation)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/plan/make_plan.h"
 
+#include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "data/hold_out.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "drivers/notify/notify.h"
 #include "drivers/store/store.h"
 #include "fetchd/plan/manifest.h"
 #include "fetchd/plan/record.h"
+#include "fetchd/plan/seen.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,12 +19,38 @@
 #define LISTING_S         300u     /* systemd waits so long for the next object that matches */
 #define TEST_GLOB_DEFAULT "test-*" /* the default of split.test_glob */
 
+/* The hashes of a source's training shards, in key order, and the bound (hold_out.h). */
+struct hashes {
+	uint64_t *hash, shards, capacity, bound;
+};
+
 struct listing {
 	struct plan_writer *writer;
 	uint32_t source;
 	enum split split;
+	struct hashes *hashes; /* NULL: the keys are not hashed */
 	struct error *err;
 };
+
+static int add_hash(struct hashes *hashes, const char *key)
+{
+	if (hashes->shards == hashes->capacity) {
+		const uint64_t capacity = hashes->capacity ? 2 * hashes->capacity : 1024;
+		uint64_t *grown = realloc(hashes->hash, capacity * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		hashes->hash = grown;
+		hashes->capacity = capacity;
+	}
+	hashes->hash[hashes->shards++] = hold_out_hash(key);
+	return 0;
+}
+
+static void hashes_done(struct hashes *hashes)
+{
+	free(hashes->hash);
+}
 
 static int add_shard(void *context, const struct store_object *object)
 {
@@ -33,6 +62,8 @@ static int add_shard(void *context, const struct store_object *object)
 				    .source = listing->source };
 
 	notify_extend(LISTING_S);
+	if (listing->hashes && add_hash(listing->hashes, object->key) < 0)
+		return error_set(listing->err, -ENOMEM, "no memory for the hashes of the shards");
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
 }
 
@@ -61,10 +92,10 @@ static bool may_be_empty(enum split split, const char *glob)
 }
 
 static int list_split(const struct config *config, struct store *store, struct plan_writer *writer,
-		      uint32_t source, enum split split, struct error *err)
+		      uint32_t source, enum split split, struct hashes *hashes, struct error *err)
 {
 	struct glob glob = glob_of(config, source, split);
-	struct listing listing = { writer, source, split, err };
+	struct listing listing = { writer, source, split, hashes, err };
 	int r;
 
 	notify_extend(LISTING_S);
@@ -76,30 +107,41 @@ static int list_split(const struct config *config, struct store *store, struct p
 			 glob.text);
 }
 
-/* Returns the number of shards that are held out for validation, the last ones in key order. At least one
- * shard is left for training. */
-static uint64_t held_out(uint64_t shards, uint64_t percent)
+static bool is_held_out(const void *context, uint64_t index)
 {
-	uint64_t count = (shards * percent + 50) / 100;
+	const struct hashes *hashes = context;
 
-	if (count == 0 && percent > 0 && shards > 1)
-		count = 1;
-	return count < shards ? count : shards - 1;
+	return hashes->hash[index] < hashes->bound;
+}
+
+/* Makes the source's validation split. Call it when all training shards of the source are listed. */
+static int hold_out(const struct config *config, struct store *store, struct plan_writer *writer,
+		    uint32_t source, struct hashes *hashes, struct error *err)
+{
+	const uint64_t percent = config->split.validation_percent;
+
+	switch (config->split.by) {
+	case SPLIT_BY_PREFIX:
+		return list_split(config, store, writer, source, SPLIT_VALIDATION, NULL, err);
+	case SPLIT_BY_HASH:
+		hashes->bound = hold_out_bound(hashes->hash, hashes->shards, percent);
+		return plan_hold_out_each(writer, is_held_out, hashes, err);
+	default:
+		plan_hold_out(writer, hold_out_last(plan_added(writer, source, SPLIT_TRAIN), percent));
+		return 0;
+	}
 }
 
 static int list_source(const struct config *config, struct store *store, struct plan_writer *writer,
 		       uint32_t source, struct error *err)
 {
-	int r = list_split(config, store, writer, source, SPLIT_TRAIN, err);
+	CLEANUP(hashes_done) struct hashes hashes = { 0 };
+	const bool hashed = config->split.by == SPLIT_BY_HASH;
+	int r = list_split(config, store, writer, source, SPLIT_TRAIN, hashed ? &hashes : NULL, err);
 
-	if (r < 0)
+	if (r < 0 || (r = hold_out(config, store, writer, source, &hashes, err)) < 0)
 		return r;
-	if (config->split.by == SPLIT_BY_SHARD)
-		plan_hold_out(writer, held_out(plan_added(writer, source, SPLIT_TRAIN),
-					       config->split.validation_percent));
-	else
-		r = list_split(config, store, writer, source, SPLIT_VALIDATION, err);
-	return r < 0 ? r : list_split(config, store, writer, source, SPLIT_TEST, err);
+	return list_split(config, store, writer, source, SPLIT_TEST, NULL, err);
 }
 
 /* Refuses an object in two splits: a figure on records that were trained on says nothing. Both lists are in
@@ -133,18 +175,21 @@ static int check_apart(const struct config *config, const struct plan *plan, uin
 static int check_monitor(const struct config *config, const struct plan *plan, struct error *err)
 {
 	const char *monitor = config_validation_monitor(config);
-	const bool by_shard = config->split.by == SPLIT_BY_SHARD;
+	static const char *const names[] = {
+		[SPLIT_BY_SHARD] = "shard", [SPLIT_BY_PREFIX] = "prefix", [SPLIT_BY_HASH] = "hash"
+	};
+	const bool by_prefix = config->split.by == SPLIT_BY_PREFIX;
 
 	if (!monitor || plan_shards(plan, SPLIT_VALIDATION) > 0)
 		return 0;
-	return error_set(err, -EINVAL,
-			 "%s: found a metric of the validation, which has 0 shards (train has %" PRIu64
-			 " shards, split.by is \"%s\"%s); allowed: \"loss\" or \"accuracy\", or %s",
-			 monitor, plan_shards(plan, SPLIT_TRAIN), by_shard ? "shard" : "prefix",
-			 by_shard ? ", and each source has at least one train shard"
-				  : ", without a validation_glob",
-			 by_shard ? "at least 2 train shards, or split.by = \"prefix\" with a validation_glob"
-				  : "a split.validation_glob");
+	return error_set(
+		err, -EINVAL,
+		"%s: found a metric of the validation, which has 0 shards (train has %" PRIu64
+		" shards, split.by is \"%s\"%s); allowed: \"loss\" or \"accuracy\", or %s",
+		monitor, plan_shards(plan, SPLIT_TRAIN), names[config->split.by],
+		by_prefix ? ", without a validation_glob" : ", and each source has at least one train shard",
+		by_prefix ? "a split.validation_glob"
+			  : "at least 2 train shards, or split.by = \"prefix\" with a validation_glob");
 }
 
 static int check_source(const struct config *config, const struct plan *plan, uint32_t source,
@@ -214,6 +259,21 @@ static int check_sources(const struct config *config, const struct plan *plan, s
 	return r;
 }
 
+/* Says that nothing is held out although the configuration asks for it. */
+static void warn_of_no_validation(const struct run *run, const struct plan *plan)
+{
+	const struct config *config = &run->config;
+
+	if (config->split.by == SPLIT_BY_PREFIX || config->split.validation_percent == 0 ||
+	    plan_shards(plan, SPLIT_VALIDATION) > 0)
+		return;
+	event_send(&(struct event){ .id = EVENT_VALIDATION_NONE, .run_id = run->id },
+		   "%s has %" PRIu64
+		   " training shard, and none is held out: the run has no validation; make more "
+		   "shards, or set split.validation_percent = 0",
+		   config->source[0].store.url, plan_source_shards(plan, 0, SPLIT_TRAIN));
+}
+
 /* Makes the plan, uploads it, then notes it in the record: make_plan.h says why in this order. */
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
@@ -231,8 +291,9 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
-	    (r = store_put_file(sink, key, path, NULL, err)) < 0)
+	    (r = store_put_file(sink, key, path, NULL, err)) < 0 || (r = seen_note(run, sink, plan, err)) < 0)
 		return r;
+	warn_of_no_validation(run, plan);
 	(void)snprintf(note, sizeof(note), "{\"plan_sha256\":\"%s\"}", sha256);
 	return run_note(note, err);
 }

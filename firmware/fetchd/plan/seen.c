@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetchd/plan/seen.h"
+
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define RECORD_MAX (4u << 20)
+
+struct search {
+	struct store *sink;
+	const struct plan *plan;
+	bool *seen; /* by number of the validation shard, over all sources */
+	uint64_t count;
+	char found[RUN_ID_BYTES]; /* the newest run that trained on one of them */
+};
+
+/* ---- One earlier run ---- */
+
+static bool has_trained(const struct plan *earlier, const struct plan_shard *shard)
+{
+	for (uint32_t i = 0; i < plan_settings_of(earlier)->sources; i++) {
+		struct plan_shard then;
+		uint64_t index;
+
+		if (!plan_find(earlier, i, SPLIT_TRAIN, shard->key, &index))
+			continue;
+		then = plan_shard(earlier, i, SPLIT_TRAIN, index);
+		if (then.bytes == shard->bytes && strcmp(then.etag, shard->etag) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void compare(struct search *search, const char *id, const struct plan *earlier)
+{
+	uint64_t number = 0;
+
+	for (uint32_t source = 0; source < plan_settings_of(search->plan)->sources; source++)
+		for (uint64_t i = 0; i < plan_source_shards(search->plan, source, SPLIT_VALIDATION);
+		     i++, number++) {
+			const struct plan_shard shard = plan_shard(search->plan, source, SPLIT_VALIDATION, i);
+
+			if (search->seen[number] || !has_trained(earlier, &shard))
+				continue;
+			search->seen[number] = true;
+			search->count++;
+			if (!*search->found)
+				(void)snprintf(search->found, sizeof(search->found), "%s", id);
+		}
+}
+
+/* Compares with the plan of a run. Returns 1, or 0 where the store has no plan of the run that can be read.
+ */
+static int look_at(struct search *search, const char *id, struct error *err)
+{
+	CLEANUP(plan_closep) struct plan *earlier = NULL;
+	char key[STORE_KEY_MAX], path[PATH_BYTES];
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s/plan", id);
+	r = store_get_file(search->sink, key, path_of(PATH_RUN, "plan.earlier", path), err);
+	if (r == 0)
+		r = plan_open(path, &earlier, err);
+	(void)unlink(path);
+	if (r == -ENOENT || r == -EBADMSG) {
+		log_info("%s: whether its training shards validate now is not known: %s", id, err->text);
+		return 0;
+	}
+	if (r == 0)
+		compare(search, id, earlier);
+	return r < 0 ? r : 1;
+}
+
+/* Finds the run that a run started from; "" where there is none, or its record cannot be read. */
+static int start_of(struct store *sink, const char *id, char ret_id[static RUN_ID_BYTES], struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char key[STORE_KEY_MAX];
+	struct run run = { 0 };
+	uint64_t bytes;
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s/run.json", id);
+	if ((r = store_get_all(sink, key, RECORD_MAX, &text, &bytes, err)) == 0)
+		r = run_parse(key, text, bytes, &run, err);
+	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", run.start_run);
+	return r == -ENOENT || r == -EBADMSG ? 0 : r;
+}
+
+/* ---- All of them ---- */
+
+/* The run that the weights are from: start_run or, with model.weights = "<run id>/...", below the sink or as
+ * a URL below it, that run. "" = from none that the sink could have. */
+static void first_run(const struct run *run, char ret_id[static RUN_ID_BYTES])
+{
+	const char *name = run->config.model.weights, *url = run->config.sink.url;
+	const size_t length = strlen(url);
+	size_t id;
+
+	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", run->start_run);
+	if (*ret_id || !*run->weights_sha256)
+		return;
+	if (strncmp(name, url, length) == 0 && (name[length] == '/' || (length && url[length - 1] == '/')))
+		name += length + (name[length] == '/');
+	id = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+	if (name[id] == '/' && id > 0 && id < RUN_ID_BYTES)
+		(void)snprintf(ret_id, RUN_ID_BYTES, "%.*s", (int)id, name);
+}
+
+static int look_back(struct search *search, const struct run *run, struct error *err)
+{
+	char id[RUN_ID_BYTES], before[RUN_ID_BYTES];
+	int r;
+
+	first_run(run, id);
+	for (uint32_t i = 0; *id && i < SEEN_RUNS_MAX; i++) {
+		if ((r = look_at(search, id, err)) <= 0)
+			return r;
+		if ((r = start_of(search->sink, id, before, err)) < 0)
+			return r;
+		memcpy(id, before, sizeof(id));
+	}
+	return 0;
+}
+
+static int report(const struct search *search, const struct run *run, struct error *err)
+{
+	const uint64_t shards = plan_shards(search->plan, SPLIT_VALIDATION);
+	char note[RUN_ID_BYTES + 128];
+
+	event_send(&(struct event){ .id = EVENT_VALIDATION_SEEN, .run_id = run->id, .count = search->count },
+		   "%s trained on %" PRIu64 " of the %" PRIu64
+		   " validation shards, and this run starts from its weights: the validation's figures are "
+		   "too good",
+		   search->found, search->count, shards);
+	(void)snprintf(note, sizeof(note),
+		       "{\"validation_seen\":{\"run\":\"%s\",\"shards\":%" PRIu64 ",\"of\":%" PRIu64 "}}",
+		       search->found, search->count, shards);
+	return run_note(note, err);
+}
+
+int seen_note(const struct run *run, struct store *sink, const struct plan *plan, struct error *err)
+{
+	const uint64_t shards = plan_shards(plan, SPLIT_VALIDATION);
+	CLEANUP(free_ptr) bool *seen = calloc(shards + 1, sizeof(*seen));
+	struct search search = { .sink = sink, .plan = plan, .seen = seen };
+	int r;
+
+	if (!seen)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " validation shards", shards);
+	if (shards == 0)
+		return 0;
+	r = look_back(&search, run, err);
+	return r < 0 || search.count == 0 ? r : report(&search, run, err);
+}
