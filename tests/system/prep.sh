@@ -131,7 +131,7 @@ like "$(cat gz.log)" '4 shards \(4 already there\)' "again into the same place: 
 
 awk -F'\t' -v OFS='\t' '{ print ($1 == "pos" ? "neg" : "pos"), $2 }' test.tsv >flipped.tsv
 prep flipped train.tsv --test flipped.tsv
-is "$(sums flipped | grep -v ' test-')" "$(sums first | grep -v ' test-')" "test labels turned round: encoder and train shards are the same"
+is "$(sums flipped | grep -vE ' test-| dataset')" "$(sums first | grep -vE ' test-| dataset')" "test labels turned round: encoder and train shards are the same"
 [ "$(sums flipped | grep ' test-')" != "$(sums first | grep ' test-')" ]
 ok $? "and the test shard is another"
 
@@ -233,17 +233,21 @@ ok $? "and a run begins" "$(cat begun)"
 
 # ---- An existing set ----
 
-mkdir -p out/mine/train-a-of-b
 for file in train-00000-of-00002.tfrecord.gz.old train-1-of-2.tfrecord.gz train-x-of-y.tfrecord.gz test-00000-of-+0001.tfrecord.gz \
-	train-a-of-b/part-1-of-2.tfrecord.gz train-000000-of-00003.tfrecord.gz; do
+	train-a-of-b/part-1-of-2.tfrecord.gz train-000000-of-00003.tfrecord.gz train-0123456g-00000-of-00003.tfrecord.gz part-1.tfrecord; do
+	rm -rf out/mine
+	mkdir -p out/mine/train-a-of-b
 	echo mine >"out/mine/$file"
+	prep mine train.tsv --test test.tsv --replace
+	like "$? $(cat mine.log)" "^1 kiln: file://$work/out/mine: found ${file//[+]/[+]}, which kiln prep did not write" "beside $file: refused"
+	is "$(cd out/mine && find . -type f)" "./$file" "and nothing is written"
 done
-find out/mine -type f | sort >mine.before
+rm -rf out/mine && mkdir out/mine && echo mine >out/mine/notes.txt
 prep mine train.tsv --test test.tsv
-ok $? "beside objects with names like its own" "$(cat mine.log)"
+ok $? "beside a file that no run reads" "$(cat mine.log)"
 prep mine train.tsv --test test.tsv --records-per-shard 100
-is "$(find out/mine -type f | sort | comm -12 - mine.before)" "$(cat mine.before)" "files of others stay when kiln prep removes its own set"
-is "$(ls out/mine | grep -c 'of-00003\.\|of-00001')" 1 "which goes"
+is "$? $(cat out/mine/notes.txt)" "0 mine" "it stays when kiln prep removes its own shards"
+is "$(ls out/mine | grep -c 'of-00003\.\|of-00001')" 0 "which go"
 mkdir out/foreign
 echo mine >out/foreign/train-00000-of-00001.tfrecord.gz
 prep foreign train.tsv --test test.tsv
@@ -253,9 +257,150 @@ is "$(names foreign) $(cat out/foreign/*)" "train-00000-of-00001.tfrecord.gz min
 for mark in dataset.json manifest.jsonl prep.incomplete; do
 	: >out/foreign/$mark
 	prep foreign train.tsv --test test.tsv --records-per-shard 400
-	ok $? "a set with $mark is kiln prep's" "$(cat foreign.log)"
+	is "$?" "$([ $mark = prep.incomplete ] && echo 0 || echo 1)" "a set with $mark is kiln prep's, and another one unless it is unfinished"
+	prep foreign train.tsv --test test.tsv --records-per-shard 400 --replace
+	ok $? "and is replaced" "$(cat foreign.log)"
 	rm out/foreign/*.json* out/foreign/encoder.bin
 done
+
+# ---- Another set ----
+
+reviews 1250 3 >later.tsv
+another() { # exit status, regular expression, name, arguments
+	local code=$1 said=$2 name=$3
+	shift 3
+	prep sets "$@"
+	like "$? $(tail -n 1 sets.log)" "^$code kiln: file://$work/out/sets: $said" "$name"
+	is "$(sums sets)" "$before" "and nothing is touched"
+}
+prep sets train.tsv --test test.tsv
+before=$(sums sets)
+another 1 'found another set \(1250 training records, feature "sentence"; now 1250, "sentence"\): --replace removes it, --append adds' \
+	"other records: refused without an option" later.tsv --test test.tsv
+another 1 'found another set .* now 1250, "tokens"' "records of another kind: refused" train.tsv --test test.tsv --tokens
+prep sets train.tsv --test test.tsv
+like "$? $(cat sets.log)" '4 shards \(4 already there\)' "the same records: no option is needed"
+like "$("$kiln" prep train.tsv --output "file://$work/out/sets" --append --replace 2>&1; echo "exit $?")" "one of --append and --replace" "not both options"
+prep sets later.tsv --test test.tsv --replace
+ok $? "--replace" "$(cat sets.log)"
+prep later later.tsv --test test.tsv
+same later sets "leaves nothing of the set before"
+
+# ---- A further set ----
+
+added() { # prints the sets of dataset.json
+	python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(d["records"], *d.get("sets", {}).values())' "out/$1/dataset.json"
+}
+keys() { # manifest: the keys that it has
+	python3 -c 'import json, sys; print(*sorted(json.loads(line)["key"] for line in open(sys.argv[1])), sep="\n")' "$1"
+}
+prep added train.tsv --test test.tsv --append
+ok $? "--append where there is nothing" "$(cat added.log)"
+same first added "makes the first set"
+sums added | grep -v dataset.json >added.before
+head -n 600 later.tsv | sed 's/grand/gold/' >day.tsv
+prep added day.tsv --append
+ok $? "--append" "$(cat added.log)"
+is "$(sums added | grep -c .) $(sums added | comm -12 <(sort added.before) <(sums added | sort) | wc -l)" \
+	"$(($(wc -l <added.before) + 5)) $(wc -l <added.before)" "adds shards and a manifest, and leaves the files that are there"
+is "$(added added)" "{'train': 1790, 'test': 190} {'train': 540, 'test': 60}" "dataset.json counts the records of both"
+is "$(keys out/added/manifest.jsonl)" "$(cd out/added && ls ./*.tfrecord.gz | sed 's,^./,,' | sort)" "manifest.jsonl has the shards of both"
+is "$(keys out/added/manifest-*.jsonl)" "$(ls out/added | grep -E -- '-[0-9a-f]{8}-[0-9]{5}-of-' | sort)" "the added set has a manifest of its own"
+after=$(sums added)
+prep added day.tsv --append
+like "$? $(cat added.log)" '3 shards \(3 already there\)' "once more: the same set"
+is "$(sums added) $(added added)" "$after {'train': 1790, 'test': 190} {'train': 540, 'test': 60}" "and no further one"
+prep added train.tsv --test test.tsv --append
+like "$? $(cat added.log)" "^0 .*exactly these records: nothing to add" "the records of the first set: nothing to add"
+is "$(sums added)" "$after" "and nothing is touched"
+before=$after
+refuses() { # regular expression, name, arguments
+	local said=$1 name=$2
+	shift 2
+	prep added "$@" --append
+	like "$? $(tail -n 1 added.log)" "^1 kiln: $said" "$name"
+	is "$(sums added)" "$before" "and nothing is touched"
+}
+printf 'odd\ta text\n' >odd.tsv
+refuses 'odd.tsv: the label "odd" is not one of the 2 classes of the set' "a label that the set does not have" odd.tsv
+refuses 'day.tsv: --append: found tokens of texts .*, whose feature is "tokens", but the set has the feature "sentence"' "records of another kind" day.tsv --tokens
+refuses "file://$work/out/added: --append: found --encoder, but the set has its own" "an encoder of its own" day.tsv --encoder out/first/encoder.bin
+prep added train.tsv --test test.tsv
+like "$? $(tail -n 1 added.log)" "^1 .*found another set, with added sets" "without an option the added sets are not removed"
+for attempt in 1 2 3 4 5 6 7 8 9 10; do
+	prep torn train.tsv --test test.tsv
+	"$kiln" prep day.tsv --append --records-per-shard 5 --output "file://$work/out/torn" >/dev/null 2>&1 &
+	wait_for 20 eval 'ls out/torn | grep -q -- "-00040-of-00108"'
+	kill -KILL $! 2>/dev/null
+	wait $! 2>/dev/null
+	[ -e out/torn/prep.incomplete ] && break
+	rm -rf out/torn
+done
+is "$(ls out/torn | grep -c '^prep\.incomplete$') $(keys out/torn/manifest.jsonl | wc -l)" "1 4" "kill -9 while a set is added: marked, and the manifest of the first set is there"
+sed 's/gold/fine/' day.tsv >other.tsv
+prep torn other.tsv --append
+is "$? $(keys out/torn/manifest.jsonl)" "0 $(cd out/torn && ls ./*.tfrecord.gz | sed 's,^./,,' | sort)" "another set is added: nothing of the killed one stays"
+prep torn day.tsv --append
+is "$? $(added torn)" "0 {'train': 2330, 'test': 250} {'train': 540, 'test': 60} {'train': 540, 'test': 60}" "then that one, too"
+prep torn train.tsv --test test.tsv --replace
+same first torn "--replace removes the added sets, too"
+prep words train.tsv --test test.tsv --tokens --vocabulary 50
+prep words day.tsv --append --tokens
+ok $? "tokens are added with the vocabulary of the set" "$(cat words.log)"
+is "$(for shard in out/words/train-*; do "$dump" "$shard"; done | grep -o '"tokens":\[[^]]*\]' | tr -dc '0-9,\n' | tr , '\n' | sort -n | tail -n 1)" 49 \
+	"no token is beyond it"
+
+# ---- Groups ----
+
+# 40 authors, of whom the first wrote 200 of 1000 texts; each text names its author.
+awk 'BEGIN { for (i = 0; i < 1000; i++) {
+	author = i % 5 ? 1 + i % 39 : 0
+	print (i % 2 ? "pos" : "neg") "\tauthor" author "\ttext " i " of by" author (i % 3 ? " more" : "")
+} }' >authors.tsv
+prep authors authors.tsv --group 2 --tokens --records-per-shard 30 --test-percent 0
+ok $? "--group" "$(cat authors.log)"
+authors_of() { # folder, shard: prints the shard, its number of records and the authors of which the vocabulary knows
+	"$dump" "$2" | python3 -c '
+import json, sys
+words = open(sys.argv[1]).read().split("\n")
+records = [json.loads(line)["values"]["tokens"] for line in sys.stdin.read().splitlines()[1:]]
+print(sys.argv[2], len(records), *sorted({words[t] for r in records for t in r if words[t].startswith("by")}))
+' "out/$1/vocabulary.txt" "$(basename "$2")"
+}
+for shard in out/authors/t*; do
+	authors_of authors "$shard"
+done >authors.shards
+is "$(cut -d' ' -f3- authors.shards | tr ' ' '\n' | sort | uniq -d)" "" "no author is in two shards" "$(cat authors.shards)"
+is "$(cut -d' ' -f3- authors.shards | tr ' ' '\n' | sort -u | wc -l)" 40 "every author is there"
+is "$(awk '{ n += $2 } END { print n }' authors.shards)" 1000 "and every text"
+is "$(awk '/^train/ && $2 < 30 { n++ } END { print n + 0 }' authors.shards)" "$(awk '/^train/ { n = $2 < 30 } END { print n }' authors.shards)" \
+	"a shard has as many texts as asked for, or more; the last may have fewer"
+prep held_out authors.tsv --group 2 --tokens --records-per-shard 30
+for shard in out/held_out/test-*; do
+	authors_of held_out "$shard"
+done >held_out.shards
+like "$(awk '{ n += $2 } END { print n, NF }' held_out.shards)" '^([1-9][0-9]{2}) 2$' \
+	"whole groups are held out for the test: at least a tenth, and no author whom the training texts name" "$(cat held_out.shards)"
+is "$(grep -c author out/authors/vocabulary.txt)" 0 "the column of the group is no part of the text"
+shuf authors.tsv --random-source=<(yes) >shuffled_authors.tsv
+prep authors2 shuffled_authors.tsv --group 2 --tokens --records-per-shard 30 --test-percent 0
+same authors authors2 "the order of the lines has no influence"
+awk -F'\t' -v OFS='\t' '{ print $1, $3, $2 }' authors.tsv >last.tsv
+prep authors3 last.tsv --group 3 --tokens --records-per-shard 30 --test-percent 0
+is "$(sums authors3 | grep tfrecord)" "$(sums authors | grep tfrecord)" "the group in the last column: the same shards"
+sed 's/author[0-9]*//' authors.tsv >lonely.tsv
+prep lonely lonely.tsv --group 2 --tokens --records-per-shard 30
+cut -f1,3 authors.tsv >ungrouped.tsv
+prep ungrouped ungrouped.tsv --tokens --records-per-shard 30
+is "$(sums lonely | grep tfrecord)" "$(sums ungrouped | grep tfrecord)" "texts without a group: as without --group"
+prep apart authors.tsv --test authors.tsv --group 2 --tokens
+like "$? $(tail -n 1 apart.log)" '^1 kiln: --group: the group "author0" is among the training texts and the test texts' "a group in both inputs is refused"
+prep narrow ungrouped.tsv --group 2 --tokens
+like "$? $(tail -n 1 narrow.log)" '^1 kiln: ungrouped.tsv:1: found 2 columns, expected the label, the group in column 2, and the text' "a line without text"
+prep narrow ungrouped.tsv --group 4 --tokens
+like "$? $(tail -n 1 narrow.log)" '^1 kiln: ungrouped.tsv:1: found 2 columns, expected the label, the group in column 4' "a column that is not there"
+prep narrow imdb.tar.gz --group 2
+like "$? $(tail -n 1 narrow.log)" '^1 kiln: imdb.tar.gz: found --group, which is an option for lines of texts' "an archive has no columns"
 
 # ---- S3 ----
 
@@ -351,7 +496,7 @@ ok $? "texts that are not UTF-8 reach the program as JSON" "$(cat latin_text.log
 is "$(grep -cF "$(printf '"caf\xef\xbf\xbd \xef\xbf\xbd"')" latin.lines)" 1 "with U+FFFD in place of what is not UTF-8"
 prep program train.tsv --test test.tsv
 rm -f encode.starts
-prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16
+prep program train.tsv --test test.tsv --encoder exec:./encode --dims 16 --replace
 ok $? "--encoder exec:PROGRAM" "$(cat program.log)"
 is "$(names program | tr ' ' '\n' | grep -v tfrecord | xargs)" "dataset.json manifest.jsonl" "and no encoder.bin, not even of the set before"
 like "$(tr -d '\n\t' <out/program/dataset.json)" '"encoder":\{"program":"exec:./encode"' "dataset.json says which program"

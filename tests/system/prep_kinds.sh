@@ -197,7 +197,7 @@ is "$(sums turned)" "$(sums tok)" "whatever order the lines had"
 prep short train.tsv --test test.tsv --tokens --tokens-max 4
 is "$(dataset short "d['schema'][0]['values_max']") $(for f in out/short/t*; do "$dump" "$f"; done | grep -c '"tokens":\[[0-9]*,[0-9]*,[0-9]*,[0-9]*\]')" "4 700" \
 	"--tokens-max cuts off what is beyond" "$(cat short.log)"
-prep tok train.tsv --test test.tsv --dims 8
+prep tok train.tsv --test test.tsv --dims 8 --replace
 is "$(beside tok)" "dataset.json encoder.bin manifest.jsonl" "vectors in the same place: the vocabulary goes"
 like "$("$kiln" prep train.tsv --tokens --ngrams 9 --output "file://$work/out/refused" 2>&1; echo "exit $?")" \
 	'^kiln prep: --ngrams: found "9", expected a whole number of 1 \.\. 4$' "an option out of bounds"

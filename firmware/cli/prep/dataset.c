@@ -29,7 +29,7 @@ static void add_feature(const struct prep *prep, cJSON *schema, const struct exa
 	}
 }
 
-static cJSON *describe(const struct prep *prep, const struct example_schema *schema)
+cJSON *dataset_describe(const struct prep *prep, const struct example_schema *schema)
 {
 	cJSON *json = cJSON_CreateObject(), *list, *records;
 
@@ -48,6 +48,9 @@ static cJSON *describe(const struct prep *prep, const struct example_schema *sch
 	for (int s = 0; s < TEXTS_SPLITS; s++)
 		json_add_u64(records, prep_split_names[s], prep->rows[s]);
 	json_add_u64(json, "seed", prep->seed);
+	cJSON_AddStringToObject(json, "id", prep->id);
+	if (prep->group)
+		json_add_u64(json, "group", prep->group);
 	prep->kind->describe(prep, json);
 	return json;
 }
@@ -69,14 +72,40 @@ static int put_files(const struct prep *prep, struct store *store, struct error 
 	return r;
 }
 
+/* Returns dataset.json of all sets: the first set's, with the new one in "sets" and in the numbers of
+ * records. */
+static cJSON *describe_added(const struct prep *prep)
+{
+	cJSON *json = cJSON_Duplicate(prep->there.dataset, true), *set = cJSON_CreateObject();
+	cJSON *records = cJSON_GetObjectItemCaseSensitive(json, "records");
+	cJSON *sets = cJSON_GetObjectItemCaseSensitive(json, "sets");
+
+	sets = sets ? sets : cJSON_AddObjectToObject(json, "sets");
+	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		const cJSON *before =
+			json_member(cJSON_GetObjectItemCaseSensitive(sets, prep->id), prep_split_names[s]);
+		const cJSON *all = json_member(records, prep_split_names[s]);
+		const double others = (cJSON_IsNumber(all) ? all->valuedouble : 0) -
+				      (cJSON_IsNumber(before) ? before->valuedouble : 0);
+
+		cJSON_DeleteItemFromObjectCaseSensitive(records, prep_split_names[s]);
+		cJSON_AddNumberToObject(records, prep_split_names[s], others + prep->rows[s]);
+		json_add_u64(set, prep_split_names[s], prep->rows[s]);
+	}
+	cJSON_DeleteItemFromObjectCaseSensitive(sets, prep->id);
+	cJSON_AddItemToObject(sets, prep->id, set);
+	return json;
+}
+
 int dataset_put(const struct prep *prep, const struct example_schema *schema, struct store *store,
 		struct error *err)
 {
-	CLEANUP(json_free) cJSON *json = describe(prep, schema);
+	const bool append = prep->mode == PREP_APPEND;
+	CLEANUP(json_free) cJSON *json = append ? describe_added(prep) : dataset_describe(prep, schema);
 	CLEANUP(free_ptr) char *text = NULL;
 	int r = json_print(json, &text, err);
 
-	if (r == 0)
+	if (r == 0 && !append)
 		r = put_files(prep, store, err);
 	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
 }

@@ -6,6 +6,10 @@
 #include "cli/prep/prep.h"
 #include "drivers/store/store.h"
 
-/* Writes the files of a set into a store and removes those of an earlier set. Errors: those of a store. */
+/* Returns what dataset.json says about the new set alone. The caller deletes it. */
+cJSON *dataset_describe(const struct prep *prep, const struct example_schema *schema);
+
+/* Writes the files of a set into a store and removes those of an earlier set; a set that is added changes
+ * dataset.json alone. Errors: those of a store. */
 MUST_CHECK int dataset_put(const struct prep *prep, const struct example_schema *schema, struct store *store,
 			   struct error *err);

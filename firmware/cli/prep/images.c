@@ -15,13 +15,34 @@ static uint64_t pixels(const struct prep *prep)
 	return (uint64_t)images->height * images->width * images->channels;
 }
 
+/* The number of classes: of the training images or, for records that are added to a set, of the set. */
+static uint32_t classes_of(const struct prep *prep)
+{
+	return prep->mode == PREP_APPEND ? prep->classes : prep->images[TEXTS_TRAIN].labels;
+}
+
+static int check_labels(const struct prep *prep, struct error *err)
+{
+	static const char *const names[] = { "training", "test" };
+	const uint32_t classes = classes_of(prep);
+
+	if (classes < 2)
+		return error_set(err, -EBADMSG, "%s: found only the label 0, at least 2 labels are needed",
+				 prep->input[0]);
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		if (prep->images[s].labels > classes)
+			return error_set(err, -EBADMSG,
+					 "%s: found the label %u among the %s images, the largest %s is %u",
+					 prep->input[0], prep->images[s].labels - 1, names[s],
+					 prep->mode == PREP_APPEND ? "label of the set" : "training label",
+					 classes - 1);
+	return 0;
+}
+
 static int check(const struct prep *prep, struct error *err)
 {
 	const struct idx_images *train = &prep->images[TEXTS_TRAIN], *test = &prep->images[TEXTS_TEST];
 
-	if (train->labels < 2)
-		return error_set(err, -EBADMSG, "%s: found only the label 0, at least 2 labels are needed",
-				 prep->input[0]);
 	if (test->images && (test->height != train->height || test->width != train->width ||
 			     test->channels != train->channels))
 		return error_set(
@@ -29,12 +50,7 @@ static int check(const struct prep *prep, struct error *err)
 			"%s: found test images of %u x %u x %u, the training images are %u x %u x %u",
 			prep->input[0], test->height, test->width, test->channels, train->height,
 			train->width, train->channels);
-	if (test->labels > train->labels)
-		return error_set(
-			err, -EBADMSG,
-			"%s: found the label %u among the test images, the largest training label is %u",
-			prep->input[0], test->labels - 1, train->labels - 1);
-	return 0;
+	return check_labels(prep, err);
 }
 
 /* Chooses the images of a split: the images of `from` are shuffled by the seed, and the split gets numbers
@@ -60,7 +76,7 @@ static int make(struct prep *prep, struct error *err)
 		       held_out = given ? 0 : (uint32_t)(images * prep->test_percent / 100);
 	int r = check(prep, err);
 
-	prep->classes = prep->images[TEXTS_TRAIN].labels;
+	prep->classes = classes_of(prep);
 	if (r == 0)
 		r = deal(prep, TEXTS_TRAIN, TEXTS_TRAIN, 0, images - held_out, err);
 	if (r < 0)
@@ -116,6 +132,7 @@ static void describe(const struct prep *prep, cJSON *json)
 
 const struct prep_kind prep_images = {
 	.what = "images",
+	.feature = "image",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

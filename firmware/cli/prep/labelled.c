@@ -20,19 +20,29 @@ static int check_classes(const struct prep *prep, struct error *err)
 	return 0;
 }
 
+static int order(struct prep *prep, struct error *err)
+{
+	int r = texts_shuffle(&prep->texts, prep->seed,
+			      prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
+
+	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
+	return r;
+}
+
 int prep_order_texts(struct prep *prep, struct error *err)
 {
 	int r;
 
+	/* The labels of records that are added are those of the set: see set_follow(). */
+	if (prep->mode == PREP_APPEND)
+		return order(prep, err);
 	if (prep->texts.labels < 2)
 		return error_set(err, -EBADMSG,
 				 "%s: found only the label \"%s\", at least 2 labels are needed",
 				 prep->input[0], prep->texts.label[0]);
 	texts_sort_labels(&prep->texts);
-	r = texts_shuffle(&prep->texts, prep->seed,
-			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
-	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
 	prep->classes = prep->texts.labels;
+	r = order(prep, err);
 	return r < 0 ? r : check_classes(prep, err);
 }
 

@@ -1,120 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/output.h"
 
-#include "cli/prep/prep.h"
 #include "core/run/manifest.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
 const char *const prep_split_names[] = { "train", "test" };
 
-/* ---- Shards by name ---- */
+/* ---- Names ---- */
 
-void prep_shard_key(enum texts_split split, uint64_t number, uint64_t shards, char key[static PREP_KEY_BYTES])
+void prep_shard_key(enum texts_split split, const char *set, uint64_t number, uint64_t shards,
+		    char key[static PREP_KEY_BYTES])
 {
-	(void)snprintf(key, PREP_KEY_BYTES, "%s-%05" PRIu64 "-of-%05" PRIu64 ".tfrecord.gz",
-		       prep_split_names[split], number, shards);
+	(void)snprintf(key, PREP_KEY_BYTES, "%s-%s%s%05" PRIu64 "-of-%05" PRIu64 ".tfrecord.gz",
+		       prep_split_names[split], set, *set ? "-" : "", number, shards);
 }
 
-/* Parses the key of a shard. Accepts only the exact form of prep_shard_key(): prints the parsed numbers again
- * and compares. */
-static bool parse_shard_key(const char *key, enum texts_split split, uint64_t *ret_number,
-			    uint64_t *ret_shards)
+void prep_manifest_key(const char *set, char key[static PREP_KEY_BYTES])
 {
-	char again[PREP_KEY_BYTES];
-	uint64_t number, shards;
-	size_t name = strlen(prep_split_names[split]);
+	(void)snprintf(key, PREP_KEY_BYTES, "manifest-%s.jsonl", set);
+}
 
-	if (strncmp(key, prep_split_names[split], name) != 0 ||
-	    sscanf(key + name, "-%" SCNu64 "-of-%" SCNu64, &number, &shards) != 2)
+/* The parts of a shard's key. */
+struct shard_name {
+	enum texts_split split;
+	char set[PREP_SET_BYTES];
+	uint64_t number, shards;
+};
+
+static bool parse_split(const char *key, enum texts_split split, struct shard_name *ret_name)
+{
+	const size_t length = strlen(prep_split_names[split]);
+	const char *rest = key + length;
+	char again[PREP_KEY_BYTES];
+
+	*ret_name = (struct shard_name){ .split = split };
+	if (strncmp(key, prep_split_names[split], length) != 0 ||
+	    (sscanf(rest, "-%" SCNu64 "-of-%" SCNu64, &ret_name->number, &ret_name->shards) != 2 &&
+	     sscanf(rest, "-%8[0-9a-f]-%" SCNu64 "-of-%" SCNu64, ret_name->set, &ret_name->number,
+		    &ret_name->shards) != 3))
 		return false;
-	prep_shard_key(split, number, shards, again);
-	*ret_number = number;
-	*ret_shards = shards;
+	prep_shard_key(split, ret_name->set, ret_name->number, ret_name->shards, again);
 	return strcmp(again, key) == 0;
 }
 
-static int list_split(struct store *store, enum texts_split split,
-		      int (*each)(void *context, const struct store_object *object), void *context,
-		      struct error *err)
+/* Parses the key of a shard. Accepts only the exact form of prep_shard_key(): prints the parsed parts again
+ * and compares. */
+static bool parse_shard_key(const char *key, struct shard_name *ret_name)
 {
-	char glob[64];
-
-	(void)snprintf(glob, sizeof(glob), "%s-*-of-*.tfrecord.gz", prep_split_names[split]);
-	return store_list(store, glob, each, context, err);
+	return parse_split(key, TEXTS_TRAIN, ret_name) || parse_split(key, TEXTS_TEST, ret_name);
 }
 
-/* ---- Before any work ---- */
+/* Parses the key of an added set's manifest. */
+static bool parse_manifest_key(const char *key, char ret_set[static PREP_SET_BYTES])
+{
+	char again[PREP_KEY_BYTES];
+
+	if (sscanf(key, "manifest-%8[0-9a-f].jsonl", ret_set) != 1)
+		return false;
+	prep_manifest_key(ret_set, again);
+	return strcmp(again, key) == 0;
+}
+
+/* ---- What is there ---- */
 
 struct search {
-	enum texts_split split;
-	char key[STORE_KEY_MAX + 1]; /* key of the first shard found */
+	char *own, *foreign;
 };
 
-static int note_first(void *context, const struct store_object *object)
+/* Tells whether a run could read the object: the patterns that a configuration has by default, and the usual
+ * suffix. */
+static bool is_like_shard(const char *key)
+{
+	static const char *const globs[] = { "train-*", "test-*", "validation-*", "*.tfrecord*" };
+
+	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
+		if (fnmatch(globs[i], key, 0) == 0)
+			return true;
+	return false;
+}
+
+static int note(void *context, const struct store_object *object)
 {
 	struct search *search = context;
-	uint64_t number, shards;
+	struct shard_name name;
+	char *out = parse_shard_key(object->key, &name) ? search->own
+		    : is_like_shard(object->key)        ? search->foreign
+							: NULL;
 
-	if (!parse_shard_key(object->key, search->split, &number, &shards))
-		return 0;
-	memcpy(search->key, object->key, sizeof(search->key));
-	return 1;
+	if (out && !*out)
+		memcpy(out, object->key, sizeof(object->key));
+	return *search->foreign != '\0';
 }
 
-/* Returns 1 where the store has one of the files that kiln prep writes beside the shards, 0 where it has
- * none. */
-static int is_set(struct store *store, struct error *err)
+int prep_find_shards(struct store *store, char ret_own[static STORE_KEY_MAX + 1],
+		     char ret_foreign[static STORE_KEY_MAX + 1], struct error *err)
 {
-	static const char *const marks[] = { MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME, PREP_DATASET_KEY };
-	int r = -ENOENT;
+	struct search search = { ret_own, ret_foreign };
+	int r;
 
-	for (size_t i = 0; r == -ENOENT && i < sizeof(marks) / sizeof(marks[0]); i++) {
-		struct store_object object;
-
-		r = store_stat(store, marks[i], &object, err);
-	}
-	return r == -ENOENT ? 0 : r < 0 ? r : 1;
+	*ret_own = *ret_foreign = '\0';
+	r = store_list(store, NULL, note, &search, err);
+	return r < 0 ? r : 0;
 }
 
-int prep_check_output(const struct config_store *where, struct error *err)
-{
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct store_options options = { 0 };
-	struct search search = { 0 };
-	int r = store_open(where, &options, &store, err);
-
-	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++) {
-		search.split = (enum texts_split)s;
-		r = list_split(store, search.split, note_first, &search, err);
-	}
-	if (r <= 0 || (r = is_set(store, err)) < 0)
-		return r;
-	return r > 0 ? 0
-		     : error_set(err, -EEXIST,
-				 "%s: found %s, but no " PREP_DATASET_KEY " or " MANIFEST_NAME
-				 ": kiln prep did not write this set and does not replace it; move it away "
-				 "or choose another folder",
-				 where->url, search.key);
-}
-
-/* ---- An earlier set's ---- */
+/* ---- Earlier sets ---- */
 
 struct cleaning {
-	enum texts_split split;
-	uint64_t shards; /* count of shards in the new set */
+	const struct prep *prep;
+	const uint32_t *shards; /* count of shards in the new set */
 	char (*old)[STORE_KEY_MAX + 1];
 	uint32_t olds, capacity;
 };
 
+/* Tells whether a set stays: with PREP_APPEND the first one, and the added ones of dataset.json. */
+static bool stays(const struct prep *prep, const char *set)
+{
+	return prep->mode == PREP_APPEND &&
+	       (!*set || cJSON_HasObjectItem(json_member(prep->there.dataset, "sets"), set));
+}
+
+static bool is_old(const struct cleaning *cleaning, const char *key)
+{
+	const char *mine = cleaning->prep->mode == PREP_APPEND ? cleaning->prep->id : "";
+	char set[PREP_SET_BYTES];
+	struct shard_name name;
+
+	if (parse_manifest_key(key, set))
+		return strcmp(set, mine) != 0 && !stays(cleaning->prep, set);
+	if (!parse_shard_key(key, &name))
+		return false;
+	if (strcmp(name.set, mine) == 0)
+		return name.shards != cleaning->shards[name.split] || name.number >= name.shards;
+	return !stays(cleaning->prep, name.set);
+}
+
 static int note_old(void *context, const struct store_object *object)
 {
 	struct cleaning *cleaning = context;
-	uint64_t number, shards;
 
-	if (!parse_shard_key(object->key, cleaning->split, &number, &shards) ||
-	    (shards == cleaning->shards && number < shards))
+	if (!is_old(cleaning, object->key))
 		return 0;
 	if (cleaning->olds == cleaning->capacity) {
 		uint32_t capacity = cleaning->capacity ? cleaning->capacity * 2 : 64;
@@ -129,16 +156,12 @@ static int note_old(void *context, const struct store_object *object)
 	return 0;
 }
 
-int prep_remove_old(struct store *store, const uint32_t shards[static TEXTS_SPLITS], struct error *err)
+int prep_remove_old(const struct prep *prep, struct store *store, const uint32_t shards[static TEXTS_SPLITS],
+		    struct error *err)
 {
-	struct cleaning cleaning = { 0 };
-	int r = 0;
+	struct cleaning cleaning = { .prep = prep, .shards = shards };
+	int r = store_list(store, NULL, note_old, &cleaning, err);
 
-	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++) {
-		cleaning.split = (enum texts_split)s;
-		cleaning.shards = shards[s];
-		r = list_split(store, cleaning.split, note_old, &cleaning, err);
-	}
 	for (uint32_t i = 0; r == 0 && i < cleaning.olds; i++)
 		r = store_delete(store, cleaning.old[i], err);
 	if (r == 0 && cleaning.olds)
@@ -158,14 +181,17 @@ static int clear_temporaries(struct store *store, struct error *err)
 									    : 0;
 }
 
-int prep_begin_set(struct store *store, struct error *err)
+/* While a set is added, manifest.jsonl stays as it is: it has the shards of the other sets. */
+int prep_begin_set(const struct prep *prep, struct store *store, struct error *err)
 {
-	static const char text[] = "kiln prep writes here, or was stopped while it did: run it again\n";
+	const bool append = prep->mode == PREP_APPEND;
+	const char *text = append ? PREP_APPENDING "writes here, or was stopped while it did: run it again\n"
+				  : "kiln prep writes here, or was stopped while it did: run it again\n";
 	int r = clear_temporaries(store, err);
 
 	if (r < 0 || (r = store_put(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), err)) < 0)
 		return r;
-	return store_delete(store, MANIFEST_NAME, err);
+	return append ? 0 : store_delete(store, MANIFEST_NAME, err);
 }
 
 int prep_end_set(struct store *store, struct error *err)

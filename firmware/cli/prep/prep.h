@@ -6,7 +6,8 @@
  *     texts.c idx.c  read texts, and images in the format of MNIST
  *     kinds          vectors.c, tokens.c, images.c: what a record contains (struct prep_kind)
  *     labelled.c     orders texts, for the two kinds that are made from texts
- *     output.c       names of shards, and the earlier set that is already in the store
+ *     output.c       names of shards, and removal of those of an earlier set
+ *     set.c          the set that is already in the store: refuse it, replace it, add to it
  *     dataset.c      writes the files beside the shards
  *     write.c        writes the shards and manifest.jsonl
  *
@@ -32,11 +33,25 @@
 #define PREP_COLUMNS        2u
 #define PREP_TOKENS_MAX     65536u
 
+#define PREP_SET_BYTES 9u /* size of the id of a set, with the NUL */
+
+/* What `kiln prep` does with a set that is in the output already: set.h. */
+enum prep_mode { PREP_NEW, PREP_REPLACE, PREP_APPEND };
+
+/* The set in the output, before this kiln prep. */
+struct prep_there {
+	bool marked;     /* there is a file that kiln prep writes */
+	bool incomplete; /* a kiln prep did not end ... */
+	bool appending;  /* ... and was adding a set */
+	cJSON *dataset;  /* dataset.json; NULL = none that can be read */
+};
+
 struct prep;
 
 /* A kind of records, such as images. */
 struct prep_kind {
-	const char *what; /* name of the kind for messages */
+	const char *what;    /* name of the kind for messages */
+	const char *feature; /* name of its first feature */
 	/* Prepares everything that record() needs; sets prep->rows and prep->classes. */
 	int (*make)(struct prep *prep, struct error *err);
 	/* Sets the schema, which has PREP_COLUMNS features, and the largest size of a record in bytes. */
@@ -62,8 +77,11 @@ struct prep {
 	const char *config_file, *test_input, *encoder_name;
 	struct config_store where;
 	uint64_t test_percent, dims, records_per_shard, shard_bytes, seed, threads;
-	uint64_t vocabulary_max, ngrams, tokens_max;
-	bool tokens, json;
+	uint64_t vocabulary_max, ngrams, tokens_max, group;
+	bool tokens, encoder_given, json;
+	enum prep_mode mode;
+	struct prep_there there;
+	char id[PREP_SET_BYTES]; /* of the records, see set.h */
 
 	const struct prep_kind *kind;
 	uint32_t rows[TEXTS_SPLITS], classes;

@@ -15,10 +15,10 @@
 #define ROWS_MAX       (1u << 28)
 
 static int add_row(struct texts *texts, enum texts_split split, const char *text, uint64_t bytes,
-		   uint32_t label, struct error *err)
+		   uint32_t label, const char *group, uint64_t group_bytes, struct error *err)
 {
 	uint32_t rows = texts->rows[split];
-	char *copy = malloc(bytes + 1);
+	char *copy = malloc(bytes + 1 + group_bytes + 1);
 
 	if (copy && rows == texts->capacity[split] && rows < ROWS_MAX) {
 		uint32_t capacity = rows ? rows * 2 : 1024;
@@ -35,7 +35,9 @@ static int add_row(struct texts *texts, enum texts_split split, const char *text
 	}
 	memcpy(copy, text, bytes);
 	copy[bytes] = '\0';
-	texts->row[split][texts->rows[split]++] = (struct text_row){ copy, bytes, label };
+	memcpy(copy + bytes + 1, group, group_bytes);
+	copy[bytes + 1 + group_bytes] = '\0';
+	texts->row[split][texts->rows[split]++] = (struct text_row){ copy, bytes, label, copy + bytes + 1 };
 	return 0;
 }
 
@@ -87,6 +89,35 @@ static int explain(gzFile file, const char *path, const char *name, int r, struc
 
 /* ---- label<TAB>text ---- */
 
+/* Adds a line without its label: the column of the group is taken out, the other columns are the text. */
+static int add_grouped(struct texts *texts, enum texts_split split, const char *rest, const char *end,
+		       uint32_t label, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = malloc((size_t)(end - rest) + 1);
+	const char *group = rest, *after;
+	uint64_t before;
+	uint32_t column = 2;
+
+	if (!text)
+		return error_set(err, -ENOMEM, "no memory for a line");
+	for (; column < texts->group_column && (after = memchr(group, '\t', (size_t)(end - group))); column++)
+		group = after + 1;
+	after = memchr(group, '\t', (size_t)(end - group));
+	if (column < texts->group_column || (column == 2 && !after))
+		return error_set(err, -EBADMSG,
+				 "found %u columns, expected the label, the group in column %u, and the text",
+				 column, texts->group_column);
+	/* The text: the columns before the group, without the tab between them, then those after the group.
+	 */
+	before = (uint64_t)(group - rest);
+	before -= before > 0 && !after;
+	memcpy(text, rest, before);
+	if (after)
+		memcpy(text + before, after + 1, (size_t)(end - after - 1));
+	return add_row(texts, split, text, before + (after ? (uint64_t)(end - after - 1) : 0), label, group,
+		       (uint64_t)((after ? after : end) - group), err);
+}
+
 static int add_line(struct texts *texts, enum texts_split split, const char *line, uint64_t bytes,
 		    struct error *err)
 {
@@ -97,7 +128,11 @@ static int add_line(struct texts *texts, enum texts_split split, const char *lin
 	if (!tab)
 		return error_set(err, -EBADMSG, "found no tab, expected label<TAB>text");
 	r = label_index(texts, line, (uint64_t)(tab - line), &label, err);
-	return r < 0 ? r : add_row(texts, split, tab + 1, bytes - (uint64_t)(tab + 1 - line), label, err);
+	if (r < 0)
+		return r;
+	return texts->group_column ? add_grouped(texts, split, tab + 1, line + bytes, label, err)
+				   : add_row(texts, split, tab + 1, bytes - (uint64_t)(tab + 1 - line), label,
+					     "", 0, err);
 }
 
 /* Reads the next line, without its line end. Returns 1, or 0 at the end of the file. */
@@ -136,6 +171,7 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 	}
 	if (r < 0)
 		return error_prefix(err, "%s:%" PRIu64, name, number + 1);
+	texts->lines += number;
 	return number ? 0 : error_set(err, -EBADMSG, "%s: empty, expected lines of label<TAB>text", name);
 }
 
@@ -189,7 +225,7 @@ static int add_member(struct texts *texts, struct archive *archive, struct archi
 	if (nul)
 		return error_set(err, -EBADMSG, "a NUL byte after byte %td, expected text", nul - text);
 	r = label_index(texts, label, strlen(label), &index, err);
-	return r < 0 ? r : add_row(texts, split, text, (uint64_t)bytes, index, err);
+	return r < 0 ? r : add_row(texts, split, text, (uint64_t)bytes, index, "", 0, err);
 }
 
 struct unzip {
@@ -270,6 +306,13 @@ int texts_read(struct texts *texts, const char *path, const char *name, enum tex
 
 /* ---- Order ---- */
 
+static void renumber(struct texts *texts, const uint32_t *number)
+{
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		for (uint32_t i = 0; i < texts->rows[s]; i++)
+			texts->row[s][i].label = number[texts->row[s][i].label];
+}
+
 void texts_sort_labels(struct texts *texts)
 {
 	uint32_t rank[TEXTS_LABELS_MAX];
@@ -282,53 +325,150 @@ void texts_sort_labels(struct texts *texts)
 		memcpy(sorted[rank[i]], texts->label[i], TEXTS_LABEL_BYTES);
 	}
 	memcpy(texts->label, sorted, texts->labels * sizeof(sorted[0]));
-	for (int s = 0; s < TEXTS_SPLITS; s++)
-		for (uint32_t i = 0; i < texts->rows[s]; i++)
-			texts->row[s][i].label = rank[texts->row[s][i].label];
+	renumber(texts, rank);
+}
+
+int texts_use_labels(struct texts *texts, const char *const *names, uint32_t count, struct error *err)
+{
+	uint32_t number[TEXTS_LABELS_MAX];
+
+	for (uint32_t i = 0; i < texts->labels; i++) {
+		number[i] = 0;
+		while (number[i] < count && strcmp(texts->label[i], names[number[i]]) != 0)
+			number[i]++;
+		if (number[i] == count)
+			return error_set(err, -EINVAL,
+					 "the label \"%s\" is not one of the %u classes of the set",
+					 texts->label[i], count);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		(void)snprintf(texts->label[i], TEXTS_LABEL_BYTES, "%s", names[i]);
+	texts->labels = count;
+	renumber(texts, number);
+	return 0;
+}
+
+bool texts_same_group(const struct text_row *a, const struct text_row *b)
+{
+	return *a->group && strcmp(a->group, b->group) == 0;
 }
 
 static int compare_rows(const void *a, const void *b)
 {
 	const struct text_row *x = a, *y = b;
-	int order = strcmp(x->text, y->text);
+	int order = strcmp(x->group, y->group);
 
+	if (order == 0)
+		order = strcmp(x->text, y->text);
 	return order ? order : (x->label > y->label) - (x->label < y->label);
 }
 
+/* Writes the first row of each group, and the number of rows behind the last one. Returns the number of
+ * groups. */
+static uint32_t find_groups(const struct text_row *row, uint32_t rows, uint32_t *first)
+{
+	uint32_t groups = 0;
+
+	for (uint32_t i = 0; i < rows; i++)
+		if (i == 0 || !texts_same_group(&row[i - 1], &row[i]))
+			first[groups++] = i;
+	first[groups] = rows;
+	return groups;
+}
+
+/* Permutes the groups, and the rows of each. Without groups each row is one. */
 static int shuffle(struct texts *texts, enum texts_split split, uint64_t seed, struct error *err)
 {
 	struct order_key key = { .seed = seed, .source = split };
-	uint32_t rows = texts->rows[split];
+	uint32_t rows = texts->rows[split], at = 0, groups;
+	CLEANUP(free_ptr) uint32_t *first = malloc(((size_t)rows + 1) * sizeof(*first));
 	struct text_row *row = malloc(((size_t)rows + 1) * sizeof(*row));
 
-	if (!row)
+	if (!row || !first) {
+		free(row);
 		return error_set(err, -ENOMEM, "no memory for %u texts", rows);
+	}
 	/* Sort before shuffling, so that the result does not depend on the order of the input. */
 	if (rows)
 		qsort(texts->row[split], rows, sizeof(*row), compare_rows);
-	for (uint32_t i = 0; i < rows; i++)
-		row[i] = texts->row[split][order_permute(&key, rows, i)];
+	groups = find_groups(texts->row[split], rows, first);
+	for (uint32_t i = 0; i < groups; i++) {
+		const uint32_t group = (uint32_t)order_permute(&key, groups, i);
+		const uint32_t size = first[group + 1] - first[group];
+		const struct order_key inside = { .seed = seed, .source = split, .window = group, .lane = 1 };
+
+		for (uint32_t j = 0; j < size; j++)
+			row[at++] = texts->row[split][first[group] +
+						      (size > 1 ? order_permute(&inside, size, j) : 0)];
+	}
 	free(texts->row[split]);
 	texts->row[split] = row;
 	texts->capacity[split] = rows + 1;
 	return 0;
 }
 
+/* Moves the last training rows to the test split: `test` of them, and the other rows of the last one's group.
+ */
+static int move_to_test(struct texts *texts, uint32_t test, struct error *err)
+{
+	uint32_t *rows = &texts->rows[TEXTS_TRAIN];
+
+	for (uint32_t moved = 0; *rows > 0; moved++) {
+		struct text_row *row = &texts->row[TEXTS_TRAIN][*rows - 1];
+		int r;
+
+		if (moved >= test &&
+		    (moved == 0 ||
+		     !texts_same_group(row, &texts->row[TEXTS_TEST][texts->rows[TEXTS_TEST] - 1])))
+			return 0;
+		r = add_row(texts, TEXTS_TEST, row->text, row->bytes, row->label, row->group,
+			    strlen(row->group), err);
+		if (r < 0)
+			return r;
+		free(row->text);
+		(*rows)--;
+	}
+	return 0;
+}
+
+/* Refuses a group that the input puts into both splits. Both are sorted by group here. */
+static int check_apart(const struct texts *texts, struct error *err)
+{
+	const struct text_row *train = texts->row[TEXTS_TRAIN], *test = texts->row[TEXTS_TEST];
+	uint32_t i = 0, j = 0;
+
+	while (i < texts->rows[TEXTS_TRAIN] && j < texts->rows[TEXTS_TEST]) {
+		const int order = strcmp(train[i].group, test[j].group);
+
+		if (order == 0 && *train[i].group)
+			return error_set(
+				err, -EINVAL,
+				"--group: the group \"%s\" is among the training texts and the test texts",
+				train[i].group);
+		i += order <= 0;
+		j += order > 0;
+	}
+	return 0;
+}
+
+static int sort_and_check(struct texts *texts, struct error *err)
+{
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		if (texts->rows[s])
+			qsort(texts->row[s], texts->rows[s], sizeof(*texts->row[s]), compare_rows);
+	return check_apart(texts, err);
+}
+
 int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, struct error *err)
 {
 	uint32_t test = (uint32_t)((uint64_t)texts->rows[TEXTS_TRAIN] * test_percent / 100);
-	int r = shuffle(texts, TEXTS_TRAIN, seed, err);
+	int r;
 
-	for (uint32_t i = 0; r == 0 && i < test; i++) {
-		struct text_row *row = &texts->row[TEXTS_TRAIN][texts->rows[TEXTS_TRAIN] - 1];
-
-		r = add_row(texts, TEXTS_TEST, row->text, row->bytes, row->label, err);
-		if (r == 0) {
-			free(row->text);
-			texts->rows[TEXTS_TRAIN]--;
-		}
-	}
-	return r < 0 ? r : shuffle(texts, TEXTS_TEST, seed, err);
+	if (texts->group_column && (r = sort_and_check(texts, err)) < 0)
+		return r;
+	if ((r = shuffle(texts, TEXTS_TRAIN, seed, err)) < 0 || (r = move_to_test(texts, test, err)) < 0)
+		return r;
+	return shuffle(texts, TEXTS_TEST, seed, err);
 }
 
 void texts_done(struct texts *texts)

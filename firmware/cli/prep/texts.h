@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labelled texts, all in memory. Input: lines of `label<TAB>text` (with gzip or without), or the Large Movie
- * Review Dataset as its authors publish it: a tar archive, compressed or not, with the files
- * aclImdb/{train,test}/{pos,neg}/NAME.txt.
+ * Labelled texts, all in memory. Input: lines of `label<TAB>text`, with a column more where the rows have
+ * groups (with gzip or without), or the Large Movie Review Dataset as its authors publish it: a tar archive,
+ * compressed or not, with the files aclImdb/{train,test}/{pos,neg}/NAME.txt.
  */
 #pragma once
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TEXTS_LABEL_BYTES 128u
@@ -18,7 +19,8 @@ enum texts_split { TEXTS_TRAIN, TEXTS_TEST, TEXTS_SPLITS };
 struct text_row {
 	char *text;
 	uint64_t bytes;
-	uint32_t label; /* index into label[] */
+	uint32_t label;    /* index into label[] */
+	const char *group; /* stands behind the text in the same memory; "" = the row is a group of its own */
 };
 
 struct texts {
@@ -26,6 +28,8 @@ struct texts {
 	uint32_t rows[TEXTS_SPLITS], capacity[TEXTS_SPLITS];
 	char label[TEXTS_LABELS_MAX][TEXTS_LABEL_BYTES]; /* sorted after texts_sort_labels() */
 	uint32_t labels;
+	uint64_t lines;        /* lines that were read */
+	uint32_t group_column; /* column of a line that names its group, from 1; 0 = no groups */
 };
 
 /* Adds the rows of a file. Lines are added to `split`; a member of a tar archive is added to the split in its
@@ -37,8 +41,16 @@ MUST_CHECK int texts_read(struct texts *texts, const char *path, const char *nam
 /* Sorts the labels by their bytes, so that the index of a class does not depend on the order of the rows. */
 void texts_sort_labels(struct texts *texts);
 
+/* Replaces the labels by `names`, in this order. Errors: -EINVAL a label is not among the names. */
+MUST_CHECK int texts_use_labels(struct texts *texts, const char *const *names, uint32_t count,
+				struct error *err);
+
+/* Tells whether two rows of a split belong to one group. */
+bool texts_same_group(const struct text_row *a, const struct text_row *b);
+
 /* Moves `test_percent` percent of the training rows to the test split and shuffles both splits. The order
- * depends only on the texts and the seed. */
+ * depends only on the texts and the seed. Rows of a group stay together: in one split, next to each other.
+ * Errors: -EINVAL a group is in both splits already; -ENOMEM. */
 MUST_CHECK int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, struct error *err);
 
 void texts_done(struct texts *texts);

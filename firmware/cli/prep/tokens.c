@@ -25,7 +25,8 @@ static int make(struct prep *prep, struct error *err)
 {
 	int r = prep_order_texts(prep, err);
 
-	if (r < 0 || (r = fit(prep, err)) < 0)
+	/* Records that are added have the vocabulary of the set. */
+	if (r < 0 || (!prep->vocabulary && (r = fit(prep, err)) < 0))
 		return r;
 	for (int s = 0; s < TEXTS_SPLITS; s++)
 		for (uint32_t i = 0; i < prep->rows[s]; i++) {
@@ -36,7 +37,8 @@ static int make(struct prep *prep, struct error *err)
 			if (tokens > prep->tokens_most)
 				prep->tokens_most = tokens;
 		}
-	if (prep->tokens_most > prep->tokens_max)
+	/* All sets have one schema, and so the same largest number. */
+	if (prep->tokens_most > prep->tokens_max || prep->mode == PREP_APPEND)
 		prep->tokens_most = prep->tokens_max;
 	fprintf(stderr, "vocabulary: %u tokens; the longest text has %ju tokens\n",
 		vocabulary_size(prep->vocabulary), (uintmax_t)prep->tokens_most);
@@ -105,6 +107,7 @@ static const void *file(const struct prep *prep, uint64_t *ret_bytes)
 
 const struct prep_kind prep_tokens = {
 	.what = "tokens of texts (--tokens)",
+	.feature = "tokens",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

@@ -83,6 +83,8 @@ static int make(struct prep *prep, struct error *err)
 		return r;
 	if (strncmp(prep->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0)
 		return encode_by_program(prep, err);
+	if (prep->encoder) /* that of the set which the records are added to */
+		return 0;
 	return strcmp(prep->encoder_name, "nblr") == 0 ? fit(prep, err) : load_encoder(prep, err);
 }
 
@@ -144,6 +146,7 @@ static const void *file(const struct prep *prep, uint64_t *ret_bytes)
 
 const struct prep_kind prep_vectors = {
 	.what = "vectors of texts (without --tokens)",
+	.feature = "sentence",
 	.make = make,
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,

@@ -17,7 +17,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#define GZIP_LEVEL 6
+#define GZIP_LEVEL   6
+#define MANIFEST_MAX (UINT64_C(1) << 30)
 
 struct shard_row {
 	char key[PREP_KEY_BYTES];
@@ -31,6 +32,7 @@ struct writing {
 	struct example_schema schema;
 	uint64_t per_shard, example_bytes;
 	uint32_t shards[TEXTS_SPLITS], total;
+	uint32_t *first[TEXTS_SPLITS]; /* the first row of each shard, and the number of rows */
 	struct shard_row *row;
 	pthread_mutex_t lock;
 	struct store *idle[256]; /* open stores that no thread is using; only one thread at a time may use a
@@ -123,13 +125,14 @@ static int write_shard(struct writing *writing, uint32_t index, struct error *er
 {
 	enum texts_split split = index < writing->shards[TEXTS_TRAIN] ? TEXTS_TRAIN : TEXTS_TEST;
 	uint32_t number = split == TEXTS_TRAIN ? index : index - writing->shards[TEXTS_TRAIN];
-	uint64_t first = number * writing->per_shard, left = writing->prep->rows[split] - first;
+	const uint64_t first = writing->first[split][number];
 	CLEANUP(free_ptr) uint8_t *data = NULL;
 	struct shard_row *row = &writing->row[index];
 	int r;
 
-	row->records = left < writing->per_shard ? left : writing->per_shard;
-	prep_shard_key(split, number, writing->shards[split], row->key);
+	row->records = writing->first[split][number + 1] - first;
+	prep_shard_key(split, writing->prep->mode == PREP_APPEND ? writing->prep->id : "", number,
+		       writing->shards[split], row->key);
 	r = build(writing, split, first, row->records, &data, &row->bytes, err);
 	if (r < 0)
 		return r;
@@ -156,15 +159,8 @@ static void shard_job(void *context, uint32_t index)
 
 /* ---- The manifest ---- */
 
-static int put_json_lines(struct writing *writing, struct store *store, struct error *err)
+static void print_lines(const struct writing *writing, FILE *out)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	int r;
-
-	if (!out)
-		return error_set(err, -ENOMEM, "no memory for the manifest");
 	for (uint32_t i = 0; i < writing->total; i++) {
 		const struct shard_row *row = &writing->row[i];
 		cJSON *json = cJSON_CreateObject();
@@ -180,15 +176,94 @@ static int put_json_lines(struct writing *writing, struct store *store, struct e
 		free(line);
 		cJSON_Delete(json);
 	}
-	r = fclose(out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for the manifest");
-	return r < 0 ? r : store_put(store, MANIFEST_NAME, text, bytes, err);
+}
+
+/* Copies the lines of the other sets: an earlier attempt may have added lines of this set. */
+static void copy_lines(const char *manifest, const char *set, FILE *out)
+{
+	char own[TEXTS_SPLITS][PREP_KEY_BYTES];
+
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		(void)snprintf(own[s], sizeof(own[s]), "{\"key\":\"%s-%s-", prep_split_names[s], set);
+	while (*manifest) {
+		const size_t bytes = strcspn(manifest, "\n") + 1;
+		bool mine = false;
+
+		for (int s = 0; s < TEXTS_SPLITS; s++)
+			mine |= strncmp(manifest, own[s], strlen(own[s])) == 0;
+		if (!mine)
+			fprintf(out, "%.*s\n", (int)(bytes - 1), manifest);
+		manifest += bytes - (manifest[bytes - 1] == '\0');
+	}
+}
+
+/* Writes the lines of the shards, with those of the other sets before them where `others` is given. */
+static int put_lines(const struct writing *writing, struct store *store, const char *key, const char *others,
+		     struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory for the manifest");
+	if (others)
+		copy_lines(others, writing->prep->id, out);
+	print_lines(writing, out);
+	return fclose(out) == 0 ? store_put(store, key, text, bytes, err)
+				: error_set(err, -ENOMEM, "no memory for the manifest");
+}
+
+static int put_manifests(const struct writing *writing, struct store *store, struct error *err)
+{
+	CLEANUP(free_ptr) char *others = NULL;
+	char key[PREP_KEY_BYTES];
+	uint64_t bytes;
+	int r;
+
+	if (writing->prep->mode != PREP_APPEND)
+		return put_lines(writing, store, MANIFEST_NAME, NULL, err);
+	prep_manifest_key(writing->prep->id, key);
+	if ((r = put_lines(writing, store, key, NULL, err)) < 0 ||
+	    ((r = store_get_all(store, MANIFEST_NAME, MANIFEST_MAX, &others, &bytes, err)) < 0 &&
+	     r != -ENOENT))
+		return r;
+	return put_lines(writing, store, MANIFEST_NAME, others, err);
 }
 
 /* ---- All of it ---- */
 
-static void plan_shards(struct writing *writing)
+/* Tells whether a shard may begin with this row: rows of a group stay in one shard. */
+static bool may_begin(const struct prep *prep, enum texts_split split, uint32_t row)
+{
+	const struct text_row *text = prep->texts.row[split];
+
+	return prep->from[split] || !texts_same_group(&text[row - 1], &text[row]);
+}
+
+/* Divides the rows of a split: a shard ends after per_shard rows, or later at the end of a group. */
+static int divide(struct writing *writing, enum texts_split split, struct error *err)
+{
+	const uint32_t rows = writing->prep->rows[split];
+	uint32_t *first = malloc(((size_t)(rows / writing->per_shard) + 2) * sizeof(*first)), shards = 0;
+
+	if (!first)
+		return error_set(err, -ENOMEM, "no memory for the shards of %u records", rows);
+	writing->first[split] = first;
+	for (uint32_t row = 0; row < rows; row++)
+		if (row == 0 ||
+		    (row - first[shards - 1] >= writing->per_shard && may_begin(writing->prep, split, row)))
+			first[shards++] = row;
+	first[shards] = rows;
+	writing->shards[split] = shards;
+	writing->total += shards;
+	return 0;
+}
+
+static int plan_shards(struct writing *writing, struct error *err)
 {
 	const struct prep *prep = writing->prep;
+	int r = 0;
 
 	prep->kind->schema(prep, &writing->schema, &writing->example_bytes);
 	writing->per_shard = prep->records_per_shard;
@@ -197,11 +272,9 @@ static void plan_shards(struct writing *writing)
 
 		writing->per_shard = fit ? fit : 1;
 	}
-	for (int s = 0; s < TEXTS_SPLITS; s++) {
-		writing->shards[s] =
-			(uint32_t)((prep->rows[s] + writing->per_shard - 1) / writing->per_shard);
-		writing->total += writing->shards[s];
-	}
+	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++)
+		r = divide(writing, (enum texts_split)s, err);
+	return r;
 }
 
 struct summary {
@@ -247,7 +320,7 @@ static void report(const struct writing *writing, double seconds)
 
 static int write_set(struct writing *writing, struct store *store, struct error *err)
 {
-	int r = prep_begin_set(store, err);
+	int r = prep_begin_set(writing->prep, store, err);
 
 	if (r < 0)
 		return r;
@@ -257,9 +330,9 @@ static int write_set(struct writing *writing, struct store *store, struct error 
 		*err = writing->err;
 		return err->code;
 	}
-	if ((r = prep_remove_old(store, writing->shards, err)) < 0 ||
+	if ((r = prep_remove_old(writing->prep, store, writing->shards, err)) < 0 ||
 	    (r = dataset_put(writing->prep, &writing->schema, store, err)) < 0 ||
-	    (r = put_json_lines(writing, store, err)) < 0)
+	    (r = put_manifests(writing, store, err)) < 0)
 		return r;
 	return prep_end_set(store, err);
 }
@@ -272,11 +345,12 @@ int prep_write(struct prep *prep, struct error *err)
 	uint64_t start = clock_us();
 	int r;
 
-	plan_shards(&writing);
+	r = plan_shards(&writing, err);
 	writing.row = calloc((size_t)writing.total + 1, sizeof(*writing.row));
-	if (!writing.row)
-		return error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
-	r = store_open(&prep->where, &options, &store, err);
+	if (r == 0 && !writing.row)
+		r = error_set(err, -ENOMEM, "no memory for %u shards", writing.total);
+	if (r == 0)
+		r = store_open(&prep->where, &options, &store, err);
 	if (r == 0)
 		r = write_set(&writing, store, err);
 	while (writing.idles)
@@ -284,5 +358,7 @@ int prep_write(struct prep *prep, struct error *err)
 	if (r == 0)
 		report(&writing, (double)(clock_us() - start) * 1e-6);
 	free(writing.row);
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		free(writing.first[s]);
 	return r;
 }

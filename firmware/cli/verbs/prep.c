@@ -7,6 +7,7 @@
 #include "cli/prep/input.h"
 #include "cli/prep/output.h"
 #include "cli/prep/parallel.h"
+#include "cli/prep/set.h"
 #include "cli/prep/write.h"
 #include "cli/verbs/verbs.h"
 
@@ -40,6 +41,16 @@ static const struct verb_option options[] = {
 	  .argument = "N",
 	  .max = 90,
 	  .help = "percent of the records to hold out for the test split, default 10" },
+	{ .name = "group",
+	  .value = VERB_NUMBER,
+	  .argument = "COLUMN",
+	  .min = 2,
+	  .max = 64,
+	  .help = "column of the lines, counted from 1, that names the group of a text, such as its author: "
+		  "texts of "
+		  "a group come into one split and one shard, so that none validates the training on "
+		  "another; the "
+		  "column is no part of the text" },
 	{ .name = "encoder",
 	  .value = VERB_LOCATION,
 	  .argument = "E",
@@ -99,6 +110,10 @@ static const struct verb_option options[] = {
 	  .min = 1,
 	  .max = 256,
 	  .help = "number of threads, default one per core" },
+	{ .name = "replace", .help = "remove the set that kiln prep wrote to the output before" },
+	{ .name = "append",
+	  .help = "keep the set in the output and add the records as a further set, with the classes and the "
+		  "encoder or vocabulary of the first; write the first set where the output is empty" },
 	{ .name = "json", .help = "print the summary as JSON" },
 	{ 0 },
 };
@@ -117,6 +132,11 @@ static const struct {
 /* Refuses an option that is not valid for the kind of records. */
 static int check_options(const struct arguments *arguments, const struct prep *prep, struct error *err)
 {
+	if (prep->group && (prep->kind == &prep_images || !prep->texts.lines))
+		return error_set(err, -EINVAL,
+				 "%s: found --group, which is an option for lines of texts, but the input "
+				 "has none",
+				 prep->input[0]);
 	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
 		if (arguments_have(arguments, kind_options[i].name) && kind_options[i].kind != prep->kind)
 			return error_set(err, -EINVAL,
@@ -136,11 +156,17 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->config_file = arguments_text(arguments, "config");
 	prep->test_input = arguments_text(arguments, "test");
 	prep->encoder_name = encoder ? encoder : "nblr";
+	prep->encoder_given = encoder != NULL;
+	prep->mode = arguments_have(arguments, "append")    ? PREP_APPEND
+		     : arguments_have(arguments, "replace") ? PREP_REPLACE
+							    : PREP_NEW;
 	prep->test_percent = arguments_number(arguments, "test-percent", 10);
 	prep->dims = arguments_number(arguments, "dims", 512);
 	prep->tokens = arguments_have(arguments, "tokens");
 	prep->vocabulary_max = arguments_number(arguments, "vocabulary", 20000);
 	prep->ngrams = arguments_number(arguments, "ngrams", 1);
+	prep->group = arguments_number(arguments, "group", 0);
+	prep->texts.group_column = (uint32_t)prep->group;
 	prep->tokens_max = arguments_number(arguments, "tokens-max", PREP_TOKENS_MAX);
 	prep->records_per_shard = arguments_number(arguments, "records-per-shard", 500);
 	prep->shard_bytes = arguments_number(arguments, "shard-bytes", 0);
@@ -149,12 +175,28 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->json = arguments_have(arguments, "json");
 	prep->input = arguments->operand;
 	prep->inputs = arguments->operands;
+	if (arguments_have(arguments, "append") && arguments_have(arguments, "replace"))
+		return cli_usage(arguments->name, "expected one of --append and --replace");
 	return !*prep->where.url == !prep->config_file
 		       ? cli_usage(arguments->name, "expected either --output or --config")
 		       : CLI_OK;
 }
 
 /* ---- The verb ---- */
+
+/* Makes the records and writes them, where set.h allows it. */
+static int make_and_write(struct prep *prep, struct error *err)
+{
+	struct example_schema schema;
+	uint64_t bytes;
+	int r;
+
+	if ((r = set_follow(prep, err)) < 0 || (r = prep->kind->make(prep, err)) < 0)
+		return r;
+	prep->kind->schema(prep, &schema, &bytes);
+	r = set_decide(prep, &schema, err);
+	return r < 0 ? r : r > 0 ? 0 : prep_write(prep, err);
+}
 
 static int prepare(struct prep *prep, const struct arguments *arguments, struct error *err)
 {
@@ -166,14 +208,15 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 	if (prep->config_file)
 		where_merge(&prep->where, &config.source[0].store);
 	parallel_threads((uint32_t)prep->threads);
-	if ((r = prep_check_output(&prep->where, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
-	    (r = check_options(arguments, prep, err)) < 0 || (r = prep->kind->make(prep, err)) < 0)
+	if ((r = set_look(prep, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
+	    (r = check_options(arguments, prep, err)) < 0)
 		return r;
-	return prep_write(prep, err);
+	return make_and_write(prep, err);
 }
 
 static void done(struct prep *prep)
 {
+	set_done(&prep->there);
 	texts_done(&prep->texts);
 	text_encoder_free(prep->encoder);
 	vocabulary_free(prep->vocabulary);
