@@ -55,15 +55,16 @@ endif
 
 # ---- Products: one archive per layer, one line per program -----------------------------------------------------------
 
-LAYERS := core data model drivers
+LAYERS := core data model drivers preflight
 src-core    := $(wildcard firmware/core/*/*.c)
 src-data    := $(wildcard firmware/data/*.c)
 src-model   := $(wildcard firmware/model/*.c firmware/model/*/*.c)
 src-drivers := $(wildcard drivers/*/*.c)
+src-preflight := $(wildcard firmware/preflight/*.c)
 gen-model   := $(patsubst firmware/model/kernels/%.cl,$(B)/gen/%.cl.c,$(wildcard firmware/model/kernels/*.cl))
 
 # In the linker's order: each layer after the layers that use it.
-ARCHIVES := $(foreach l,model data drivers core,$(B)/lib$(l).a)
+ARCHIVES := $(foreach l,preflight model data drivers core,$(B)/lib$(l).a)
 
 PROGRAMS :=
 define program # name, folder of its sources

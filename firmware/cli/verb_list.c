@@ -28,6 +28,7 @@ const struct verb *const verb_list[] = {
 	/* Verbs for a run, its inputs and its model */
 	&verb_run,
 	&verb_report,
+	&verb_check,
 	&verb_prep,
 	&verb_model,
 	&verb_predict,

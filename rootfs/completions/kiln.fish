@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report prep model 'model summary' 'model layers' predict evaluate export manual completion
+	case status watch start stop pause resume checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep model 'model summary' 'model layers' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -41,6 +41,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a control -d 'print the control pro
 complete -c kiln -n "test (__kiln_at) = ''" -a config -d 'check, show, apply or document the configuration'
 complete -c kiln -n "test (__kiln_at) = ''" -a run -d 'repeat a run from its run.json, in the foreground'
 complete -c kiln -n "test (__kiln_at) = ''" -a report -d 'show the result of a run or of the last night'
+complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that a night with a configuration needs, and say what is missing'
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn raw texts and images into shards in a store'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
 complete -c kiln -n "test (__kiln_at) = ''" -a predict -d 'apply a trained network to texts, records or other values'
@@ -128,6 +129,7 @@ complete -c kiln -n "test (__kiln_at) = 'config'" -a check -d 'check a file and 
 complete -c kiln -n "test (__kiln_at) = 'config'" -a show -d 'print the values in effect, with a mark at defaults'
 complete -c kiln -n "test (__kiln_at) = 'config'" -a apply -d 'replace the box\'s own configuration with FILE'
 complete -c kiln -n "test (__kiln_at) = 'config'" -a reference -d 'print every key with unit, default, bounds and help'
+complete -c kiln -n "test (__kiln_at) = 'config check'" -l data -d 'look at the sources, too: shards, dataset.json, the first records; `kiln check` looks at all that a night needs'
 complete -c kiln -n "test (__kiln_at) = 'config check'" -F
 complete -c kiln -n "test (__kiln_at) = 'config show'" -l json -d 'print one JSON object: the value of each key, and whether it is the default'
 complete -c kiln -n "test (__kiln_at) = 'config show'" -F
@@ -138,6 +140,9 @@ complete -c kiln -n "test (__kiln_at) = 'run'" -l adopt -d 'repeat a run whose r
 complete -c kiln -n "test (__kiln_at) = 'report'" -l config -rF -d 'configuration whose sink.url holds the run; default: the box\'s own'
 complete -c kiln -n "test (__kiln_at) = 'report'" -l night -d 'print the report of this box\'s last night, even of a night without a run, and whether the report was posted and uploaded'
 complete -c kiln -n "test (__kiln_at) = 'report'" -l json -d 'print the record as JSON'
+complete -c kiln -n "test (__kiln_at) = 'check'" -l no-notify -d 'send no test message to notify.url'
+complete -c kiln -n "test (__kiln_at) = 'check'" -l json -d 'print one JSON object: part, result, text and todo of each row'
+complete -c kiln -n "test (__kiln_at) = 'check'" -F
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l output -rF -d 'folder to write the shards to: s3://bucket/prefix or file:///folder'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `source`'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
@@ -146,6 +151,7 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l credential -x -d 'name of the
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l test -rF -d 'input of the test split; without a test split, --test-percent of the records are held out for it'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l test-percent -x -d 'percent of the records to hold out for the test split, default 10'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l group -x -d 'column of the lines, counted from 1, that names the group of a text, such as its author: texts of a group come into one split and one shard, so that none validates the training on another; the column is no part of the text'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l encoder -rF -d 'encoder that turns a text into a vector: nblr (default) = made from the training texts; exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the numbers of one vector per line; otherwise the path of an encoder.bin'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l dims -x -d 'number of values in a vector, default 512'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokens -d 'write tokens instead of vectors: for each word of a text its number in vocabulary.txt, which the verb makes from the training texts'
@@ -156,6 +162,8 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l records-per-shard -x -d 'numb
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l shard-bytes -x -d 'approximate size of a shard before gzip, instead of --records-per-shard; 100 to 200 MB suit large data sets'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l seed -x -d 'seed of the shuffle, default 44'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l threads -x -d 'number of threads, default one per core'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l replace -d 'remove the set that kiln prep wrote to the output before'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l append -d 'keep the set in the output and add the records as a further set, with the classes and the encoder or vocabulary of the first; write the first set where the output is empty'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l json -d 'print the summary as JSON'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -F
 complete -c kiln -n "test (__kiln_at) = 'model'" -a summary -d 'print the layers of a network, as Keras\'s summary() prints them'

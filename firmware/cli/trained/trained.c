@@ -98,7 +98,7 @@ int trained_load(struct trained *trained, struct error *err)
 
 /* Chooses the folder for compiled kernels: Kiln's cache where this user may write to it, as on a box;
  * otherwise a folder in the user's own cache. */
-static void find_cache(void)
+void trained_find_cache(void)
 {
 	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
 	char path[PATH_BYTES], root[PATH_BYTES / 2];
@@ -134,7 +134,7 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 {
 	int r;
 
-	find_cache();
+	trained_find_cache();
 	if ((r = open_device(trained, err)) < 0 ||
 	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;

@@ -72,3 +72,7 @@ MUST_CHECK int trained_dataset(const struct trained *trained, cJSON **ret_datase
 MUST_CHECK int trained_source(const struct trained *trained, uint32_t index, struct config_store *ret_store,
 			      struct error *err);
 void trained_done(struct trained *trained);
+
+/* Moves the folder of compiled kernels to a place where this user may write: sets KILN_ROOT, and so moves all
+ * other paths, too, unless it is set already or this user may write to the box's own folder. */
+void trained_find_cache(void);

@@ -6,9 +6,11 @@
 #include "cli/base/say.h"
 #include "cli/client/client.h"
 #include "cli/client/result.h"
+#include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "model/build.h"
+#include "preflight/preflight.h"
 
 #include <string.h>
 #include <sysexits.h>
@@ -34,6 +36,19 @@ static const char *file_of(const struct arguments *arguments)
 
 /* ---- check ---- */
 
+static int check_data(const char *file)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(preflight_done) struct preflight preflight = { 0 };
+	struct error err = { 0 };
+
+	if (config_load(file, &config, &err) < 0)
+		return cli_error(&err);
+	preflight_open(&config, &preflight);
+	preflight_sources(&preflight);
+	return check_print(&preflight, false);
+}
+
 static int check(const struct arguments *arguments)
 {
 	const char *file = file_of(arguments);
@@ -42,9 +57,19 @@ static int check(const struct arguments *arguments)
 	if (config_check(file, graph_check, stderr) < 0)
 		return EX_CONFIG; /* kiln-config.service runs this check, and systemd does not restart a
 				     service that exits with this code */
+	if (arguments_have(arguments, "data"))
+		return check_data(file);
 	printf("%s: good\n", file);
 	return CLI_OK;
 }
+
+static const struct verb_option check_options[] = {
+	{ .name = "data",
+	  .help = "look at the sources, too: shards, dataset.json, the first records; `kiln check` looks at "
+		  "all that "
+		  "a night needs" },
+	{ 0 },
+};
 
 static const struct verb config_check_row = {
 	.name = "check",
@@ -52,6 +77,7 @@ static const struct verb config_check_row = {
 		"check a file and print all its mistakes: file, line, key, what was found, what is allowed",
 	.about = ABOUT_FILE,
 	.operands = optional_file,
+	.options = { check_options },
 	.exits = check_exits,
 	.run = check,
 };

@@ -196,16 +196,17 @@ const struct event_row event_rows[EVENT_MAX] = {
 				     "manifest.jsonl differs from the listing of the store, which Kiln "
 				     "follows; COUNT = objects with another size or ETag, 0 = the manifest "
 				     "cannot be read or lacks objects" },
+	[EVENT_DATA_UNFIT] = { "data.unfit", "3ce8cdd5dfac4da59ee2f4b0d1b5130a", LOG_WARNING, 0,
+			       "before a new run: the configuration does not fit the data; the text is a "
+			       "row of `kiln check`" },
 	[EVENT_VALIDATION_SEEN] = { "validation.seen", "4d0ce1217e204dacaf674e80e1a5cce3", LOG_WARNING,
 				    RUN_ID | COUNT,
 				    "the run starts from weights that were trained on COUNT of its "
-				    "validation "
-				    "shards, so the figures of the validation are too good" },
+				    "validation shards, so the figures of the validation are too good" },
 	[EVENT_VALIDATION_NONE] = { "validation.none", "1af6857d19f84921a1483ebdfe7b4297", LOG_WARNING,
 				    RUN_ID,
 				    "no source has two training shards, so none is held out and the run has "
-				    "no "
-				    "validation" },
+				    "no validation" },
 	[EVENT_HUGEPAGES_SHORT] = { "hugepages.short", "faa350e620774c01b217477b5d3ac51c", LOG_WARNING,
 				    RUN_ID, "there are too few hugepages, so the ring uses normal pages" },
 	[EVENT_INTERRUPTS_LEFT] = { "interrupts.left", "f75aad1c12fd4c84b0a8e264762314dd", LOG_WARNING,

@@ -21,6 +21,7 @@
 #include "oneshot/begin/unstarted.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
+#include "preflight/preflight.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -54,6 +55,24 @@ static int check_sources(const struct config *config, bool whole, struct error *
 			r = check_whole(source, err);
 	}
 	return r;
+}
+
+/* Says what of the configuration does not fit the data. The run begins all the same: the daemon that finds
+ * the mistake decides, and names the shard and the byte. */
+static void look_at_data(const struct config *config)
+{
+	CLEANUP(preflight_done) struct preflight preflight;
+
+	preflight_open(config, &preflight);
+	preflight.brief = true;
+	preflight_sources(&preflight);
+	for (uint32_t i = 0; i < preflight.rows; i++) {
+		const struct preflight_row *row = &preflight.row[i];
+
+		if (row->result == PREFLIGHT_FAILED || row->result == PREFLIGHT_WARNING)
+			event_send(&(struct event){ .id = EVENT_DATA_UNFIT }, "%s%s%s", row->text,
+				   *row->todo ? "; " : "", row->todo);
+	}
 }
 
 /* ---- Which run ---- */
@@ -114,6 +133,7 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	    (r = check_sources(&config, true, err)) < 0 ||
 	    (r = start_choose(file, &graph, last, &start, err)) < 0)
 		return r;
+	look_at_data(&config);
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *start.path ? &start.with : NULL, ret_run, &adopted, err);

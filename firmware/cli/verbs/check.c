@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln check`: looks at everything that a night needs, before the night. */
+#include "cli/base/say.h"
+#include "cli/trained/trained.h"
+#include "cli/verbs/check_table.h"
+#include "cli/verbs/verbs.h"
+#include "model/build.h"
+#include "preflight/preflight.h"
+
+#include <sysexits.h>
+
+/* The device comes last: the folder of compiled kernels may be the user's own, which moves all other paths.
+ */
+static void look(struct preflight *preflight, bool quiet)
+{
+	preflight_sources(preflight);
+	preflight_sink(preflight);
+	if (!quiet)
+		preflight_notify(preflight);
+	preflight_box(preflight);
+	trained_find_cache();
+	preflight_device(preflight);
+}
+
+static int check(const struct arguments *arguments)
+{
+	const char *operand = arguments_operand(arguments, 0),
+		   *file = operand ? operand : config_path(0, NULL);
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(preflight_done) struct preflight preflight = { 0 };
+	struct error err = { 0 };
+
+	if (config_check(file, graph_check, stderr) < 0)
+		return EX_CONFIG;
+	if (config_load(file, &config, &err) < 0)
+		return cli_error(&err);
+	preflight_open(&config, &preflight);
+	look(&preflight, arguments_have(arguments, "no-notify"));
+	return check_print(&preflight, arguments_have(arguments, "json"));
+}
+
+static const struct verb_operand optional_file[] = {
+	{ .name = "FILE", .value = VERB_FILE, .optional = true },
+	{ 0 },
+};
+
+static const struct verb_option options[] = {
+	{ .name = "no-notify", .help = "send no test message to notify.url" },
+	{ .name = "json", .help = "print one JSON object: part, result, text and todo of each row" },
+	{ 0 },
+};
+
+static const struct verb_exit exits[] = { { EX_CONFIG, "the file has mistakes" }, { 0 } };
+
+const struct verb verb_check = {
+	.name = "check",
+	.summary = "look at everything that a night with a configuration needs, and say what is missing",
+	.about = "Opens each source and the sink with their credentials. Lists the shards of each split, "
+		 "compares "
+		 "dataset.json and the first records with the schema and the filter. Writes an object into "
+		 "the sink "
+		 "and deletes it. Sends a test message to notify.url. Builds the network on the device with "
+		 "its "
+		 "memory. Looks at disk, clock, hugepages and the alarm that wakes the box.\n\n"
+		 "Each row of the table is ok, warning, failed or not seen, with what to do. \"not seen\" "
+		 "means that "
+		 "the network or the machine did not answer. The exit status is 1 if a row failed.\n\n"
+		 "Without FILE the verb reads the box's own configuration: the file that KILN_CONFIG names, "
+		 "or else "
+		 "/etc/kiln/kiln.conf below the folder KILN_ROOT.",
+	.operands = optional_file,
+	.options = { options },
+	.exits = exits,
+	.here = true,
+	.run = check,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs/check_table.h"
+
+#include "cli/base/exit.h"
+#include "cli/base/say.h"
+#include "core/base/json.h"
+
+static void print_row(const struct preflight_row *row)
+{
+	printf("%-10s %-11s %s\n", preflight_result_name(row->result), row->part, row->text);
+	if (*row->todo)
+		printf("%-10s %-11s -> %s\n", "", "", row->todo);
+}
+
+static void print_table(const struct preflight *preflight)
+{
+	const uint32_t failed = preflight_count(preflight, PREFLIGHT_FAILED);
+
+	for (uint32_t i = 0; i < preflight->rows; i++)
+		print_row(&preflight->row[i]);
+	printf("\n%s: %u ok, %u warnings, %u failed, %u not seen\n", preflight->config->file,
+	       preflight_count(preflight, PREFLIGHT_OK), preflight_count(preflight, PREFLIGHT_WARNING),
+	       failed, preflight_count(preflight, PREFLIGHT_NOT_SEEN));
+}
+
+static int print_json(const struct preflight *preflight)
+{
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	cJSON *rows;
+
+	cJSON_AddItemToObject(object, "file", json_string(preflight->config->file));
+	rows = cJSON_AddArrayToObject(object, "rows");
+	for (uint32_t i = 0; i < preflight->rows; i++) {
+		const struct preflight_row *row = &preflight->row[i];
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "part", row->part);
+		cJSON_AddStringToObject(item, "result", preflight_result_name(row->result));
+		cJSON_AddItemToObject(item, "text", json_string(row->text));
+		cJSON_AddStringToObject(item, "todo", row->todo);
+		cJSON_AddItemToArray(rows, item);
+	}
+	return cli_print_json(object);
+}
+
+int check_print(const struct preflight *preflight, bool json)
+{
+	const int r = json ? print_json(preflight) : (print_table(preflight), CLI_OK);
+
+	return r == CLI_OK && preflight_count(preflight, PREFLIGHT_FAILED) ? CLI_ERROR : r;
+}

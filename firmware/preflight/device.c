@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/gpu/gpu.h"
+#include "model/build.h"
+#include "model/memory.h"
+#include "model/model.h"
+#include "preflight/preflight.h"
+
+#include <inttypes.h>
+
+#define PART "device"
+
+static int build(const struct config *config, struct gpu *gpu, uint64_t *ret_bytes, struct error *err)
+{
+	CLEANUP(graph_done) struct graph graph = { 0 };
+	CLEANUP(model_closep) struct model *model = NULL;
+	int r = graph_build(config, true, &graph, err);
+
+	if (r < 0 || (r = model_open(gpu, config, true, &model, err)) < 0)
+		return r;
+	*ret_bytes = memory_needed(&graph, gpu_is_cpu(gpu));
+	return 0;
+}
+
+void preflight_device(struct preflight *preflight)
+{
+	const struct config *config = preflight->config;
+	const struct gpu_wish wish = gpu_wish_of(config);
+	CLEANUP(gpu_closep) struct gpu *gpu = NULL;
+	struct error err = { 0 };
+	uint64_t needed = 0;
+
+	if (gpu_open(&wish, &gpu, &err) < 0) {
+		preflight_add(preflight, PART, PREFLIGHT_FAILED,
+			      "install the device's OpenCL driver, or change the keys of `device`", "%s",
+			      err.text);
+		return;
+	}
+	if (build(config, gpu, &needed, &err) < 0)
+		preflight_add(preflight, PART, PREFLIGHT_FAILED,
+			      "lower run.batch_rows, or make the network smaller or what the message says",
+			      "%s: %s", gpu_description(gpu), err.text);
+	else
+		preflight_add(preflight, PART, PREFLIGHT_OK, "",
+			      "%s: the network is built; it needs %" PRIu64 " of %" PRIu64 " bytes",
+			      gpu_description(gpu), needed, gpu_memory(gpu).bytes);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preflight/first.h"
+
+#include "data/batch.h"
+#include "data/filter.h"
+#include "data/inflate.h"
+#include "data/tfrecord.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PART      "record"
+#define BEGIN_MAX (UINT64_C(1) << 20) /* bytes of a shard that are read first */
+#define SHARD_MAX (UINT64_C(1) << 28) /* ... where the first record is longer */
+#define PLAIN_MAX (UINT64_C(1) << 31)
+
+/* The begin of a shard, inflated. */
+struct begin {
+	char *raw;
+	uint8_t *plain;
+	uint64_t capacity;
+	const uint8_t *data;
+	uint64_t bytes;
+};
+
+static void begin_done(struct begin *begin)
+{
+	free(begin->raw);
+	free(begin->plain);
+}
+
+/* A part of a compressed shard ends in the middle of a stream: what was inflated before counts. */
+static int inflate_begin(struct begin *begin, uint64_t bytes, bool whole, struct error *err)
+{
+	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
+	const enum compression compression = compression_of(begin->raw, bytes);
+	int r;
+
+	begin->data = (const uint8_t *)begin->raw;
+	begin->bytes = bytes;
+	if (compression == COMPRESSION_NONE)
+		return 0;
+	if ((r = inflater_open(&inflater, err)) < 0)
+		return r;
+	r = inflate_into(inflater, begin->raw, bytes, compression, PLAIN_MAX, &begin->plain, &begin->capacity,
+			 &begin->bytes, err);
+	begin->data = begin->plain;
+	return r == -EBADMSG && !whole && begin->bytes > 0 ? 0 : r;
+}
+
+static int read_begin(struct store *store, const struct store_object *shard, uint64_t max,
+		      struct begin *begin, struct error *err)
+{
+	const uint64_t bytes = shard->pin.bytes < max ? shard->pin.bytes : max;
+	int r;
+
+	begin_done(begin);
+	*begin = (struct begin){ .raw = malloc(bytes + 1) };
+	if (!begin->raw)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", bytes);
+	r = store_get(store, shard->key, &shard->pin, 0, begin->raw, bytes, err);
+	return r < 0 ? r : inflate_begin(begin, bytes, bytes == shard->pin.bytes, err);
+}
+
+/* ---- The records ---- */
+
+/* Memory for one row of each feature. */
+struct rows {
+	struct example_schema schema;
+	void *row[EXAMPLE_FEATURES_MAX];
+	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
+	int64_t count[EXAMPLE_FEATURES_MAX];
+	uint8_t *memory;
+};
+
+static void rows_done(struct rows *rows)
+{
+	free(rows->memory);
+}
+
+static int rows_open(const struct config *config, struct rows *ret_rows, struct error *err)
+{
+	uint64_t bytes = 0;
+	int r = batch_schema(config, &ret_rows->schema, err);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < ret_rows->schema.features; i++)
+		bytes += (example_row_bytes(&ret_rows->schema.feature[i]) + 7) / 8 * 8;
+	ret_rows->memory = malloc(bytes + 1);
+	if (!ret_rows->memory)
+		return error_set(err, -ENOMEM, "no memory for a record of %" PRIu64 " bytes", bytes);
+	bytes = 0;
+	for (uint32_t i = 0; i < ret_rows->schema.features; i++) {
+		const struct example_feature *feature = &ret_rows->schema.feature[i];
+		uint8_t *at = ret_rows->memory + bytes;
+
+		ret_rows->ragged[i] = (struct example_ragged){ &ret_rows->count[i], at };
+		ret_rows->row[i] = feature->values_max ? (void *)&ret_rows->ragged[i] : at;
+		bytes += (example_row_bytes(feature) + 7) / 8 * 8;
+	}
+	return 0;
+}
+
+struct look {
+	struct filter filter;
+	bool filtered, named; /* there is a filter; a record has its feature */
+	bool none;            /* the bytes hold no whole record */
+	uint32_t records, matching;
+};
+
+static int note_feature(void *context, const char *name, uint64_t name_bytes, uint32_t dtype, uint64_t count)
+{
+	struct look *look = context;
+
+	(void)dtype;
+	(void)count;
+	if (strlen(look->filter.name) == name_bytes && memcmp(look->filter.name, name, name_bytes) == 0)
+		look->named = true;
+	return 0;
+}
+
+static int look_at(struct look *look, struct rows *rows, const struct tfrecord *record, struct error *err)
+{
+	int r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
+
+	if (r < 0 || !look->filtered)
+		return r;
+	if ((r = example_describe(record->data, record->bytes, note_feature, look, err)) < 0 ||
+	    (r = filter_match(&look->filter, record->data, record->bytes, err)) < 0)
+		return r;
+	look->matching += (uint32_t)r;
+	return 0;
+}
+
+/* Parses the records of the begin of a shard. A record that the begin cuts ends the list. Errors: that of the
+ * first record that does not fit; with look->none that of the shard. */
+static int look_at_all(const struct begin *begin, struct rows *rows, struct look *look, struct error *err)
+{
+	uint64_t at = 0;
+
+	look->none = false;
+	while (look->records < FIRST_RECORDS_MAX) {
+		struct tfrecord record = { 0 };
+		int r = tfrecord_next(begin->data, begin->bytes, at, begin->bytes, &record, err);
+
+		look->none = r < 0 && look->records == 0;
+		if (r < 0)
+			return look->none ? r : 0;
+		if ((r = look_at(look, rows, &record, err)) < 0)
+			return error_prefix(err, "record %u", look->records);
+		look->records++;
+		at = record.next;
+	}
+	return 0;
+}
+
+static void say(struct preflight *preflight, const struct store_object *shard, const struct look *look)
+{
+	if (!look->filtered || look->records == 0)
+		return;
+	if (!look->named)
+		preflight_add(preflight, "filter", PREFLIGHT_FAILED, "name a feature that the records have",
+			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\"",
+			      preflight->config->order.filter, look->records, shard->key, look->filter.name);
+	else if (look->matching == 0)
+		preflight_add(preflight, "filter", PREFLIGHT_WARNING,
+			      "a split without a matching record ends the run, or has no figures",
+			      "order.filter \"%s\" matches none of the first %u records of %s",
+			      preflight->config->order.filter, look->records, shard->key);
+}
+
+/* Reads and parses. `whole`: a shard whose first record is longer than its begin is read as a whole;
+ * otherwise nothing is said about it. */
+static int look_into(const struct config *config, struct store *store, const struct store_object *shard,
+		     bool whole, struct look *look, struct error *err)
+{
+	CLEANUP(begin_done) struct begin begin = { 0 };
+	CLEANUP(rows_done) struct rows rows = { 0 };
+	int r;
+
+	if ((r = rows_open(config, &rows, err)) < 0 ||
+	    (r = read_begin(store, shard, BEGIN_MAX, &begin, err)) < 0)
+		return r;
+	r = look_at_all(&begin, &rows, look, err);
+	if (!look->none || shard->pin.bytes <= BEGIN_MAX)
+		return r;
+	if (!whole || shard->pin.bytes > SHARD_MAX)
+		return 0;
+	r = read_begin(store, shard, SHARD_MAX, &begin, err);
+	return r < 0 ? r : look_at_all(&begin, &rows, look, err);
+}
+
+void preflight_first(struct preflight *preflight, struct store *store, const struct store_object *shard)
+{
+	const bool skips = preflight->config->fetch.bad_record == BAD_RECORD_SKIP;
+	const char *condition = preflight->config->order.filter;
+	struct look look = { 0 };
+	struct error err = { 0 };
+
+	look.filtered = *condition && filter_parse(condition, &look.filter);
+	if (look_into(preflight->config, store, shard, !preflight->brief, &look, &err) == 0) {
+		say(preflight, shard, &look);
+		return;
+	}
+	(void)error_prefix(&err, "%s", shard->key);
+	if (err.code != -EBADMSG && err.code != -EILSEQ && err.code != -ENODATA) {
+		preflight_add_error(preflight, PART, &err);
+		return;
+	}
+	preflight_add(preflight, PART, skips ? PREFLIGHT_WARNING : PREFLIGHT_FAILED,
+		      "make `schema` what the records are: see \"TFRecords that you have\" in the manual",
+		      "%s", err.text);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preflight/preflight.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sysexits.h>
+
+static const char *const result_names[] = { "ok", "warning", "failed", "not seen" };
+static_assert(sizeof(result_names) / sizeof(result_names[0]) == PREFLIGHT_RESULTS,
+	      "every result has its name");
+
+const char *preflight_result_name(enum preflight_result result)
+{
+	return result_names[result];
+}
+
+void preflight_open(const struct config *config, struct preflight *ret_preflight)
+{
+	*ret_preflight = (struct preflight){ .config = config };
+}
+
+void preflight_done(struct preflight *preflight)
+{
+	for (uint32_t i = 0; i < preflight->rows; i++)
+		free(preflight->row[i].text);
+	free(preflight->row);
+	*preflight = (struct preflight){ 0 };
+}
+
+uint32_t preflight_count(const struct preflight *preflight, enum preflight_result result)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < preflight->rows; i++)
+		count += preflight->row[i].result == result;
+	return count;
+}
+
+/* A row that finds no memory is lost: the program that prints the table then fails anyway. */
+static struct preflight_row *new_row(struct preflight *preflight)
+{
+	if (preflight->rows == preflight->capacity) {
+		const uint32_t capacity = preflight->capacity ? 2 * preflight->capacity : 32;
+		struct preflight_row *grown = realloc(preflight->row, capacity * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		preflight->row = grown;
+		preflight->capacity = capacity;
+	}
+	preflight->row[preflight->rows] = (struct preflight_row){ 0 };
+	return &preflight->row[preflight->rows];
+}
+
+void preflight_add(struct preflight *preflight, const char *part, enum preflight_result result,
+		   const char *todo, const char *format, ...)
+{
+	struct preflight_row *row = new_row(preflight);
+	va_list list;
+
+	if (!row)
+		return;
+	va_start(list, format);
+	if (vasprintf(&row->text, format, list) < 0)
+		row->text = NULL;
+	va_end(list);
+	if (!row->text)
+		return;
+	(void)snprintf(row->part, sizeof(row->part), "%s", part);
+	row->result = result;
+	row->todo = todo;
+	preflight->rows++;
+}
+
+static const char *todo_of(const struct error *err)
+{
+	switch (err->code) {
+	case -EKEYREJECTED:
+		return "put the credential into the folder of credentials, or name another one in the key "
+		       "`credential`";
+	case -EACCES:
+	case -EPERM:
+		return "allow this credential to list, read and, in the sink, write and delete below the url";
+	case -ETIME:
+		return "set the clock";
+	case -ENOENT:
+		return "compare the url with the names of the bucket and the folder";
+	case -EINVAL:
+		return "correct the configuration";
+	default:
+		return error_exit_code(err) == EX_UNAVAILABLE
+			       ? "try again with a network that reaches the server"
+			       : "";
+	}
+}
+
+void preflight_add_error(struct preflight *preflight, const char *part, const struct error *err)
+{
+	const bool passing = error_exit_code(err) == EX_UNAVAILABLE;
+
+	preflight_add(preflight, part, passing ? PREFLIGHT_NOT_SEEN : PREFLIGHT_FAILED, todo_of(err), "%s",
+		      err->text);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The preflight: looks at everything that a night needs, before the night, and makes a table of what it
+ * found. `kiln check` prints the table; `kiln config check --data` and kiln-oneshot begin look at the data
+ * alone.
+ *
+ *     preflight.c    the table
+ *     sources.c      sources: credentials, shards of each split, dataset.json
+ *     first.c        the first records of a split, against the schema and the filter
+ *     sink.c         the sink, and notify.url: writes to both
+ *     device.c       the network on the device
+ *     box.c          disk, clock, hugepages, the alarm of the hardware clock
+ *
+ * Nothing stays: the object that the sink gets is deleted, and no hugepage is reserved. Only preflight_sink()
+ * and preflight_notify() write anything outside of this process, and preflight_device() the cache of kernels.
+ *
+ * Order: preflight_open -> any of preflight_* -> read row[] -> preflight_done. One thread. Crash: the object
+ * in the sink may stay; its key begins with PREFLIGHT_KEY.
+ */
+#pragma once
+
+#include "core/base/error.h"
+#include "core/config/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PREFLIGHT_KEY "kiln-check-"
+/* Objects of a split that are counted. */
+#define PREFLIGHT_LISTED_MAX 10000u
+
+enum preflight_result {
+	PREFLIGHT_OK,
+	PREFLIGHT_WARNING,
+	PREFLIGHT_FAILED,
+	PREFLIGHT_NOT_SEEN, /* the thing could not be looked at: the network or the machine does not answer */
+	PREFLIGHT_RESULTS,
+};
+
+struct preflight_row {
+	char part[32]; /* "source", "sink", "disk" ... */
+	enum preflight_result result;
+	char *text;       /* what was found */
+	const char *todo; /* what to do, "" = nothing; a constant */
+};
+
+struct preflight {
+	const struct config *config;
+	struct preflight_row *row;
+	uint32_t rows, capacity;
+	bool brief; /* look at the first object of each split only, as at the begin of a run */
+};
+
+/* "ok", "warning", "failed", "not seen". */
+const char *preflight_result_name(enum preflight_result result);
+
+/* Starts an empty table. `config` must outlive it. */
+void preflight_open(const struct config *config, struct preflight *ret_preflight);
+void preflight_done(struct preflight *preflight);
+/* Returns the number of rows with this result. */
+uint32_t preflight_count(const struct preflight *preflight, enum preflight_result result);
+
+/* Adds a row. Used by the parts below. */
+void preflight_add(struct preflight *preflight, const char *part, enum preflight_result result,
+		   const char *todo, const char *format, ...) PRINTF(5, 6);
+/* Adds a row for an error: PREFLIGHT_NOT_SEEN where another attempt may succeed, as without network;
+ * PREFLIGHT_FAILED otherwise. */
+void preflight_add_error(struct preflight *preflight, const char *part, const struct error *err);
+
+/* ---- The parts ---- */
+
+/* Every source, each with its splits. Blocks: on the network. */
+void preflight_sources(struct preflight *preflight);
+/* Lists the sink, writes an object and deletes it. Blocks: on the network. */
+void preflight_sink(struct preflight *preflight);
+/* Sends a message that says it is a test. Adds nothing where notify.url is empty. Blocks: on the network. */
+void preflight_notify(struct preflight *preflight);
+/* Builds the network with its memory. Blocks: seconds, for a network whose kernels are not compiled yet. */
+void preflight_device(struct preflight *preflight);
+/* Disk, clock, hugepages, alarm. Blocks: never. */
+void preflight_box(struct preflight *preflight);

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln check: a configuration that cannot fit its data, its stores or its device is told before the night; so are mistakes that
+# a syntax check cannot see, at the begin of a run, too.
+. "$(dirname "$0")/lib.sh"
+kiln=$KILN_BIN/kiln make_shards=$KILN_BUILD/system/make_shards
+"$make_shards" "$work/data" train 4 50
+"$make_shards" "$work/data" test 1 50
+mkdir "$work/runs"
+node check
+mkdir -p "$KILN_ROOT/data/kiln/run"
+
+config() { # sed commands
+	sed "$1" >"$work/kiln.conf" <<-CONF
+		run: { name = "t"; batch_rows = 32; };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$work/runs"; };
+		ring: { small_pages = true; };
+		split: { by = "hash"; };
+		order: { filter = ""; };
+		notify: { url = ""; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+}
+check() { # arguments; sets code and said
+	said=$("$kiln" check "$work/kiln.conf" "$@" 2>&1)
+	code=$?
+}
+fails() { # sed commands, regular expression of the row, name
+	config "$1"
+	check
+	like "$code $(tr '\n' ' ' <<<"$said")" "^1 .*failed +$2" "$3"
+}
+
+# ---- What fits ----
+config ''
+check
+is "$code" 0 "a configuration that fits: exit 0" "$said"
+like "$said" "^ok +source +file://$work/data: train: 4 shards, [0-9]+ bytes" "the shards of a split are counted"
+like "$said" "^ok +sink +file://$work/runs: listed; an object was written and deleted" "the sink is written to"
+is "$(ls "$work/runs")" "" "and nothing stays there"
+like "$said" "^ok +device +.*the network is built; it needs [0-9]+ of [0-9]+ bytes" "the network is built on the device"
+for part in disk clock hugepages; do
+	like "$said" "^(ok|warning|not seen) +$part " "$part is looked at"
+done
+like "$said" "kiln.conf: [0-9]+ ok, [0-9]+ warnings, 0 failed" "the last line counts"
+check --json
+is "$(python3 -c 'import json, sys; rows = json.load(sys.stdin)["rows"]; print(sorted({r["result"] for r in rows} - {"ok", "warning", "not seen"}), sorted({k for r in rows for k in r}))' <<<"$said")" \
+	"[] ['part', 'result', 'text', 'todo']" "--json: the same rows" "$said"
+
+# ---- What does not ----
+fails 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/' 'record +train-00000-of-00004.tfrecord.gz: record 0: feature "label": found 2 values, expected 3' "another shape than the records'"
+like "$said" 'make `schema` what the records are' "and what to do"
+fails 's/name = "sentence"/name = "words"/; s/^model: {/model: { input = "words";/' 'record +.*record 0: feature "words"' "a feature that the records do not have"
+fails 's/filter = ""/filter = "lang == 3"/' 'filter +order.filter "lang == 3": the first 50 records of train-.* have no feature "lang"' "a filter on a feature that is not there"
+fails "s,$work/data,$work/none," "source +.*(no object matches split.train_glob \"train-\*\"|none)" "a folder without shards"
+fails 's/by = "hash"/by = "prefix"/' 'source +.*: no object matches split.validation_glob "validation-\*"' "a pattern that matches nothing"
+fails 's/filter = ""/lanes = 9/' 'source +.*found 4 training shards, order.lanes is 9' "more lanes than shards"
+fails "s,file://$work/runs,file:///proc/none," 'sink ' "a sink that cannot be written to"
+fails 's/^run:/device: { platform = "none such"; }; run:/' 'device ' "a device that is not there"
+fails 's/^source: { /source: { credential = "none-such"; /; s,file://'"$work"'/data,s3://bucket/data,' 'source +.*none-such' "a credential that is not there"
+printf '{"schema": [{"name": "label", "dtype": "int64", "shape": [3]}]}' >"$work/data/dataset.json"
+fails '' "schema +schema: \"label\": found int64 \[ 2 \], file://$work/data/dataset.json has int64 \[ 3 \]" "another schema than dataset.json's"
+like "$said" 'schema: found the feature "sentence", which .*dataset.json does not have' "and a feature that it lacks"
+rm "$work/data/dataset.json"
+: >"$work/data/prep.incomplete"
+fails '' "source +.*prep.incomplete: kiln prep did not finish here" "a set that is not finished"
+rm "$work/data/prep.incomplete"
+
+# ---- Warnings, and what could not be looked at ----
+config 's/filter = ""/filter = "label[0] == 7"/'
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*warning +filter +order.filter .* matches none of the first 50 records' "a filter that matches nothing"
+config 's/by = "hash"/by = "shard"/; s/name = "t"/name = "t"; start_from = "latest"/'
+check
+like "$said" '^warning +split +split.by is "shard": a new shard moves others' "by shard with start_from = latest"
+mkdir "$work/one"
+cp "$work"/data/train-00000-* "$work/one/"
+config "s,$work/data,$work/one,"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*warning +validation +.*found 1 training shard, so none is held out' "a single training shard"
+config "s,file://$work/data,s3://bucket/data\"; endpoint = \"http://127.0.0.1:9,"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*not seen +source +.*-> try again with a network that reaches the server' "without network: not seen"
+like "$said" ' [1-9] not seen$' "and counted"
+
+# ---- notify.url ----
+mkdir "$work/hook"
+python3 tests/system/webhook.py "$work/hook" 2>"$work/hook.err" &
+wait_for 10 test -s "$work/hook/port"
+hook="http://127.0.0.1:$(cat "$work/hook/port")/night"
+config "s,url = \"\",url = \"$hook\","
+check --no-notify
+is "$(grep -c notify <<<"$said") $(ls "$work/hook" | grep -c requests)" "0 0" "--no-notify sends nothing"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*ok +notify +notify.url took a test message' "notify.url gets a test message"
+like "$(cat "$work/hook/requests")" 'kiln check: this is a test' "which says so"
+echo 403 >"$work/hook/answers"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +notify ' "one that is refused is told"
+
+# ---- kiln config check --data, and the begin of a run ----
+config 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/'
+is "$("$kiln" config check "$work/kiln.conf" 2>&1)" "$work/kiln.conf: good" "kiln config check looks at the file alone"
+said=$("$kiln" config check --data "$work/kiln.conf" 2>&1)
+like "$? $(tr '\n' ' ' <<<"$said")" '^1 .*failed +record +.*found 2 values, expected 3' "--data at the data, too"
+is "$(grep -cE ' (sink|device|disk) ' <<<"$said")" 0 "and at nothing else"
+config 's/by = "hash"/by = "hashes"/'
+check
+is "$code" 78 "mistakes of the file itself: exit 78"
+like "$said" 'split.by: found "hashes", allowed: one of "shard", "prefix", "hash"' "as kiln config check says them"
+config 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/'
+"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/errors"
+like "$? $(cat "$work/errors")" '0 .*record 0: feature "label": found 2 values, expected 3; make `schema`' "the begin of a run says it"
