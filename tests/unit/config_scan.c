@@ -68,6 +68,9 @@ static void test_raw_text(void **state)
 		  "k.conf:3: duplicate setting name: run: { };" },
 		{ "no value", STORES "run: {\n  epochs = ; };", "k.conf:3: syntax error: epochs = ; };" },
 		{ "cut", STORES "run: { epochs = 1;\n", "k.conf:3: syntax error: at the end of the file" },
+		{ "a comment that the text ends with", STORES "# \"x\"", "k.conf:2: syntax error: # \"x\"" },
+		{ "brackets that no key needs", "x = ((((((((((((((((((((((((((((((((((((\n\"y\"",
+		  "k.conf:1: found more than 32 brackets in each other, allowed: 32" },
 	};
 	CLEANUP(config_done) struct config config = { 0 };
 	struct error err = { 0 };
@@ -78,11 +81,59 @@ static void test_raw_text(void **state)
 	assert_string_equal(err.text, "k.conf:3: found a NUL byte, allowed: text");
 }
 
+#define STRING_MISTAKE(string) \
+	"found the string " string ", allowed: a string after = or in a list; is a quote missing before it?"
+
+/* libconfig would not free these strings: LeakSanitizer finds it, because libconfig is not in
+ * tests/lsan.supp. */
+static void test_strings_where_none_is_allowed(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a quote is missing", "run: { name = \"a;\n  at = \"02:30\"; };",
+		  "k.conf:2: " STRING_MISTAKE("\"; };") },
+		{ "first", "\"a\"", "k.conf:1: " STRING_MISTAKE("\"a\"") },
+		{ "no =", "run\n\"a\"", "k.conf:2: " STRING_MISTAKE("\"a\"") },
+		{ "a value more", "a = 5 /* , */ \"b\"", "k.conf:1: " STRING_MISTAKE("\"b\"") },
+		{ "in a group", "a = { \"b\"", "k.conf:1: " STRING_MISTAKE("\"b\"") },
+		{ "after a comma in a group", "a = { b = 1, \"c\"", "k.conf:1: " STRING_MISTAKE("\"c\"") },
+		{ "after a comma", "b = 1, \"c\"", "k.conf:1: " STRING_MISTAKE("\"c\"") },
+		{ "after a list", "a = ( 1 ) \"c\"", "k.conf:1: " STRING_MISTAKE("\"c\"") },
+		{ "no comma", "a = ( 1 \"c\" )", "k.conf:1: " STRING_MISTAKE("\"c\" )") },
+		{ "after a sign that is none", "a = ! \"c\"", "k.conf:1: " STRING_MISTAKE("\"c\"") },
+		{ "a semicolon for a comma", "a = [ \"c\"; \"d\" ]", "k.conf:1: " STRING_MISTAKE("\"d\" ]") },
+		{ "not closed", "a = 1; \"c", "k.conf:1: " STRING_MISTAKE("\"c") },
+		{ "long", "\"0123456789012345678901234567890123456789\"",
+		  "k.conf:1: " STRING_MISTAKE("\"012345678901234567890123456789012345678") },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_strings_where_they_are_allowed(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+	static const char text[] =
+		STORES "run: { name = \"a\" # \"\n \"b\" /* \" */ \"\\\"c\\\\\"; at : \"02:30\" };\n"
+		       "fetch: { nic = \"x\" };\n"
+		       "schema = ( { name = \"a\", dtype = \"float32\"; shape = [ 1 ]; } );\n"
+		       "model = { layers = ( { op = \"dense\"; inputs = [ \"a\", \"b\" ]; } ) };\n"
+		       "sources = ( \"a\", \"b\", ( \"c\" ) );\n";
+
+	(void)state;
+	assert_int_equal(load(text, strlen(text), &config, &err), -EINVAL);
+	assert_null(strstr(err.text, "a quote"));
+	assert_null(strstr(err.text, "syntax"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
+		cmocka_unit_test(test_strings_where_none_is_allowed),
+		cmocka_unit_test(test_strings_where_they_are_allowed),
 	};
 
 	return cmocka_run_group_tests_name("config_scan", tests, setup, teardown);

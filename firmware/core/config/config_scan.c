@@ -6,8 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Deepest nesting of a valid key. A mistake in deeper nesting is reported without the name of its key. */
-#define DEPTH_MAX 8
+/* Deepest nesting of brackets. A valid key needs 5; the stack of libconfig's parser holds some thousands. */
+#define DEPTH_MAX 32
 
 struct word {
 	const char *at;
@@ -24,6 +24,7 @@ struct scan {
 		char bracket;
 	} open[DEPTH_MAX];
 	unsigned line, depth;
+	char before;   /* the sign before this token; '"' = a string, '\0' = any other token, or none */
 	bool hopeless; /* the text must not be given to libconfig */
 };
 
@@ -49,8 +50,27 @@ static void skip_comment(struct scan *scan)
 		scan->at += 2;
 }
 
-static void skip_string(struct scan *scan)
+static bool is_in(const struct scan *scan, const char *brackets)
 {
+	return scan->depth > 0 && strchr(brackets, scan->open[scan->depth - 1].bracket);
+}
+
+/* Tells whether libconfig's grammar allows a string after the token before it. */
+static bool string_may_follow(const struct scan *scan)
+{
+	return scan->before && (strchr("=:[(\"", scan->before) || (scan->before == ',' && is_in(scan, "[(")));
+}
+
+static void scan_string(struct scan *scan)
+{
+	if (!string_may_follow(scan)) {
+		mistakes_add(scan->mistakes, scan->line,
+			     "found the string %.*s, allowed: a string after = or in a list; is a quote "
+			     "missing before it?",
+			     (int)strcspn(scan->at, "\r\n") < 40 ? (int)strcspn(scan->at, "\r\n") : 40,
+			     scan->at);
+		scan->hopeless = true;
+	}
 	advance(scan);
 	while (*scan->at && *scan->at != '"') {
 		if (scan->at[0] == '\\' && scan->at[1])
@@ -75,12 +95,14 @@ static void scan_sign(struct scan *scan)
 {
 	char sign = *scan->at++;
 
-	if (strchr("{([", sign)) {
-		if (scan->depth < DEPTH_MAX) {
-			scan->open[scan->depth].name = scan->word;
-			scan->open[scan->depth].bracket = sign;
-		}
-		scan->depth++;
+	if (strchr("{([", sign) && scan->depth == DEPTH_MAX) {
+		mistakes_add(scan->mistakes, scan->line,
+			     "found more than %u brackets in each other, allowed: %u", DEPTH_MAX, DEPTH_MAX);
+		scan->hopeless = true;
+		scan->at += strlen(scan->at);
+	} else if (strchr("{([", sign)) {
+		scan->open[scan->depth].name = scan->word;
+		scan->open[scan->depth++].bracket = sign;
 	} else if (strchr("})]", sign) && scan->depth > 0) {
 		scan->depth--;
 	}
@@ -93,8 +115,8 @@ static const char *key_name(const struct scan *scan, char *out, size_t size)
 	size_t used = 0;
 
 	*out = '\0';
-	for (unsigned i = 0; i <= scan->depth && i <= DEPTH_MAX; i++) {
-		struct word word = i < scan->depth && i < DEPTH_MAX ? scan->open[i].name : scan->word;
+	for (unsigned i = 0; i <= scan->depth; i++) {
+		struct word word = i < scan->depth ? scan->open[i].name : scan->word;
 
 		if (word.length > 0 && used < size)
 			used += (size_t)snprintf(out + used, size - used, "%s%.*s", used ? "." : "",
@@ -113,13 +135,6 @@ static const struct config_key *key_of(const char *name)
 }
 
 /* ---- Numbers ---- */
-
-/* Tells whether the scan is inside an array. There no L can be added, because libconfig refuses arrays of
- * integers with and without L. */
-static bool in_array(const struct scan *scan)
-{
-	return scan->depth > 0 && scan->depth <= DEPTH_MAX && scan->open[scan->depth - 1].bracket == '[';
-}
 
 /* Adds a mistake about an integer. `allowed`: the words for the allowed values where the number belongs to no
  * known key. */
@@ -151,7 +166,8 @@ static void check_integer(struct scan *scan, const char *start, const char *end,
 	bool would_wrap = *end != 'L' && (value < INT32_MIN || value > INT32_MAX);
 
 	scan->at = end + strspn(end, "L");
-	if (beyond || (would_wrap && in_array(scan))) {
+	/* No L can be added in an array: libconfig refuses arrays of integers with and without L. */
+	if (beyond || (would_wrap && is_in(scan, "["))) {
 		note_integer(scan, start, end, beyond ? "integers of 64 bits" : "integers of 32 bits", "");
 		scan->hopeless = true;
 	} else if (would_wrap) {
@@ -217,16 +233,28 @@ static int scan_bytes(const char *text, uint64_t bytes, struct mistakes *mistake
 	return length < valid || valid < bytes ? -EINVAL : 0;
 }
 
+/* Skips a comment or white space. False: a token begins here. */
+static bool skip_gap(struct scan *scan)
+{
+	char c = *scan->at;
+
+	if (c == '#' || (c == '/' && scan->at[1] == '/'))
+		skip_line(scan);
+	else if (c == '/' && scan->at[1] == '*')
+		skip_comment(scan);
+	else if (strchr(" \t\r\n\f", c))
+		advance(scan);
+	else
+		return false;
+	return true;
+}
+
 static void scan_token(struct scan *scan)
 {
 	char c = *scan->at;
 
-	if (c == '#' || (c == '/' && scan->at[1] == '/')) {
-		skip_line(scan);
-	} else if (c == '/' && scan->at[1] == '*') {
-		skip_comment(scan);
-	} else if (c == '"') {
-		skip_string(scan);
+	if (c == '"') {
+		scan_string(scan);
 	} else if (c == '@') {
 		mistakes_add(scan->mistakes, scan->line,
 			     "found @include, allowed: one file that holds everything");
@@ -241,6 +269,7 @@ static void scan_token(struct scan *scan)
 	} else {
 		advance(scan);
 	}
+	scan->before = strchr("\"{([])}=:;,", c) ? c : '\0';
 }
 
 int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, char **ret_text)
@@ -256,7 +285,8 @@ int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, cha
 	if (!scan.out)
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
 	while (*scan.at)
-		scan_token(&scan);
+		if (!skip_gap(&scan))
+			scan_token(&scan);
 	(void)fputs(scan.copied, scan.out);
 	if (fclose(scan.out) != 0)
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);

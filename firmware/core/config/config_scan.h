@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the raw text before libconfig 1.5 parses it, because libconfig silently wraps integers without an L
- * to 32 bits, and opens the files of @include.
+ * to 32 bits, opens the files of @include, and does not free a string that stands where its grammar allows
+ * none: a client that sends such a text again and again would use up the memory of the daemon.
  */
 #pragma once
 
@@ -9,8 +10,9 @@
 
 #include <stdint.h>
 
-/* Finds mistakes in the text: @include, integers outside int32 without the suffix L, NUL bytes, and bytes
- * that are not UTF-8 (the run record could not store those). `text` has a NUL after `bytes`. *ret_text is the
+/* Finds mistakes in the text: @include, integers outside int32 without the suffix L, strings where none is
+ * allowed, brackets nested too deep, NUL bytes, and bytes that are not UTF-8 (the run record could not store
+ * those). `text` has a NUL after `bytes`. *ret_text is the
  * text with each missing L added, so that libconfig reads the true numbers and later checks can continue. An
  * integer outside the bounds of its key is no mistake here, because the check of the bounds finds it. The
  * caller frees *ret_text. Returns 0, also after a mistake; -EINVAL where the text must not be given to
