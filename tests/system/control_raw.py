@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import socket
 import ssl
 import sys
@@ -73,6 +74,17 @@ def one(data, count=1):
 def cases():
     if case == "pipelined":
         return one(STATUS * 500, 500)  # over TLS in two records; one of the requests is split between them
+    if case == "turns":  # PID: the daemon finds 300 requests of a client and one of another; their answers bear numbers
+        greedy, other, pid = dial(), dial(), int(sys.argv[3])
+        request = b'{"jsonrpc":"2.0","id":1,"method":"checkpoint.now"}\n'
+        first = json.loads(ask(greedy, "checkpoint.now"))["result"]["checkpoint_seq"]
+        ask(other, "status")
+        os.kill(pid, signal.SIGSTOP)
+        greedy.sendall(request * 300)
+        other.sendall(request)
+        os.kill(pid, signal.SIGCONT)
+        waited = json.loads(lines(other, 1)[0])["result"]["checkpoint_seq"] - first
+        return f"{len(lines(greedy, 300))} answers, and the other waited for {'some' if waited < 300 else 'all'}"
     if case == "split":
         s = dial()
         for i in range(len(STATUS)):

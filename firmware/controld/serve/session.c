@@ -11,7 +11,10 @@
 
 #define CHUNK_BYTES 16384u
 #define EVENT_SPACE (64u << 10) /* the line of an event has at most about this many bytes */
-#define EVENTS_MAX  64          /* events for one client in a round, so that other clients get their turn */
+/* Bounds of one client's turn, so that other clients get theirs: events, steps (requests), time. */
+#define EVENTS_MAX 64
+#define TURN_STEPS 32
+#define TURN_MS    20
 
 /* ---- Memory ---- */
 
@@ -290,14 +293,23 @@ static void set_interest(struct session *session)
 	bool writes = backlog_bytes(&session->out) > 0;
 	uint32_t interest = 0;
 
-	if (writes || (conn->type->wants_write && conn->type->wants_write(conn)))
+	/* A session that has more to do waits for nothing: its socket, which can be written, wakes it. */
+	if (writes || session->has_more || (conn->type->wants_write && conn->type->wants_write(conn)))
 		interest |= EPOLLOUT;
-	if (!session->sends_no_more && !session->call && (!writes || session->follow))
+	if (!session->sends_no_more && !session->call && !session->has_more && (!writes || session->follow))
 		interest |= EPOLLIN;
 	if (interest == session->interest)
 		return;
 	session->interest = interest;
 	loop_change(session->all->loop, conn->fd, &session->source, interest);
+}
+
+/* Returns whether bytes lie in the TLS library, of which epoll does not know. */
+static bool is_buffered(const struct session *session)
+{
+	const struct conn *conn = session->conn;
+
+	return !session->sends_no_more && conn->type->buffered && conn->type->buffered(conn) > 0;
 }
 
 /* Makes one step: writes the answer, or handles the next line. False: the session must wait, or it has
@@ -316,6 +328,10 @@ static bool step(struct session *session)
 	}
 	if (!session->follow && next_line(session))
 		return true;
+	if (is_buffered(session)) {
+		read_some(session);
+		return true;
+	}
 	if (session->sends_no_more)
 		session_end(session);
 	return false;
@@ -323,8 +339,14 @@ static bool step(struct session *session)
 
 void session_go_on(struct session *session)
 {
-	while (session->conn && step(session))
-		continue;
+	const uint64_t since_ms = clock_ms();
+	unsigned steps = 0;
+
+	if (!session->conn)
+		return;
+	do
+		session->has_more = step(session);
+	while (session->has_more && ++steps < TURN_STEPS && clock_ms() - since_ms < TURN_MS);
 	if (session->conn)
 		set_interest(session);
 }
@@ -332,16 +354,12 @@ void session_go_on(struct session *session)
 static void session_ready(struct source *source, uint32_t events)
 {
 	struct session *session = (struct session *)source;
-	struct conn *conn = session->conn;
 
-	if (!conn)
+	if (!session->conn)
 		return;
 	/* A socket that is writable while nothing is queued: a TLS handshake has waited for that, and read()
 	 * goes on with the handshake. */
-	if ((events & EPOLLIN) || ((events & EPOLLOUT) && !session->out.end))
-		read_some(session);
-	while (!session->sends_no_more && conn->type->buffered && conn->type->buffered(conn) > 0 &&
-	       session->in.end < CONTROL_REQUEST_MAX)
+	if ((events & EPOLLIN) || ((events & EPOLLOUT) && !session->out.end && !session->has_more))
 		read_some(session);
 	if (session->follow && !session->sends_no_more)
 		session_queue_events(session);

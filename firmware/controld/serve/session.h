@@ -9,8 +9,9 @@
  *
  * controld reads from a client only while it expects a request: not while a call of the client is at work,
  * and not before the client has read its answer. So a client costs the memory of one line and one answer at
- * most, and a slow client delays only itself. A client that does not go on within the time limits
- * CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) is dropped.
+ * most, and a slow client delays only itself. A client that sends many lines at once gets a few answers in
+ * each round of the epoll loop, so that all clients get their turn. A client that does not go on within the
+ * time limits CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) is dropped.
  */
 #pragma once
 
@@ -29,6 +30,7 @@ struct session {
 	/* time of the last progress: the first byte of a line, a whole line, bytes of an answer */
 	uint64_t since_ms;
 	uint32_t interest;  /* events that epoll watches for */
+	bool has_more;      /* the turn was over before all work was done: the session goes on in the next round */
 	bool sends_no_more; /* the client closed its side */
 	bool closes;        /* the session ends once the answer is sent */
 };
@@ -45,8 +47,8 @@ void session_queue(struct session *session, char *line);
 /* Queues the next events of a subscribed client while its backlog has space; later events wait in the
  * journal. */
 void session_queue_events(struct session *session);
-/* Goes on as far as possible without waiting: writes queued bytes, handles the next line. May end the
- * session. */
+/* Gives the session a turn: writes queued bytes and handles lines, until it must wait or the turn is over. May
+ * end the session. */
 void session_go_on(struct session *session);
 
 /* Send the events client.dropped and client.refused. */

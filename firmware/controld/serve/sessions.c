@@ -80,7 +80,7 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 	if (!session->conn->known) {
 		if (waited_s >= CONTROL_REQUEST_S)
 			drop_late(session, "no handshake", CONTROL_REQUEST_S);
-	} else if (session->out.end) {
+	} else if (session->out.end || session->has_more) {
 		if (waited_s >= CONTROL_REPLY_S)
 			drop_late(session, "it read nothing of its answer", CONTROL_REPLY_S);
 	} else if (session->call) {
