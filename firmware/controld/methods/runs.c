@@ -5,105 +5,35 @@
 #include "core/base/paths.h"
 #include "core/run/spool.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define RUNS_DEFAULT 31u
 
-/* Makes one row of the list from the text of a run.json. A damaged record gives a row that says what is
- * wrong. */
-static cJSON *line_of(const char *id, const char *text, const struct error *why)
-{
-	CLEANUP(json_free) cJSON *record = NULL;
-	cJSON *line = cJSON_CreateObject(), *item;
-	const cJSON *epochs, *last;
-
-	(void)cJSON_AddItemToObject(line, "id", json_string(id));
-	if (!text || json_parse("run.json", text, strlen(text), &record, NULL) < 0) {
-		(void)cJSON_AddItemToObject(line, "error", json_string(why->text));
-		return line;
-	}
-	item = cJSON_DetachItemFromObjectCaseSensitive(record, "id");
-	if (item)
-		(void)cJSON_ReplaceItemInObjectCaseSensitive(line, "id", item);
-	(void)cJSON_AddItemToObject(line, "state", cJSON_DetachItemFromObjectCaseSensitive(record, "state"));
-	(void)cJSON_AddItemToObject(line, "started_s",
-				    cJSON_DetachItemFromObjectCaseSensitive(record, "started_s"));
-	epochs = cJSON_GetObjectItemCaseSensitive(record, "epochs");
-	(void)cJSON_AddNumberToObject(line, "epochs", cJSON_GetArraySize(epochs));
-	last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
-	for (size_t i = 0; last && i < 2; i++) {
-		static const char *const keys[] = { "loss", "accuracy" };
-
-		item = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(last, keys[i]), false);
-		if (item)
-			(void)cJSON_AddItemToObject(line, keys[i], item);
-	}
-	return line;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	const char *left = *(char *const *)a, *right = *(char *const *)b;
-	const size_t stamp = 15; /* an id ends with YYYYMMDD-HHMMSS; the names before it may differ */
-	const char *l = strlen(left) > stamp ? left + strlen(left) - stamp : left;
-	const char *r = strlen(right) > stamp ? right + strlen(right) - stamp : right;
-
-	return strcmp(r, l);
-}
-
-/* Lists the ids in the archive, newest first, and returns how many: at most RUN_ARCHIVES_MAX, and one more
- * that is being added. */
-static size_t archived(char *ids[RUN_ARCHIVES_MAX + 1])
-{
-	char path[PATH_BYTES];
-	DIR *folder = opendir(path_of(PATH_ARCHIVE, NULL, path));
-	const struct dirent *entry;
-	size_t count = 0;
-
-	while (folder && count <= RUN_ARCHIVES_MAX && (entry = readdir(folder)))
-		if (entry->d_name[0] != '.' && (ids[count] = strdup(entry->d_name)))
-			count++;
-	if (folder)
-		(void)closedir(folder);
-	qsort(ids, count, sizeof(ids[0]), newest_first);
-	return count;
-}
-
 int method_run_list(struct call *call, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t limit = control_integer(&call->request, "limit", RUNS_DEFAULT);
+	struct run_rows *rows = &call->box->run_rows;
+	int limit = (int)control_integer(&call->request, "limit", RUNS_DEFAULT);
 	const char *current = "";
-	char *ids[RUN_ARCHIVES_MAX + 1];
-	size_t count;
 	cJSON *runs;
-	int r;
 
 	call->result = cJSON_CreateObject();
 	runs = cJSON_AddArrayToObject(call->result, "runs");
 	if (!runs)
 		return call_no_memory(err);
-	r = run_json(&text, err);
-	if (r != -ENOENT) {
-		cJSON *line = line_of("", text, err);
+	if (run_json(&text, err) != -ENOENT) {
+		cJSON *row = run_row("", text, err);
 
-		(void)cJSON_AddTrueToObject(line, "current");
-		(void)cJSON_AddItemToArray(runs, line);
-		current = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(line, "id"));
+		(void)cJSON_AddTrueToObject(row, "current");
+		(void)cJSON_AddItemToArray(runs, row);
+		current = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "id"));
 	}
-	count = archived(ids);
-	for (size_t i = 0; i < count; i++) {
-		/* A run that has ended may be both the current run and in the archive: list it once. */
-		if ((uint64_t)cJSON_GetArraySize(runs) < limit &&
-		    !(current && strcmp(ids[i], current) == 0)) {
-			free(TAKE(text));
-			(void)!run_json_archived(ids[i], &text, err);
-			(void)cJSON_AddItemToArray(runs, line_of(ids[i], text, err));
-		}
-		free(ids[i]);
-	}
+	run_rows_read(rows);
+	/* A run that has ended may be both the current run and in the archive: list it once. */
+	for (size_t i = 0; i < rows->count && cJSON_GetArraySize(runs) < limit; i++)
+		if (!current || strcmp(rows->of[i].id, current) != 0)
+			(void)cJSON_AddItemToArray(runs, cJSON_Duplicate(rows->of[i].row, true));
 	return 0;
 }
 

@@ -29,8 +29,8 @@ struct session {
 	struct follow *follow; /* the events of a subscribed client; NULL = not subscribed */
 	/* time of the last progress: the first byte of a line, a whole line, bytes of an answer */
 	uint64_t since_ms;
-	uint32_t interest;  /* events that epoll watches for */
-	bool has_more;      /* the turn was over before all work was done: the session goes on in the next round */
+	uint32_t interest; /* events that epoll watches for */
+	bool has_more; /* the turn was over before all work was done: the session goes on in the next round */
 	bool sends_no_more; /* the client closed its side */
 	bool closes;        /* the session ends once the answer is sent */
 };
@@ -47,8 +47,8 @@ void session_queue(struct session *session, char *line);
 /* Queues the next events of a subscribed client while its backlog has space; later events wait in the
  * journal. */
 void session_queue_events(struct session *session);
-/* Gives the session a turn: writes queued bytes and handles lines, until it must wait or the turn is over. May
- * end the session. */
+/* Gives the session a turn: writes queued bytes and handles lines, until it must wait or the turn is over.
+ * May end the session. */
 void session_go_on(struct session *session);
 
 /* Send the events client.dropped and client.refused. */

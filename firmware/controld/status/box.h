@@ -7,6 +7,7 @@
 
 #include "controld/status/beginning.h"
 #include "controld/status/conf.h"
+#include "controld/status/run_rows.h"
 #include "controld/status/watch.h"
 #include "core/base/json.h"
 
@@ -14,6 +15,7 @@ struct box {
 	struct watch watch;
 	struct beginning beginning;
 	struct conf conf;
+	struct run_rows run_rows;
 	bool update_said;   /* kiln-steer was asked to install an update and has not answered yet */
 	cJSON *errors;      /* the last errors in the journal */
 	uint64_t errors_ms; /* when `errors` were read */
