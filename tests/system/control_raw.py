@@ -15,6 +15,7 @@ import time
 
 path, case = sys.argv[1:3]
 STATUS = b'{"jsonrpc":"2.0","id":1,"method":"status"}\n'
+dialled = []
 
 
 def dial():
@@ -29,7 +30,9 @@ def dial():
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     context.load_verify_locations(f"{pki}/ca.crt")
     context.load_cert_chain(f"{pki}/client.crt", f"{pki}/client.key")
-    s = socket.create_connection((address, int(port)), timeout=30)
+    dialled.append(1)  # an address has a limit of connections
+    source = f"127.0.0.{1 + len(dialled) // 16}"
+    s = socket.create_connection((address, int(port)), timeout=30, source_address=(source, 0))
     return context.wrap_socket(s, server_hostname="box-1")
 
 

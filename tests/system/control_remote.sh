@@ -120,13 +120,15 @@ is $? 4 "and knows that its connection ended" "$(tail -n 3 "$work/watched")"
 refused "revoked" operate 'is revoked there' 'the certificate is revoked'
 code 0 "the others are not" as view status
 client() { openssl s_client -connect "127.0.0.1:$port" -CAfile "$pki/ca.crt" "$@" </dev/null 2>&1; }
+source=127.0.1.0
 mine=(-cert "$pki/view.crt" -key "$pki/view.key")
 turned_away() { # name, the client's reason, the box's reason, OpenSSL's arguments...
 	: >"$work/controld.log"
-	said=$(client "${@:4}")
+	source=127.0.1.$((${source##*.} + 1)) # the same reason from the same address would only be counted
+	said=$(client -bind "$source:0" "${@:4}")
 	like "$said" 'Cipher is \(NONE\)|alert number' "$1: no connection"
 	like "$said" "$2" "$1: the client is told why"
-	wait_for 5 grep -qE "a client at 127\.0\.0\.1: refused: $3" "$work/controld.log"
+	wait_for 5 grep -qE "a client at $source: refused: $3" "$work/controld.log"
 	ok $? "$1: the box says who and why" "$(cat "$work/controld.log")"
 }
 turned_away "no certificate" 'alert handshake failure' 'there is no client certificate' -tls1_2
@@ -193,37 +195,43 @@ is "$(raw utf8)" "parse result" "bad UTF-8"
 is "$(raw deep)" "parse result" "100000 brackets"
 is "$(raw idle 200)" "201 results" "200 idle clients, one that is not"
 is "$(raw hold 100)" "result, dropped some" "more unfinished lines than there is memory for"
+strangers() { # connections from each address, addresses...: none begins a handshake; says how many the box ended
+	python3 - "$port" "$@" <<-'PY'
+		import select, socket, sys
+		port, each, addresses = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+		held, poll = [], select.poll()
+		for address in addresses:
+		    for _ in range(each):
+		        held.append(socket.create_connection(("127.0.0.1", port), source_address=(address, 0)))
+		        poll.register(held[-1], select.POLLRDHUP)
+		print("held", flush=True)
+		ended = 0
+		while ended < len(held) and (found := poll.poll(40000)):
+		    for fd, _ in found:
+		        poll.unregister(fd)
+		        ended += 1
+		print(ended, "ended")
+	PY
+}
 : >"$work/controld.log"
-python3 - "$port" >"$work/strangers" <<-'PY' &
-	import select, socket, sys, time
-	held = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(400)]
-	print("held", flush=True)
-	for s in held:
-	    try:
-	        s.send(b"\x16\x03\x01")
-	    except OSError:
-	        pass
-	began, waits = time.monotonic(), dict.fromkeys(held)
-	poll = select.poll()
-	for s in held:
-	    poll.register(s, select.POLLRDHUP)
-	left = {s.fileno(): s for s in held}
-	ends = []
-	while left:
-	    for fd, _ in poll.poll(40000):
-	        poll.unregister(fd)
-	        del left[fd]
-	        ends.append(time.monotonic() - began)
-	print(sum(e < 5 for e in ends), sum(5 <= e < 40 for e in ends))
-PY
+strangers 400 127.0.0.1 >"$work/strangers" &
 strangers=$!
 wait_for 30 grep -q held "$work/strangers"
-wait_for 10 grep -q 'refused: too many connections' "$work/controld.log"
-ok $? "beyond the bound they are refused"
+wait_for 10 grep -q 'a client at 127.0.0.1: refused: too many connections from this address' "$work/controld.log"
+ok $? "a stranger has a limit of connections"
 code 0 "who is on the box gets in all the same" "$kiln" status
+code 0 "and who comes from another address" "$kiln" --host "box-1=[::1]:$port" status
 wait "$strangers"
-like "$(tail -n 1 "$work/strangers")" '^14[4-6] 25[4-6]$' "who begins a handshake and goes no further is dropped"
-like "$(cat "$work/controld.log")" 'a client at 127.0.0.1: dropped: no handshake within 10 s' "and the log says so"
+is "$(tail -n 1 "$work/strangers")" "400 ended" "who begins no handshake is dropped"
+like "$(cat "$work/controld.log")" 'a client at 127.0.0.1: dropped: no handshake within 5 s' "and the log says so"
+is "$(grep -c 'refused: too many' "$work/controld.log")" 1 "368 refused connections are one line"
+: >"$work/strangers"
+strangers 32 127.0.0.{1..12} >"$work/strangers" &
+strangers=$!
+wait_for 30 grep -q held "$work/strangers"
+code 0 "strangers of many addresses lock nobody out" "$kiln" --host "box-1=[::1]:$port" status
+wait "$strangers"
+is "$(tail -n 1 "$work/strangers")" "384 ended" "all of them are dropped"
 code 0 "and the others go on" as view status
 wait "$slow"
 is "$(cat "$work/slow")" "dropped after 20-60 s" "who takes no answer is dropped"

@@ -25,9 +25,12 @@ static void put_bounds(FILE *out)
 		  CONTROL_REQUEST_S);
 	roff_item(out, "answer", "%u MiB; a client that reads nothing for %u s is disconnected",
 		  CONTROL_REPLY_MAX >> 20, CONTROL_REPLY_S);
-	roff_item(out, "connections", "%u; at most %u from other machines, and at most %u subscribers",
-		  CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX);
-	roff_item(out, "idle connection", "%u s between two requests", CONTROL_IDLE_S);
+	roff_item(out, "connections",
+		  "%u; at most %u from other machines and %u from one address, and at most %u subscribers",
+		  CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_ADDRESS_MAX, CONTROL_SUBSCRIBED_MAX);
+	roff_item(out, "idle connection", "%u s between two requests, %u s from another machine",
+		  CONTROL_IDLE_S, CONTROL_REMOTE_IDLE_S);
+	roff_item(out, "TLS handshake", "%u s", CONTROL_HANDSHAKE_S);
 }
 
 void page_control(FILE *out)
@@ -42,7 +45,8 @@ void page_control(FILE *out)
 	roff_example(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n"
 			  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":1, ...}}");
 	roff_paragraph(
-		out, "Every result has the member `protocol`, %u. An integer above 2^53 is a decimal string.",
+		out,
+		"Every result has the member `protocol`, %u. An integer above 2^53 is a decimal string.",
 		CONTROL_PROTOCOL);
 	roff_section(out, "ROLES");
 	roff_paragraph(

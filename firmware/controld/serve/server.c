@@ -119,8 +119,13 @@ int server_open(struct server *server, struct error *err)
 
 	*server = (struct server){
 		.loop.fd = -1,
-		.local = { .fd = -1, .crowd.clients_max = CONTROL_CLIENTS_MAX - CONTROL_REMOTE_MAX },
-		.remote = { .fd = -1, .crowd.clients_max = CONTROL_REMOTE_MAX },
+		.local = { .fd = -1,
+			   .crowd = { .clients_max = CONTROL_CLIENTS_MAX - CONTROL_REMOTE_MAX,
+				      .idle_s = CONTROL_IDLE_S } },
+		.remote = { .fd = -1,
+			    .crowd = { .clients_max = CONTROL_REMOTE_MAX,
+				       .place_max = CONTROL_ADDRESS_MAX,
+				       .idle_s = CONTROL_REMOTE_IDLE_S } },
 		.calls.loop = &server->loop,
 		.sessions = { .loop = &server->loop, .calls = &server->calls, .box = &server->box },
 	};

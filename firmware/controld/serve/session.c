@@ -4,7 +4,6 @@
 #include "controld/serve/backlog.h"
 #include "controld/status/follow.h"
 #include "core/base/clock.h"
-#include "core/base/events.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -39,10 +38,22 @@ static struct session *largest(const struct sessions *all)
 	return found;
 }
 
+static void say(const struct session *session, bool dropped, const char *verb, const char *why)
+{
+	char what[256];
+
+	(void)snprintf(what, sizeof(what), "%s%s", verb, why);
+	refusals_say(&session->all->refusals, dropped, session->conn->who, what, clock_ms());
+}
+
 void session_say_dropped(const struct session *session, const char *why)
 {
-	event_send(&(struct event){ .id = EVENT_CLIENT_DROPPED, .client = session->conn->who },
-		   "%s: dropped: %s", session->conn->who, why);
+	say(session, true, "dropped: ", why);
+}
+
+void session_say_refused(const struct session *session, const char *why)
+{
+	say(session, false, "refused: ", why);
 }
 
 /* Grows a backlog so that `bytes` more fit. As long as all backlogs together would exceed the budget, drops
@@ -119,12 +130,6 @@ static bool write_some(struct session *session)
 
 /* ---- Begin and end ---- */
 
-void session_say_refused(const struct conn *conn, const char *why)
-{
-	event_send(&(struct event){ .id = EVENT_CLIENT_REFUSED, .client = conn->who }, "%s: refused: %s",
-		   conn->who, why);
-}
-
 static void session_ready(struct source *source, uint32_t events);
 static void follow_ready(struct source *source, uint32_t events);
 
@@ -194,23 +199,26 @@ static int begin_following(struct session *session, struct call *call, struct er
 	return 0;
 }
 
+static char *answer_line(struct call *call, int r, const struct error *err)
+{
+	char *line = r == 0 ? control_reply(call->request.id, TAKE(call->result))
+			    : control_reply_error(call->request.id, call->code, err->text);
+
+	return line ? line : control_reply_error(call->request.id, CONTROL_LIMIT, "the answer is too long");
+}
+
 /* Queues the answer when a call of this session has ended (call_answer_fn). */
 static void answer(void *client, struct call *call, int r, struct error *err)
 {
 	struct session *session = client;
 	bool was_elsewhere = session->call == call;
-	char *line;
 
 	session->call = NULL;
 	if (r == 0 && call->follow)
 		r = begin_following(session, call, err);
 	if (r < 0 && call->code == CONTROL_REFUSED)
-		session_say_refused(session->conn, err->text);
-	line = r == 0 ? control_reply(call->request.id, TAKE(call->result))
-		      : control_reply_error(call->request.id, call->code, err->text);
-	if (!line)
-		line = control_reply_error(call->request.id, CONTROL_LIMIT, "the answer is too long");
-	session_queue(session, line);
+		session_say_refused(session, err->text);
+	session_queue(session, answer_line(call, r, err));
 	if (was_elsewhere)
 		session_go_on(session);
 }
@@ -272,6 +280,8 @@ static void read_some(struct session *session)
 		session->sends_no_more = true;
 		if (n < 0)
 			session->closes = true;
+		if (*session->conn->why)
+			say(session, false, "", session->conn->why);
 		return;
 	}
 	if (session->follow)

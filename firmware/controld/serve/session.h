@@ -51,6 +51,6 @@ void session_queue_events(struct session *session);
  * May end the session. */
 void session_go_on(struct session *session);
 
-/* Send the events client.dropped and client.refused. */
+/* Send the events client.dropped and client.refused (serve/refusals.h). */
 void session_say_dropped(const struct session *session, const char *why);
-void session_say_refused(const struct conn *conn, const char *why);
+void session_say_refused(const struct session *session, const char *why);

@@ -1,17 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/serve/sessions.h"
 #include "controld/serve/session.h"
-#include "core/base/clock.h"
+
+#include <string.h>
 
 /* ---- Begin and end ---- */
+
+static size_t clients_at(const struct sessions *sessions, const char *place)
+{
+	size_t count = 0;
+
+	for (const struct session *at = sessions->first; at; at = at->next)
+		count += strcmp(at->conn->place, place) == 0;
+	return count;
+}
+
+/* Ends the oldest session of the crowd that has not finished its handshake; `but` stays. */
+static void make_room(struct sessions *sessions, const struct session *but)
+{
+	struct session *oldest = NULL;
+
+	for (struct session *at = sessions->first; at; at = at->next)
+		if (at != but && at->crowd == but->crowd && !at->conn->known)
+			oldest = at; /* new sessions are first */
+	if (!oldest)
+		return;
+	session_say_dropped(oldest, "no handshake yet, and too many connections");
+	session_end(oldest);
+}
 
 /* Returns why a new client must be sent away; NULL = it may stay. */
 static const char *unwelcome(const struct session *session, enum control_code *ret_code)
 {
 	const struct conn *conn = session->conn;
+	const struct crowd *crowd = session->crowd;
 
 	*ret_code = CONTROL_LIMIT;
-	if (session->crowd->clients > session->crowd->clients_max)
+	if (crowd->place_max && clients_at(session->all, conn->place) > crowd->place_max)
+		return "too many connections from this address";
+	if (crowd->clients > crowd->clients_max)
+		make_room(session->all, session);
+	if (crowd->clients > crowd->clients_max)
 		return "too many connections";
 	*ret_code = CONTROL_REFUSED;
 	if (conn->known && conn->role == CONTROL_NOBODY)
@@ -32,7 +61,7 @@ void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *c
 	why = unwelcome(session, &code);
 	if (!why)
 		return;
-	session_say_refused(conn, why);
+	session_say_refused(session, why);
 	/* Before the TLS handshake there is no way to tell a client anything. */
 	if (!conn->known) {
 		session_end(session);
@@ -78,8 +107,8 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 	if (!session->conn)
 		return; /* ended in this sweep, because another session needed its memory */
 	if (!session->conn->known) {
-		if (waited_s >= CONTROL_REQUEST_S)
-			drop_late(session, "no handshake", CONTROL_REQUEST_S);
+		if (waited_s >= CONTROL_HANDSHAKE_S)
+			drop_late(session, "no handshake", CONTROL_HANDSHAKE_S);
 	} else if (session->out.end || session->has_more) {
 		if (waited_s >= CONTROL_REPLY_S)
 			drop_late(session, "it read nothing of its answer", CONTROL_REPLY_S);
@@ -95,7 +124,7 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 		session_queue(session,
 			      control_reply_error(NULL, CONTROL_TIMEOUT, "the request took too long"));
 		session_go_on(session);
-	} else if (waited_s >= CONTROL_IDLE_S) {
+	} else if (waited_s >= session->crowd->idle_s) {
 		session_end(session);
 	}
 }
@@ -108,6 +137,7 @@ void sessions_sweep(struct sessions *sessions, uint64_t now_ms)
 		next = session->next;
 		sweep_one(session, now_ms);
 	}
+	refusals_sweep(&sessions->refusals, now_ms);
 }
 
 void sessions_end_revoked(struct sessions *sessions)

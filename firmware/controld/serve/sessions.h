@@ -8,11 +8,14 @@
 #pragma once
 
 #include "controld/call/call.h"
+#include "controld/serve/refusals.h"
 #include "controld/wire/conn.h"
 
-/* The connections of one listener. */
+/* The connections of one listener, and their limits. */
 struct crowd {
 	size_t clients, clients_max;
+	size_t place_max; /* most clients from one place (struct conn); 0 = no limit */
+	unsigned idle_s;  /* longest time between two requests */
 };
 
 struct session;
@@ -24,10 +27,13 @@ struct sessions {
 	struct session *first;
 	struct session *ended; /* ended sessions, which are freed at the end of the round */
 	size_t buffered;       /* bytes of memory that all sessions' buffers hold */
+	struct refusals refusals;
 };
 
 /* Begins a session. A client that may not stay (too many connections, no role) is told so, then the session
- * ends. Owns: `conn`, also where there is no memory for a session. */
+ * ends. Where a listener has all its connections, a new one ends the oldest one that has not finished its
+ * handshake, so that strangers cannot lock clients out.
+ * Owns: `conn`, also where there is no memory for a session. */
 void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *conn);
 
 /* Ends sessions that exceed a time limit, and queues new events for subscribers. */

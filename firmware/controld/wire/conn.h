@@ -8,6 +8,7 @@
 
 #include "core/control/control.h"
 
+#include <netinet/in.h>
 #include <sys/types.h>
 
 struct conn;
@@ -33,6 +34,10 @@ struct conn {
 	enum control_role role;
 	bool known;    /* role, who and caller are set; false until read() has finished the TLS handshake */
 	char who[128]; /* for the log: the user, or the certificate's name and the address */
+	char why[256]; /* why the TLS handshake failed; "" = it did not */
+	/* The client's address or, for IPv6, its /64 network, which belongs to one customer; "" = on this
+	 * box. */
+	char place[INET6_ADDRSTRLEN];
 	/* whose idempotency keys the client uses: the user's id, or a hash of the certificate */
 	uint64_t caller;
 };
@@ -43,9 +48,8 @@ struct conn {
 MUST_CHECK int conn_unix(int fd, struct conn **ret_conn, struct error *err);
 
 struct tls;
-/* Wraps an accepted TCP socket. The role is the OU of the client's certificate. A handshake that fails later
- * sends the event client.refused.
- * Owns: `fd`, also on failure. */
+/* Wraps an accepted TCP socket. The role is the OU of the client's certificate. Owns: `fd`, also on failure.
+ */
 MUST_CHECK int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err);
 
 static inline void conn_closep(struct conn **conn)

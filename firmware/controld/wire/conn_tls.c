@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/wire/conn.h"
-#include "core/base/events.h"
 #include "drivers/tls/tls.h"
 
 #include <arpa/inet.h>
@@ -32,8 +31,7 @@ static int greet(struct conn_tls *self)
 		return r;
 	name_it(self);
 	if (r < 0) {
-		event_send(&(struct event){ .id = EVENT_CLIENT_REFUSED, .client = self->conn.who }, "%s: %s",
-			   self->conn.who, err.text);
+		(void)snprintf(self->conn.why, sizeof(self->conn.why), "%.255s", err.text);
 		return r;
 	}
 	self->conn.role = (enum control_role)(CONTROL_VIEW + tls_unit(self->link));
@@ -87,7 +85,8 @@ static bool conn_tls_is_revoked(struct conn *conn)
 static const struct conn_type tls_type = { conn_tls_read,        conn_tls_write,    conn_tls_close,
 					   conn_tls_wants_write, conn_tls_buffered, conn_tls_is_revoked };
 
-/* Prints the peer's address. An IPv4 client that connects to the IPv6 socket gets its IPv4 address. */
+/* Prints the peer's address and place. An IPv4 client that connects to the IPv6 socket gets its IPv4 address.
+ */
 static void print_address(struct conn_tls *self)
 {
 	union {
@@ -96,7 +95,7 @@ static void print_address(struct conn_tls *self)
 		struct sockaddr_in6 ip;
 	} address = { 0 };
 	socklen_t bytes = sizeof(address);
-	const struct in6_addr *from = &address.ip.sin6_addr;
+	struct in6_addr *from = &address.ip.sin6_addr;
 	const void *old = NULL;
 
 	if (getpeername(self->conn.fd, &address.any, &bytes) < 0)
@@ -106,12 +105,27 @@ static void print_address(struct conn_tls *self)
 	else if (IN6_IS_ADDR_V4MAPPED(from))
 		old = &from->s6_addr[12];
 	(void)inet_ntop(old ? AF_INET : AF_INET6, old ? old : from, self->address, sizeof(self->address));
+	memset(&from->s6_addr[8], 0, old ? 0 : 8);
+	(void)inet_ntop(old ? AF_INET : AF_INET6, old ? old : from, self->conn.place,
+			sizeof(self->conn.place));
+}
+
+/* Lets the kernel find out that a silent peer is gone: a subscriber sends nothing for days. */
+static void set_options(int fd)
+{
+	const int one = 1, idle_s = 60, every_s = 20, count = 3;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
 int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
 {
 	struct conn_tls *self = calloc(1, sizeof(*self));
-	int r = self ? 0 : error_set(err, -ENOMEM, "no memory for a client"), one = 1;
+	int r = self ? 0 : error_set(err, -ENOMEM, "no memory for a client");
 
 	if (r == 0)
 		r = tls_attach(tls, fd, NULL, &self->link, err);
@@ -120,7 +134,7 @@ int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err)
 		(void)close(fd);
 		return r;
 	}
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	set_options(fd);
 	self->conn = (struct conn){ .type = &tls_type, .fd = fd };
 	print_address(self);
 	name_it(self);

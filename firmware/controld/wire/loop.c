@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* A round is short, so that the caller lives up to its watchdog. epoll's queue gives all descriptors their turn. */
+/* A round is short, so that the caller lives up to its watchdog. epoll's queue gives all descriptors their
+ * turn. */
 #define ROUND_EVENTS 8
 
 int loop_open(struct loop *loop, struct error *err)

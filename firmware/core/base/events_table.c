@@ -268,11 +268,15 @@ const struct event_row event_rows[EVENT_MAX] = {
 				   "kiln.conf was replaced; COUNT = keys that changed" },
 	[EVENT_CONFIG_REFUSED] = { "config.refused", "ec081183fefc49fabc6b2de26311f1e2", LOG_WARNING, 0,
 				   "a new kiln.conf has mistakes, so the old one stays" },
-	[EVENT_CLIENT_REFUSED] = { "client.refused", "715d05d63ae24b449271b5d0aa0b80fa", LOG_WARNING, CLIENT,
+	[EVENT_CLIENT_REFUSED] = { "client.refused", "715d05d63ae24b449271b5d0aa0b80fa", LOG_WARNING,
+				   CLIENT | COUNT,
 				   "a client got no connection, or asked for a method that its role does not "
-				   "allow" },
-	[EVENT_CLIENT_DROPPED] = { "client.dropped", "1b11d94e90ac43b1953e466efdd0c1a8", LOG_WARNING, CLIENT,
-				   "a client was disconnected: it was too slow, or used too much memory" },
+				   "allow; COUNT = how often: equal events of a minute become one" },
+	[EVENT_CLIENT_DROPPED] = { "client.dropped", "1b11d94e90ac43b1953e466efdd0c1a8", LOG_WARNING,
+				   CLIENT | COUNT,
+				   "a client was disconnected: it was too slow, or used too much memory; "
+				   "COUNT "
+				   "= how often: equal events of a minute become one" },
 	[EVENT_REMOTE_UNAVAILABLE] = { "remote.unavailable", "147c05947371462f88c4840663a8369a", LOG_ERR, 0,
 				       "control.remote is on, but the box cannot answer other machines" },
 	[EVENT_UPDATE_STARTED] = { "update.started", "29ea5f447c5c4c729d5936532e97ef7b", LOG_NOTICE, URL,

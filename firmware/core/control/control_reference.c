@@ -43,11 +43,13 @@ void control_reference(FILE *out)
 		"answer, and is not acted on again.\n\n"
 		"Limits: a request has at most %u KiB and arrives "
 		"within %u s, an answer has at most %u MiB; there are at most %u connections,\nat most %u of "
-		"them from other machines, and at most %u subscribers. A client that reads no byte of an "
-		"answer for %u s is disconnected.\n\n## Methods\n",
+		"them from other machines and %u from one\naddress, and at most %u subscribers. A client "
+		"that "
+		"reads no byte of an answer for %u s is disconnected, and so is a client\non another machine "
+		"that asks nothing for %u s or whose TLS handshake takes %u s.\n\n## Methods\n",
 		CONTROL_PROTOCOL, CONTROL_KEY_MAX, CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S,
-		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_SUBSCRIBED_MAX,
-		CONTROL_REPLY_S);
+		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_ADDRESS_MAX,
+		CONTROL_SUBSCRIBED_MAX, CONTROL_REPLY_S, CONTROL_REMOTE_IDLE_S, CONTROL_HANDSHAKE_S);
 	for (size_t i = 0; i < control_methods_count; i++)
 		reference_method(&control_methods[i], out);
 	fputs("\n## Errors\n\n| code | name | |\n| --- | --- | --- |\n", out);
