@@ -29,8 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	role = (enum control_role)(data[0] % CONTROL_ROLE_MAX);
 	r = control_request_parse((const char *)data + 1, size - 1, role, &request, &code, &err);
 	must((r < 0) == (*err.text != '\0') && (r < 0) == (code != 0));
+	must(!request.id || !request.gets_no_answer);
 	if (r == 0) {
-		must(request.id && role >= request.method->role && (!request.key || request.method->acts));
+		must((request.id || request.gets_no_answer) && role >= request.method->role &&
+		     (!request.key || request.method->acts));
 		for (const struct control_param *param = request.method->params; param->name; param++)
 			if (param->type == CONTROL_INTEGER) {
 				uint64_t value = control_integer(&request, param->name, param->min);

@@ -88,6 +88,12 @@ def cases():
         os.kill(pid, signal.SIGCONT)
         waited = json.loads(lines(other, 1)[0])["result"]["checkpoint_seq"] - first
         return f"{len(lines(greedy, 300))} answers, and the other waited for {'some' if waited < 300 else 'all'}"
+    if case == "notifications":  # requests without an id: they are carried out, and nothing answers them
+        s = dial()
+        before = json.loads(ask(s, "checkpoint.now"))["result"]["checkpoint_seq"]
+        send(s, b'{"jsonrpc":"2.0","method":"checkpoint.now"}\n{"jsonrpc":"2.0","method":"no.such"}\n')
+        after = json.loads(ask(s, "checkpoint.now"))
+        return f"{after['result']['checkpoint_seq'] - before - 1} done, answer {after['id']} is the next"
     if case == "split":
         s = dial()
         for i in range(len(STATUS)):

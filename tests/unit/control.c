@@ -37,7 +37,7 @@ static const struct {
 	{ "bad UTF-8", "{\"id\":\"\xff\"}", CONTROL_ADMIN, CONTROL_PARSE, "not UTF-8" },
 	{ "a rounded integer", "{\"id\":9007199254740993}", CONTROL_ADMIN, CONTROL_PARSE, "2^53" },
 	{ "a batch", "[{" ENVELOPE ",\"method\":\"status\"}]", CONTROL_ADMIN, CONTROL_REQUEST, "batches" },
-	{ "no id", "{\"jsonrpc\":\"2.0\",\"method\":\"status\"}", CONTROL_ADMIN, CONTROL_REQUEST, "\"id\"" },
+	{ "no id", "{\"jsonrpc\":\"2.0\",\"method\":\"status\"}", CONTROL_VIEW, 0, "" },
 	{ "null as id", "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"status\"}", CONTROL_ADMIN,
 	  CONTROL_REQUEST, "\"id\"" },
 	{ "half an id", "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"status\"}", CONTROL_ADMIN,
@@ -109,6 +109,44 @@ static void test_requests(void **state)
 		if ((r < 0) != (cases[i].code != 0) || (r < 0 && (int)code != cases[i].code) ||
 		    !strstr(err.text, cases[i].words))
 			fail_msg("%s: found %d \"%s\"", cases[i].label, code, err.text);
+		control_request_done(&request);
+	}
+}
+
+/* JSON-RPC 2.0, 4.1: a request without an id gets no answer, also where it fails. Section 5.1 and the
+ * examples: a line that is no request gets an error with the id null. */
+static void test_notifications(void **state)
+{
+	static const struct {
+		const char *line;
+		bool fails, gets_no_answer;
+	} lines[] = {
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"status\"}", false, true },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"status\",\"params\":{}}", false, true },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"no.such\"}", true, true },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"status\",\"params\":{\"x\":1}}", true, true },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"power.off\"}", true, true },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":1}", true, false },
+		{ "{\"jsonrpc\":\"2.0\",\"method\":\"status\",\"params\":[]}", true, false },
+		{ "{\"jsonrpc\":\"1.0\",\"method\":\"status\"}", true, false },
+		{ "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"status\"}", true, false },
+		{ "{" ENVELOPE ",\"method\":\"status\"}", false, false },
+		{ "{" ENVELOPE ",\"method\":\"no.such\"}", true, false },
+		{ "{}", true, false },
+		{ "[]", true, false },
+		{ "{", true, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct control_request request;
+		enum control_code code = 0;
+		struct error err = { 0 };
+		int r = control_request_parse(lines[i].line, strlen(lines[i].line), CONTROL_VIEW, &request,
+					      &code, &err);
+
+		if ((r < 0) != lines[i].fails || request.gets_no_answer != lines[i].gets_no_answer)
+			fail_msg("%s: found %d, %d", lines[i].line, r, request.gets_no_answer);
 		control_request_done(&request);
 	}
 }
@@ -190,9 +228,9 @@ static void test_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_values),   cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_requests), cmocka_unit_test(test_notifications),
+		cmocka_unit_test(test_too_long), cmocka_unit_test(test_values),
+		cmocka_unit_test(test_lines),    cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

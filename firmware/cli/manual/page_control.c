@@ -46,7 +46,8 @@ void page_control(FILE *out)
 			  "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocol\":1, ...}}");
 	roff_paragraph(
 		out,
-		"Every result has the member `protocol`, %u. An integer above 2^53 is a decimal string.",
+		"Every result has the member `protocol`, %u. An integer above 2^53 is a decimal string. A "
+		"request without an `id` is carried out and gets no answer.",
 		CONTROL_PROTOCOL);
 	roff_section(out, "ROLES");
 	roff_paragraph(

@@ -218,7 +218,8 @@ static void answer(void *client, struct call *call, int r, struct error *err)
 		r = begin_following(session, call, err);
 	if (r < 0 && call->code == CONTROL_REFUSED)
 		session_say_refused(session, err->text);
-	session_queue(session, answer_line(call, r, err));
+	if (!call->request.gets_no_answer)
+		session_queue(session, answer_line(call, r, err));
 	if (was_elsewhere)
 		session_go_on(session);
 }

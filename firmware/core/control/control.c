@@ -139,7 +139,7 @@ static int check_envelope(struct control_request *request, const char **ret_meth
 	if (!cJSON_IsObject(request->json))
 		return error_set(err, -EINVAL, "request: expected one object; batches are not supported");
 	item = cJSON_GetObjectItemCaseSensitive(request->json, "id");
-	if (!is_id(item))
+	if (item && !is_id(item))
 		return error_set(err, -EINVAL,
 				 "request: \"id\": expected a string of 1 .. %u bytes or a whole number",
 				 ID_BYTES_MAX);
@@ -161,6 +161,7 @@ static int check_envelope(struct control_request *request, const char **ret_meth
 	if (request->params && !cJSON_IsObject(request->params))
 		return error_set(err, -EINVAL, "request: \"params\": expected an object");
 	*ret_method = method->valuestring;
+	request->gets_no_answer = !request->id;
 	return 0;
 }
 

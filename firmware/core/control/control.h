@@ -7,10 +7,11 @@
  *     {"jsonrpc":"2.0","id":1,"method":"run.show","params":{"id":"night-20260101-023000"}}
  *     {"jsonrpc":"2.0","id":1,"result":{"protocol":1, ...}}
  *     {"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"...","data":{"protocol":1,"name":"not-found"}}}
- * `id` must be given: a string of 1 .. 64 bytes or a whole number up to 2^53. There are no batches, and each
- * request gets an answer. An error has the id null where no id could be read from the request. The answers on
- * a connection have the order of the requests. After events.subscribe the daemon also sends lines without an
- * id:
+ * `id` is a string of 1 .. 64 bytes or a whole number up to 2^53. A request without an `id` is a
+ * notification: it is carried out and gets no answer, also where it fails. There are no batches, and each
+ * other request gets an answer. An error has the id null where no id could be read from the request. The
+ * answers on a connection have the order of the requests. After events.subscribe the daemon also sends lines
+ * without an id:
  *     {"jsonrpc":"2.0","method":"event","params":{"protocol":1,"event":"run.begun","cursor":...}}
  * Where the journal dropped entries before they could be sent, the daemon sends a line with the method
  * "events.lost", and then the events from the oldest entry that still exists.
@@ -117,7 +118,8 @@ char *control_allowed(const struct control_param *param, char *out, size_t size)
 /* A request that was parsed and checked. Its pointers are valid until control_request_done(). */
 struct control_request {
 	cJSON *json;
-	const cJSON *id; /* also set after a failure where the line has a valid id; else NULL */
+	const cJSON *id;     /* also set after a failure where the line has a valid id; else NULL */
+	bool gets_no_answer; /* also set after a failure: the line is a request without an id */
 	const struct control_method *method;
 	const cJSON *params; /* an object, NULL = no parameters */
 	const char *key;     /* idempotency_key, NULL = none */

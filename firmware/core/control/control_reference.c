@@ -46,7 +46,8 @@ void control_reference(FILE *out)
 		"them from other machines and %u from one\naddress, and at most %u subscribers. A client "
 		"that "
 		"reads no byte of an answer for %u s is disconnected, and so is a client\non another machine "
-		"that asks nothing for %u s or whose TLS handshake takes %u s.\n\n## Methods\n",
+		"that asks nothing for %u s or whose TLS handshake takes %u s. A request without an `id` is "
+		"carried out and\ngets no answer.\n\n## Methods\n",
 		CONTROL_PROTOCOL, CONTROL_KEY_MAX, CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S,
 		CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX, CONTROL_REMOTE_MAX, CONTROL_ADDRESS_MAX,
 		CONTROL_SUBSCRIBED_MAX, CONTROL_REPLY_S, CONTROL_REMOTE_IDLE_S, CONTROL_HANDSHAKE_S);
