@@ -22,7 +22,7 @@
 #include "cli/client/hosts.h"
 #include "cli/verb_list.h"
 #include "core/base/log.h"
-#include "core/base/version.h"
+#include "core/base/program.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int run(int argc, char **argv)
 		return CLI_OK;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		puts("kiln " KILN_VERSION);
+		program_print_version("kiln");
 		return CLI_OK;
 	}
 	for (const struct verb *const *verb = verb_list; *verb; verb++)

@@ -3,6 +3,7 @@
 #include "controld/controld.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "drivers/notify/notify.h"
 
 #include <malloc.h>
@@ -12,11 +13,19 @@
  * 48 MiB of lines and answers then left 400 MiB of holes. */
 #define MAPPED_BYTES (32 << 10)
 
-int main(void)
-{
-	CLEANUP(server_done) struct server server = { .loop.fd = -1 };
-	struct error err = { 0 };
+static const struct program program = {
+	"kiln-controld", "",
+	"Answers the control protocol on /run/kiln/control.sock and, with control.remote, to other machines."
+};
 
+int main(int argc, char **argv)
+{
+	CLEANUP(server_done) struct server server = { .loop.fd = -1, .local.fd = -1, .remote.fd = -1 };
+	struct error err = { 0 };
+	int r = program_begin(&program, argc, argv);
+
+	if (r != PROGRAM_GOES_ON)
+		return r;
 	log_open("controld");
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, 1 << 20);

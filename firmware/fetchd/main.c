@@ -2,34 +2,28 @@
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/plan/make_plan.h"
 #include "fetchd/run.h"
 #include "fetchd/setup.h"
 
-#include <getopt.h>
-#include <string.h>
-#include <sysexits.h>
+static const struct program program = {
+	"kiln-fetchd", "[--rank R --world N]",
+	"Fetches and decodes the records of the current run, and puts batches into the ring. Several "
+	"trainers share the "
+	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N."
+};
 
-/* --rank R --world N: several trainers share the run's lanes; this is the fetchd of the R-th (0 ..) of N. */
-static bool parse(int argc, char **argv, struct fetch *fetch)
+/* Reads the value of an option. False: it is no number, or too large. */
+static bool parse(const char *text, uint32_t *number)
 {
-	static const struct option options[] = { { "rank", required_argument, NULL, 'r' },
-						 { "world", required_argument, NULL, 'w' },
-						 { 0 } };
-	int option;
+	char *end = "";
+	unsigned long value = text ? strtoul(text, &end, 10) : *number;
 
-	fetch->world = 1;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		char *end = "?";
-		unsigned long value = option == '?' ? 0 : strtoul(optarg, &end, 10);
-
-		if (*end || value > CURSOR_PLACES_MAX)
-			return false;
-		*(option == 'r' ? &fetch->rank : &fetch->world) = (uint32_t)value;
-	}
-	return optind == argc && fetch->rank < fetch->world;
+	*number = (uint32_t)value;
+	return !*end && value <= CURSOR_PLACES_MAX;
 }
 
 int main(int argc, char **argv)
@@ -37,11 +31,15 @@ int main(int argc, char **argv)
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .progress = PTHREAD_COND_INITIALIZER };
 	struct error err = { 0 };
+	int r = program_begin(&program, argc, argv);
 
-	if (!parse(argc, argv, &fetch)) {
-		fputs("Usage: kiln-fetchd [--rank R --world N]\n", stderr);
-		return EX_USAGE;
-	}
+	if (r != PROGRAM_GOES_ON)
+		return r;
+	fetch.world = 1;
+	if (!parse(program_option(argc, argv, "--rank"), &fetch.rank) ||
+	    !parse(program_option(argc, argv, "--world"), &fetch.world) || fetch.rank >= fetch.world)
+		return program_refuse(&program, NULL,
+				      "--rank: expected a whole number below that of --world");
 	log_open("fetchd");
 	limits_raise_files();
 	alive_back_off(STATUS_FETCHD);

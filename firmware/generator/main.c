@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "core/base/program.h"
 #include "core/box/night.h"
 #include "generator/generator.h"
 
@@ -7,7 +8,6 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sysexits.h>
 #include <syslog.h>
 #include <time.h>
 
@@ -104,17 +104,21 @@ static void warn_of_gap(const struct config *config, int64_t now)
 		    gap.minutes % 60);
 }
 
+static const struct program program = {
+	"kiln-generator", "NORMAL EARLY LATE",
+	"Writes drop-ins for the units of Kiln from kiln.conf into the folder NORMAL: systemd.generator(7)."
+};
+
 int main(int argc, char **argv)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	struct error err = { 0 };
 	int64_t now = time(NULL);
+	int r = program_begin(&program, argc, argv);
 
+	if (r != PROGRAM_GOES_ON)
+		return r;
 	(void)alarm(LIMIT_S);
-	if (argc != 4) {
-		fputs("Usage: kiln-generator NORMAL EARLY LATE   systemd.generator(7)\n", stderr);
-		return EX_USAGE;
-	}
 	if (load(now, &config, &err))
 		return EX_OK;
 	warn_of_gap(&config, now);

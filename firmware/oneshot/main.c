@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/log.h"
-#include "core/base/version.h"
+#include "core/base/program.h"
 #include "oneshot/begin/begin.h"
 #include "oneshot/boot/boot.h"
 #include "oneshot/night/night.h"
@@ -9,65 +9,85 @@
 #include "oneshot/update/update.h"
 
 #include <stdio.h>
-
 #include <string.h>
-#include <sysexits.h>
 
 static const struct {
-	const char *name, *summary;
+	const char *name, *summary, *arguments; /* core/base/program.h */
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{ "begin",
-	  "make the run record, or continue the unfinished run  [--config FILE] [--from RUN.JSON [--adopt]]",
-	  oneshot_begin },
-	{ "unfinished", "exit 0 if the current run is unfinished", oneshot_unfinished },
-	{ "new", "exit 0 if the next run is a new run, 1 if an unfinished run continues", oneshot_new },
-	{ "hugepages", "set hugepages aside for the current run's ring", oneshot_hugepages },
-	{ "boot-pages", "request pages of 1 GiB for the next boot, and use those of this boot",
+	{ "begin", "make the run record, or continue the unfinished run",
+	  "[--config FILE] [--from RUN.JSON] [--adopt]", oneshot_begin },
+	{ "unfinished", "exit 0 if the current run is unfinished", "", oneshot_unfinished },
+	{ "new", "exit 0 if the next run is a new run, 1 if an unfinished run continues", "", oneshot_new },
+	{ "hugepages", "set hugepages aside for the current run's ring", "", oneshot_hugepages },
+	{ "boot-pages", "request pages of 1 GiB for the next boot, and use those of this boot", "",
 	  oneshot_boot_pages },
-	{ "route", "note the network interface by which the current run's shards come", oneshot_route },
-	{ "interrupts", "move the network interface's interrupts and queues to the current run's cores",
+	{ "route", "note the network interface by which the current run's shards come", "", oneshot_route },
+	{ "interrupts", "move the network interface's interrupts and queues to the current run's cores", "",
 	  oneshot_interrupts },
-	{ "clock", "wait until the clock is set, for a bounded time  [--wait-s N]", oneshot_clock },
-	{ "clock-servers", "write clock.ntp_servers to the configuration of systemd-timesyncd",
+	{ "clock", "wait until the clock is set, for a bounded time", "[--wait-s N]", oneshot_clock },
+	{ "clock-servers", "write clock.ntp_servers to the configuration of systemd-timesyncd", "",
 	  oneshot_clock_servers },
-	{ "nightly", "start a run when the timer elapses, unless it is too late  [--clock-wait-s N]",
+	{ "nightly", "start a run when the timer elapses, unless it is too late", "[--clock-wait-s N]",
 	  oneshot_nightly },
-	{ "resume", "after a boot, continue the run that was running  [--clock-wait-s N]", oneshot_resume },
-	{ "finished", "after a run, wait for its uploads, then do what power.when_finished says",
+	{ "resume", "after a boot, continue the run that was running", "[--clock-wait-s N]", oneshot_resume },
+	{ "finished", "after a run, wait for its uploads, then do what power.when_finished says", "",
 	  oneshot_finished },
-	{ "run-failed", "say why a service of the run failed and is not restarted", oneshot_failed },
-	{ "report", "after a night, make its report, then post and upload the report", oneshot_report },
-	{ "provision", "bind the folders of /data to the paths that programs use", oneshot_provision },
-	{ "configure", "check and store the files of the ESP's folder config", oneshot_configure },
-	{ "keep-config", "save a copy of a good kiln.conf  [--config FILE]", oneshot_keep_config },
-	{ "preload", "fill the cache with the shards that the next run reads  [--config FILE]",
+	{ "run-failed", "say why a service of the run failed and is not restarted", "", oneshot_failed },
+	{ "report", "after a night, make its report, then post and upload the report", "", oneshot_report },
+	{ "provision", "bind the folders of /data to the paths that programs use", "", oneshot_provision },
+	{ "configure", "check and store the files of the ESP's folder config", "", oneshot_configure },
+	{ "keep-config", "save a copy of a good kiln.conf", "[--config FILE]", oneshot_keep_config },
+	{ "preload", "fill the cache with the shards that the next run reads", "[--config FILE]",
 	  oneshot_preload },
-	{ "update-fetch", "download the bundle of the requested update  [--config FILE]",
+	{ "update-fetch", "download the bundle of the requested update", "[--config FILE]",
 	  oneshot_update_fetch },
-	{ "update", "install the bundle and restart the box", oneshot_update },
-	{ "update-failed", "say that a service of the update failed", oneshot_update_failed },
-	{ "check-store", "exit 0 if the sink answers  [--config FILE]", oneshot_check_store },
-	{ "slot", "send the event about a slot  good|bad|back SLOT", oneshot_slot },
-	{ "floor",
-	  "compare a bundle's version with the newest that was good here, or remember this one  check "
-	  "VERSION|raise",
-	  oneshot_floor },
-	{ "release", "give the ring's hugepages back to the system", oneshot_release },
+	{ "update", "install the bundle and restart the box", "", oneshot_update },
+	{ "update-failed", "say that a service of the update failed", "", oneshot_update_failed },
+	{ "check-store", "exit 0 if the sink answers", "[--config FILE]", oneshot_check_store },
+	{ "slot", "send the event about a slot", "good|bad|back SLOT", oneshot_slot },
+	{ "floor", "compare a bundle's version with the newest that was good here, or remember this one",
+	  "check|raise [VERSION]", oneshot_floor },
+	{ "release", "give the ring's hugepages back to the system", "", oneshot_release },
 };
+
+static int help(FILE *out)
+{
+	fputs("Usage: kiln-oneshot VERB [ARGUMENT...]\n", out);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-13s %s%s%s\n", verbs[i].name, verbs[i].summary,
+			*verbs[i].arguments ? "  " : "", verbs[i].arguments);
+	return out == stdout ? EX_OK : EX_USAGE;
+}
+
+static int run(size_t verb, int argc, char **argv)
+{
+	char name[64];
+	const struct program program = { name, verbs[verb].arguments, verbs[verb].summary };
+	int r;
+
+	(void)snprintf(name, sizeof(name), "kiln-oneshot %s", verbs[verb].name);
+	r = program_begin(&program, argc, argv);
+	if (r != PROGRAM_GOES_ON)
+		return r;
+	log_open(verbs[verb].name);
+	return verbs[verb].run(argc, argv);
+}
 
 int main(int argc, char **argv)
 {
-	bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
-	FILE *out = help ? stdout : stderr;
+	const char *word = argc > 1 ? argv[1] : "";
 
-	for (size_t i = 0; argc >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(argv[1], verbs[i].name) == 0) {
-			log_open(verbs[i].name);
-			return verbs[i].run(argc - 1, argv + 1);
-		}
-	fputs("Usage: kiln-oneshot VERB (kiln " KILN_VERSION ")\n", out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-13s %s\n", verbs[i].name, verbs[i].summary);
-	return help ? EX_OK : EX_USAGE;
+		if (strcmp(word, verbs[i].name) == 0)
+			return run(i, argc - 1, argv + 1);
+	if (strcmp(word, "--version") == 0) {
+		program_print_version("kiln-oneshot");
+		return EX_OK;
+	}
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return help(stdout);
+	if (*word)
+		fprintf(stderr, "kiln-oneshot: there is no verb %s\n", word);
+	return help(stderr);
 }

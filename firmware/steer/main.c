@@ -11,12 +11,12 @@
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "core/box/floor.h"
 #include "drivers/manager/manager.h"
 
 #include <poll.h>
 #include <string.h>
-#include <sysexits.h>
 
 #define WORD_BYTES_MAX 32u
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
@@ -113,11 +113,19 @@ static int act(const char *word, struct error *err)
 	return error_set(err, -EPROTO, "unknown word");
 }
 
-int main(void)
+static const struct program program = {
+	"kiln-steer", "",
+	"Reads one word from standard input, and starts or stops the units of systemd that the word names."
+};
+
+int main(int argc, char **argv)
 {
 	char word[WORD_BYTES_MAX];
 	struct error err = { 0 };
+	int r = program_begin(&program, argc, argv);
 
+	if (r != PROGRAM_GOES_ON)
+		return r;
 	log_open("steer");
 	if (read_word(word, &err) == 0 && act(word, &err) == 0) {
 		puts("ok");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "core/run/spool.h"
 #include "drivers/cores/cores.h"
 #include "drivers/gpu/gpu.h"
@@ -15,7 +16,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sysexits.h>
 
 /* Puts the trainer on the cores near its GPU, before it starts threads and touches the memory for staging:
  * memory lies on the node of the thread that touches it first. device.cores, if set, has done that already
@@ -80,21 +80,22 @@ static int test_device(void)
 	return EX_OK;
 }
 
+static const struct program program = {
+	"kiln-traind", "[--self-test]",
+	"Trains the network of the current run. With --self-test it verifies a kernel on the device and ends."
+};
+
 int main(int argc, char **argv)
 {
 	static struct train train = { .writer = WRITER_INITIALIZER };
 	struct error err = { 0 };
-	int r;
+	int r = program_begin(&program, argc, argv);
 
+	if (r != PROGRAM_GOES_ON)
+		return r;
 	log_open("traind");
-	if (argc == 2 && strcmp(argv[1], "--self-test") == 0)
+	if (program_option(argc, argv, "--self-test"))
 		return test_device();
-	if (argc > 1) {
-		fputs("Usage: kiln-traind [--self-test]   with --self-test it verifies a kernel on the "
-		      "device and ends\n",
-		      stderr);
-		return EX_USAGE;
-	}
 	stages_begin(&train.stages);
 	alive_back_off(STATUS_TRAIND);
 	wait_catch_signals();

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln-uploadd. upload.h describes its structure. */
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "drivers/notify/notify.h"
 #include "uploadd/uploader.h"
 
-#include <string.h>
-#include <sysexits.h>
+static const struct program program = { "kiln-uploadd", "[--drain]",
+					"Uploads the files of the spool to sink.url. With --drain it ends "
+					"when the run is over and everything is in the store." };
 
 int main(int argc, char **argv)
 {
 	static struct uploader uploader;
 	struct error err = { 0 };
-	int r;
+	int r = program_begin(&program, argc, argv);
 
+	if (r != PROGRAM_GOES_ON)
+		return r;
 	log_open("uploadd");
-	uploader.drain = argc == 2 && strcmp(argv[1], "--drain") == 0;
-	if (argc > 1 && !uploader.drain) {
-		fputs("Usage: kiln-uploadd [--drain]   with --drain it ends when the run is final and in the "
-		      "store\n",
-		      stderr);
-		return EX_USAGE;
-	}
+	uploader.drain = program_option(argc, argv, "--drain") != NULL;
 	alive_back_off(STATUS_UPLOADD);
 	r = uploader_lock(&uploader, &err);
 	if (r != 0)

@@ -12,10 +12,7 @@ int oneshot_release(int argc, char **argv)
 	struct error err = { 0 };
 	char folder[PATH_BYTES];
 
+	(void)argc;
 	(void)argv;
-	if (argc != 1) {
-		fputs("Usage: kiln-oneshot release\n", stderr);
-		return EX_USAGE;
-	}
 	return hugepage_release(path_of(PATH_HUGE, NULL, folder), &err) < 0 ? fatal(&err) : EX_OK;
 }
