@@ -346,6 +346,10 @@ ok $? "the new one is the last good one"
 # ---- Support ----
 sed -i 's|^source.*|source: { url = "s3://bucket/data"; endpoint = "https://store.example:9000"; };|' "$KILN_ROOT/etc/kiln/kiln.conf"
 code 0 "support" "$kiln" support "$work/support.tar.gz"
+is "$(stat -c %a "$work/support.tar.gz")" 600 "only its owner can read the archive"
+chmod 644 "$work/support.tar.gz"
+code 0 "support over an older archive" "$kiln" support "$work/support.tar.gz"
+is "$(stat -c %a "$work/support.tar.gz")" 600 "only its owner can read this one, too"
 is "$(tar tzf "$work/support.tar.gz" | sort | tr '\n' ' ')" \
 	"checkpoints.json config.json log.json metrics.json node.json run.json runs.json status.json " "what it holds"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `kiln support`: writes one archive with all information that a remote helper needs. A box sends none of its
- * secrets. In addition the verb replaces everything that could be a secret: the user in a URL, a signed
- * request, a word after "secret".
+ * secrets. In addition the verb replaces everything that could be a secret (redact.h). Only the owner of the
+ * archive can read it.
  */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
@@ -13,7 +13,9 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* ---- The archive ---- */
@@ -101,17 +103,30 @@ static void default_name(char *out, size_t size)
 	(void)snprintf(out, size, "kiln-support-%s-%s.tar.gz", host, stamp);
 }
 
+/* Opens the file for its owner alone, also where it exists with another mode: even without secrets the
+ * archive tells much about the box. */
+static int open_private(const char *file, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && fchmod(fd, 0600) < 0))
+		return error_set(err, -errno, "%s: cannot write it: %s", file, strerror(errno));
+	return take_fd(&fd);
+}
+
 static int write_archive(const char *file, struct error *err)
 {
 	CLEANUP(client_closep) struct client *client = NULL;
+	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(close_archive) struct archive *archive = archive_write_new();
 	int r = client_open(&client, err);
 
-	if (r < 0)
+	if (r < 0 || (r = fd = open_private(file, err)) < 0)
 		return r;
 	if (!archive || archive_write_add_filter_gzip(archive) != ARCHIVE_OK ||
 	    archive_write_set_format_pax_restricted(archive) != ARCHIVE_OK ||
-	    archive_write_open_filename(archive, file) != ARCHIVE_OK)
+	    archive_write_open_fd(archive, fd) != ARCHIVE_OK)
 		return error_set(err, -EIO, "%s: cannot write it: %s", file,
 				 archive ? archive_error_string(archive) : "no memory");
 	r = write_all(archive, client, err);
@@ -148,7 +163,7 @@ const struct verb verb_support = {
 	.summary = "write an archive for support, without secrets",
 	.about = "Writes status, configuration, journal, run records, metrics and a description of the "
 		 "machine to one archive: FILE, or kiln-support-BOX-TIME.tar.gz in the current folder. Each "
-		 "secret is replaced with ***.",
+		 "secret is replaced with ***, and only you can read the file.",
 	.operands = operands,
 	.methods = { "status", "config.show" },
 	.parameters_not_options = true,
