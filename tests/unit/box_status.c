@@ -4,18 +4,20 @@
  * checkpoints, the state in one word and its reason; the metrics of a status object; and the mark of a run
  * that begins.
  */
-#include "controld/status/beginning.c" // NOLINT(bugprone-suspicious-include)
-#include "controld/status/conf.c"      // NOLINT(bugprone-suspicious-include)
-#include "controld/status/figure.c"    // NOLINT(bugprone-suspicious-include)
-#include "controld/status/health.c"    // NOLINT(bugprone-suspicious-include)
-#include "controld/status/metrics.c"   // NOLINT(bugprone-suspicious-include)
-#include "controld/status/node.c"      // NOLINT(bugprone-suspicious-include)
-#include "controld/status/stalls.c"    // NOLINT(bugprone-suspicious-include)
-#include "controld/status/training.c"  // NOLINT(bugprone-suspicious-include)
-#include "controld/status/view.c"      // NOLINT(bugprone-suspicious-include)
-#include "controld/status/watch.c"     // NOLINT(bugprone-suspicious-include)
+#include "controld/status/beginning.c"   // NOLINT(bugprone-suspicious-include)
+#include "controld/status/checkpoints.c" // NOLINT(bugprone-suspicious-include)
+#include "controld/status/conf.c"        // NOLINT(bugprone-suspicious-include)
+#include "controld/status/figure.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/health.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/metrics.c"     // NOLINT(bugprone-suspicious-include)
+#include "controld/status/node.c"        // NOLINT(bugprone-suspicious-include)
+#include "controld/status/stalls.c"      // NOLINT(bugprone-suspicious-include)
+#include "controld/status/training.c"    // NOLINT(bugprone-suspicious-include)
+#include "controld/status/view.c"        // NOLINT(bugprone-suspicious-include)
+#include "controld/status/watch.c"       // NOLINT(bugprone-suspicious-include)
 #include "tests/unit/scratch.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -153,17 +155,58 @@ static void test_a_run_that_ended(void **state)
 	assert_member(object, "upload_retries", "null");
 }
 
+#define FILE_S 1767220000
+
+static void put_checkpoint(uint64_t step)
+{
+	const struct timespec times[2] = { { FILE_S, 0 }, { FILE_S, 0 } };
+	char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
+	struct error err = { 0 };
+
+	assert_int_equal(spool_make(RUN, &err), 0);
+	(void)spool_path(RUN, spool_checkpoint_name(step, name), path);
+	assert_int_equal(file_write_durable(path, "data", 4, &err), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* In `expected` TIME is the time of the file. */
+static void assert_rows(const cJSON *rows, const char *expected)
+{
+	CLEANUP(free_ptr) char *found = cJSON_PrintUnformatted(rows);
+	char text[512] = "", *out = text;
+
+	while (*expected)
+		if (strncmp(expected, "TIME", 4) == 0) {
+			out += snprintf(out, 16, "%d", FILE_S);
+			expected += 4;
+		} else {
+			*out++ = *expected++;
+		}
+	assert_string_equal(found, text);
+}
+
+/* status and `kiln checkpoint` read the same rows. */
 static void test_checkpoints(void **state)
 {
 	static const struct {
 		const char *label;
-		uint64_t step, uploaded;
-		const char *safe;
+		uint64_t step, uploaded; /* on the disk, in the store */
+		const char *newest, *safe, *rows;
 	} cases[] = {
-		{ "the store has the newest", 300, 300, "true" },
-		{ "the store is behind", 300, 200, "false" },
-		{ "nothing is uploaded yet", 300, 0, "false" },
-		{ "there is no checkpoint", 0, 0, "null" },
+		{ "there is no checkpoint", 0, 0, "null", "null", "[]" },
+		{ "the file is uploaded and removed", 0, 300, "300", "true",
+		  "[{\"step\":300,\"bytes\":null,\"time_s\":1767225600,\"on_disk\":false,\"uploaded\":true}"
+		  "]" },
+		{ "nothing is uploaded yet", 300, 0, "300", "false",
+		  "[{\"step\":300,\"bytes\":4,\"time_s\":TIME,\"on_disk\":true,\"uploaded\":false}]" },
+		{ "the store has the newest", 300, 300, "300", "true",
+		  "[{\"step\":300,\"bytes\":4,\"time_s\":TIME,\"on_disk\":true,\"uploaded\":true}]" },
+		{ "the store is behind", 300, 200, "300", "false",
+		  "[{\"step\":200,\"bytes\":null,\"time_s\":null,\"on_disk\":false,\"uploaded\":true},"
+		  "{\"step\":300,\"bytes\":4,\"time_s\":TIME,\"on_disk\":true,\"uploaded\":false}]" },
+		{ "the store is ahead", 300, 400, "400", "true",
+		  "[{\"step\":300,\"bytes\":4,\"time_s\":TIME,\"on_disk\":true,\"uploaded\":true},"
+		  "{\"step\":400,\"bytes\":null,\"time_s\":null,\"on_disk\":false,\"uploaded\":true}]" },
 	};
 
 	(void)state;
@@ -173,13 +216,19 @@ static void test_checkpoints(void **state)
 		struct view view = {
 			.box = &box, .id = RUN, .state = "running", .traind = &traind, .uploadd = &uploadd
 		};
+		CLEANUP(checkpoints_done) struct checkpoints found = { 0 };
 		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 
-		traind.traind.checkpoint_step = cases[i].step;
-		traind.traind.checkpoint_us = cases[i].step ? NOW_US : 0;
+		if (cases[i].step)
+			put_checkpoint(cases[i].step);
+		traind.traind.checkpoint_step = 300;
+		traind.traind.checkpoint_us = NOW_US;
 		uploadd.uploadd.checkpoint_step = cases[i].uploaded;
 		training_add_run(object, &view);
+		assert_member(object, "checkpoint.step", cases[i].newest);
 		assert_member(object, "checkpoint.safe", cases[i].safe);
+		assert_int_equal(checkpoints_read(RUN, &traind, &uploadd, &found, NULL), 0);
+		assert_rows(found.rows, cases[i].rows);
 	}
 }
 

@@ -8,15 +8,21 @@
 
 static int print_checkpoints(const cJSON *result)
 {
-	const cJSON *item;
+	const cJSON *item, *list = json_member(result, "checkpoints");
 
-	printf("%-14s  %14s  %-19s  %s\n", "step", "bytes", "written", "in the store");
-	cJSON_ArrayForEach(item, json_member(result, "checkpoints")) {
+	if (!cJSON_GetArraySize(list)) {
+		puts("there is no checkpoint of this run yet");
+		return CLI_OK;
+	}
+	printf("%-14s  %14s  %-19s  %-7s  %s\n", "step", "bytes", "written", "on disk", "in the store");
+	cJSON_ArrayForEach(item, list) {
 		const cJSON *uploaded = json_member(item, "uploaded");
-		char when[FORMAT_BYTES];
+		char when[FORMAT_BYTES], bytes[FORMAT_BYTES];
 
-		printf("%-14.0f  %14.0f  %-19s  %s\n", client_number(item, "step"),
-		       client_number(item, "bytes"), format_time(client_number(item, "time_s"), when),
+		printf("%-14.0f  %14s  %-19s  %-7s  %s\n", client_number(item, "step"),
+		       format_number(client_number(item, "bytes"), "%.0f", bytes),
+		       format_time(client_number(item, "time_s"), when),
+		       cJSON_IsFalse(json_member(item, "on_disk")) ? "no" : "yes",
 		       cJSON_IsTrue(uploaded)    ? "yes"
 		       : cJSON_IsFalse(uploaded) ? "not yet"
 						 : "-");

@@ -151,16 +151,18 @@ static void say_rates(const struct screen *screen)
 static void say_checkpoint(const struct screen *screen)
 {
 	const cJSON *status = screen->status, *safe = json_member(status, "checkpoint.safe");
-	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512] = "none yet";
 
-	(void)snprintf(
-		text, sizeof(text), "step %s, %s ago, %s; in the store: step %s",
-		format_number(client_number(status, "checkpoint.step"), "%.0f", a),
-		format_span(client_number(status, "time_s") - client_number(status, "checkpoint.time_s"), b),
-		cJSON_IsTrue(safe)    ? "safely uploaded"
-		: cJSON_IsFalse(safe) ? "not uploaded yet"
-				      : "upload not known",
-		format_number(client_number(status, "checkpoint.uploaded_step"), "%.0f", c));
+	if (cJSON_IsNumber(json_member(status, "checkpoint.step")))
+		(void)snprintf(text, sizeof(text), "step %s, %s ago, %s; in the store: step %s",
+			       format_number(client_number(status, "checkpoint.step"), "%.0f", a),
+			       format_span(client_number(status, "time_s") -
+						   client_number(status, "checkpoint.time_s"),
+					   b),
+			       cJSON_IsTrue(safe)    ? "safely uploaded"
+			       : cJSON_IsFalse(safe) ? "not uploaded yet"
+						     : "upload not known",
+			       format_number(client_number(status, "checkpoint.uploaded_step"), "%.0f", c));
 	say(screen, "checkpoint", text);
 	(void)snprintf(text, sizeof(text), "%s fetching, %s uploading; %s records skipped",
 		       format_number(client_number(status, "fetch_retries"), "%.0f", a),

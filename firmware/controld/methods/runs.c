@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The methods that list the runs and checkpoints on the disk. */
 #include "controld/methods/methods.h"
+#include "controld/status/checkpoints.h"
 #include "controld/status/figure.h"
-#include "core/base/paths.h"
-#include "core/run/spool.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #define RUNS_DEFAULT 31u
 
@@ -68,43 +66,18 @@ int method_run_show(struct call *call, struct error *err)
 
 /* ---- Checkpoints ---- */
 
-struct listing {
-	const char *run_id;
-	cJSON *list;
-	uint64_t uploaded, latest;
-	bool known; /* the status page of kiln-uploadd tells what is uploaded */
-};
-
-static int list_one(void *context, const char *name, uint64_t bytes)
+/* Returns the status page of a daemon for this run; NULL = it has none. */
+static const struct status *page_of(const struct call *call, enum status_daemon daemon, const char *run_id)
 {
-	struct listing *listing = context;
-	int64_t step = spool_checkpoint_step(name);
-	char path[PATH_BYTES];
-	struct stat st;
-	cJSON *line;
+	const struct status *page = watch_newest(&call->box->watch, daemon);
 
-	if (step < 0)
-		return 0;
-	line = cJSON_CreateObject();
-	if (!json_add_u64(line, "step", (uint64_t)step) || !json_add_u64(line, "bytes", bytes)) {
-		cJSON_Delete(line);
-		return -ENOMEM;
-	}
-	if (stat(spool_path(listing->run_id, name, path), &st) == 0)
-		(void)json_add_u64(line, "time_s", (uint64_t)st.st_mtime);
-	if (listing->known)
-		(void)cJSON_AddBoolToObject(line, "uploaded", (uint64_t)step <= listing->uploaded);
-	else
-		(void)cJSON_AddNullToObject(line, "uploaded");
-	listing->latest = (uint64_t)step;
-	return cJSON_AddItemToArray(listing->list, line) ? 0 : -ENOMEM;
+	return page && strcmp(page->run_id, run_id) == 0 ? page : NULL;
 }
 
 int method_checkpoint_list(struct call *call, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	const struct status *uploadd;
-	struct listing listing = { 0 };
+	CLEANUP(checkpoints_done) struct checkpoints found = { 0 };
 	int r = run_load(&run, err);
 
 	if (r == -ENOENT) {
@@ -114,18 +87,15 @@ int method_checkpoint_list(struct call *call, struct error *err)
 	if (r < 0)
 		return r;
 	watch_sample(&call->box->watch);
-	uploadd = watch_newest(&call->box->watch, STATUS_UPLOADD);
-	listing.run_id = run.id;
-	listing.known = uploadd && strcmp(uploadd->run_id, run.id) == 0;
-	listing.uploaded = listing.known ? uploadd->uploadd.checkpoint_step : 0;
+	r = checkpoints_read(run.id, page_of(call, STATUS_TRAIND, run.id),
+			     page_of(call, STATUS_UPLOADD, run.id), &found, err);
+	if (r < 0)
+		return r;
 	call->result = cJSON_CreateObject();
 	if (!cJSON_AddStringToObject(call->result, "run", run.id) ||
-	    !(listing.list = cJSON_AddArrayToObject(call->result, "checkpoints")))
+	    !cJSON_AddItemToObject(call->result, "checkpoints", TAKE(found.rows)))
 		return call_no_memory(err);
-	r = spool_list(run.id, list_one, &listing, err);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	(void)json_add_u64(call->result, "latest_step", listing.latest);
-	figure_count(call->result, "uploaded_step", listing.known, listing.uploaded);
+	figure_count(call->result, "latest_step", found.any, found.newest);
+	figure_count(call->result, "uploaded_step", found.any_stored, found.stored);
 	return 0;
 }

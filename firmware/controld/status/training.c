@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/training.h"
+#include "controld/status/checkpoints.h"
 #include "controld/status/figure.h"
 #include "controld/status/stalls.h"
-#include "core/run/spool.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- The run ---- */
 
@@ -111,52 +110,20 @@ static void add_quality(cJSON *object, const struct view *view)
 
 /* ---- Checkpoints ---- */
 
-struct newest {
-	const char *run_id;
-	uint64_t step, time_s;
-};
-
-static int note_newest(void *context, const char *name, uint64_t bytes)
-{
-	struct newest *newest = context;
-	int64_t step = spool_checkpoint_step(name);
-	char path[PATH_BYTES];
-	struct stat st;
-
-	(void)bytes;
-	if (step < 0 || (uint64_t)step < newest->step)
-		return 0;
-	newest->step = (uint64_t)step;
-	newest->time_s = stat(spool_path(newest->run_id, name, path), &st) == 0 ? (uint64_t)st.st_mtime : 0;
-	return 0;
-}
-
-/* Adds the newest checkpoint that the trainer's page or the disk knows of. The disk may be ahead: a trainer
- * that ends writes its last checkpoint after its last page. */
 static void add_checkpoint(cJSON *object, const struct view *view)
 {
-	const struct status_uploadd *uploadd = view->uploadd ? &view->uploadd->uploadd : NULL;
-	struct newest newest = { .run_id = view->id };
+	CLEANUP(checkpoints_done) struct checkpoints found = { 0 };
 	cJSON *checkpoint = cJSON_AddObjectToObject(object, "checkpoint");
-	bool known;
 
-	if (view->record)
-		(void)!spool_list(view->id, note_newest, &newest, NULL);
-	if (view->traind && view->traind->traind.checkpoint_us &&
-	    view->traind->traind.checkpoint_step >= newest.step) {
-		newest.step = view->traind->traind.checkpoint_step;
-		newest.time_s = view->traind->traind.checkpoint_us / 1000000;
-	}
-	known = newest.time_s != 0;
-	figure_count(checkpoint, "step", known, newest.step);
-	figure_count(checkpoint, "time_s", known, newest.time_s);
-	known = uploadd && (uploadd->checkpoint_step || uploadd->checkpoint_us);
-	figure_count(checkpoint, "uploaded_step", known, known ? uploadd->checkpoint_step : 0);
-	figure_count(checkpoint, "uploaded_time_s", known && uploadd->checkpoint_us,
-		     known ? uploadd->checkpoint_us / 1000000 : 0);
-	if (newest.time_s && uploadd)
+	if (*view->id)
+		(void)!checkpoints_read(view->id, view->traind, view->uploadd, &found, NULL);
+	figure_count(checkpoint, "step", found.any, found.newest);
+	figure_count(checkpoint, "time_s", found.any && found.newest_s, found.newest_s);
+	figure_count(checkpoint, "uploaded_step", found.any_stored, found.stored);
+	figure_count(checkpoint, "uploaded_time_s", found.any_stored && found.stored_s, found.stored_s);
+	if (found.any && found.store_known)
 		(void)cJSON_AddBoolToObject(checkpoint, "safe",
-					    known && uploadd->checkpoint_step >= newest.step);
+					    found.any_stored && found.stored >= found.newest);
 	else
 		(void)cJSON_AddNullToObject(checkpoint, "safe");
 }

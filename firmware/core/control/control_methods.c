@@ -96,8 +96,10 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { 0 } },
-	  "run, latest_step, uploaded_step, checkpoints: [{step, bytes, time_s, uploaded}]",
-	  "list the checkpoints of the current run on this disk" },
+	  "run, latest_step, uploaded_step, checkpoints: [{step, bytes, time_s, on_disk, uploaded}], the "
+	  "newest "
+	  "last; null = not known",
+	  "list the checkpoints of the current run on this disk, and the newest one in the store" },
 	{ "checkpoint.now",
 	  CONTROL_OPERATE,
 	  true,
