@@ -48,6 +48,7 @@ def plain(text):
 reasons = {
     "firmware/controld/status/health.c": (),
     "firmware/core/box/data_disk.c": (),
+    "firmware/core/box/esp.c": ("esp_check",),
     "firmware/oneshot/night/failed.c": ("say_which",),
     "drivers/notify/back_off.c": ("say_wait", "explain"),
     "firmware/core/run/run.c": ("load",),

@@ -335,6 +335,40 @@ static void test_health(void **state)
 }
 
 /* The record cannot be read; then the metrics cannot be written. */
+/* A box from an image, whose ESP is missing, not mounted, and mounted (a link to another file system). */
+static void test_esp(void **state)
+{
+	static const char line[] = "root=/dev/x rauc.slot=A";
+	struct box box = { 0 };
+	struct view view = { .box = &box, .state = "idle", .now_us = NOW_US };
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+
+		if (i == 1) {
+			(void)snprintf(path, sizeof(path), "%s/proc", root);
+			assert_int_equal(path_make(path, &err), 0);
+			(void)path_of(PATH_CMDLINE, NULL, path);
+			assert_int_equal(file_write_durable(path, line, strlen(line), &err), 0);
+		} else if (i == 2) {
+			assert_int_equal(path_make(path_of(PATH_ESP, NULL, path), &err), 0);
+		} else if (i == 3) {
+			assert_int_equal(rmdir(path_of(PATH_ESP, NULL, path)), 0);
+			assert_int_equal(symlink("/proc", path), 0);
+		}
+		health_add(object, &view);
+		assert_member(object, "state", i == 1 || i == 2 ? "\"degraded\"" : "\"idle\"");
+		if (i == 1 || i == 2)
+			assert_member(
+				object, "why",
+				"\"no ESP: the partition KILN is not mounted at /efi, so the box takes no "
+				"files from it and no update\"");
+	}
+}
+
 static void test_health_of_the_box(void **state)
 {
 	struct box box = { .metrics.error = "/x/kiln.prom: Permission denied" };
@@ -436,7 +470,7 @@ int main(void)
 		IN_SCRATCH(test_a_run_that_ended), IN_SCRATCH(test_checkpoints),
 		IN_SCRATCH(test_health),           IN_SCRATCH(test_health_of_the_box),
 		cmocka_unit_test(test_stalls),     cmocka_unit_test(test_metrics),
-		IN_SCRATCH(test_beginning),
+		IN_SCRATCH(test_beginning),        IN_SCRATCH(test_esp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

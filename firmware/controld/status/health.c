@@ -3,6 +3,7 @@
 #include "controld/status/figure.h"
 #include "core/base/paths.h"
 #include "core/box/data_disk.h"
+#include "core/box/esp.h"
 #include "core/config/config.h"
 #include "drivers/notify/alive.h"
 
@@ -55,7 +56,7 @@ static const char *obstacle(struct box *box, char *out, size_t size)
 	char path[PATH_BYTES];
 	struct error err;
 
-	if (data_disk_check(&err) < 0)
+	if (data_disk_check(&err) < 0 || esp_check(&err) < 0)
 		return (void)snprintf(out, size, "%.500s", err.text), out;
 	if (mistake)
 		return mistake;

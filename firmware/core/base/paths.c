@@ -33,6 +33,7 @@ static const char *const paths[] = {
 	[PATH_DOWNGRADE] = "/run/kiln-update/downgrade",
 	[PATH_ROUTE] = "/run/kiln/route/nic",
 	[PATH_STEERED] = "/run/kiln/interrupts/note.json",
+	[PATH_ESP] = "/efi",
 	[PATH_ESP_SLOTS] = "/efi/kiln",
 	[PATH_ESP_CONFIG] = "/efi/config",
 	[PATH_RTC] = "/sys/class/rtc",

@@ -41,6 +41,7 @@ enum path {
 	PATH_DOWNGRADE,   /* /run/kiln-update/downgrade: core/box/floor.h */
 	PATH_ROUTE,      /* /run/kiln/route/nic: the interface of the route to the store; drivers/nic/nic.h */
 	PATH_STEERED,    /* /run/kiln/interrupts/note.json: what kiln-oneshot interrupts found and did */
+	PATH_ESP,        /* /efi: where the ESP of an image is mounted */
 	PATH_ESP_SLOTS,  /* /efi/kiln: a folder for each slot with the files that the boot loader reads */
 	PATH_ESP_CONFIG, /* /efi/config: files for the box that a person copied there on any PC */
 	PATH_RTC,       /* /sys/class/rtc: hardware clocks whose alarm wakes the box; drivers/clock/alarm.h */

@@ -33,6 +33,13 @@ static bool add(cJSON *object, const char *key, const char *text)
 	return cJSON_AddItemToObject(object, key, *text ? json_string(text) : cJSON_CreateNull());
 }
 
+bool image_is_running(void)
+{
+	char slot[IMAGE_VALUE_BYTES];
+
+	return *value_of(PATH_CMDLINE, "rauc.slot=", slot) != '\0';
+}
+
 bool image_add(cJSON *object)
 {
 	char machine[MACHINE_ID_BYTES], value[IMAGE_VALUE_BYTES];

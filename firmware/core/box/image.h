@@ -6,6 +6,10 @@
 
 #include <stdbool.h>
 
+/* Tells whether this system runs from an image of Kiln: the boot loader then names the slot on the kernel's
+ * command line. */
+bool image_is_running(void);
+
 /* Adds the members "machine" (core/base/machine.h), "slot" ("A" or "B", from the kernel's command line) and
  * "build" (BUILD_ID of os-release(5): the commit of the image); null where a value is not known. False: no
  * memory. */
