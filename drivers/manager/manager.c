@@ -51,6 +51,11 @@ void manager_closep(struct manager **manager)
 	*manager = NULL;
 }
 
+void manager_set_wait(struct manager *manager, unsigned wait_s)
+{
+	(void)sd_bus_set_method_call_timeout(manager->bus, (uint64_t)wait_s * 1000000);
+}
+
 /* Calls a method of systemd's manager. `mode` is NULL where the unit is the only argument; `unit` and `mode`
  * are NULL where there are no arguments. */
 static int call(struct manager *manager, const char *method, const char *unit, const char *mode,
@@ -66,7 +71,9 @@ static int call(struct manager *manager, const char *method, const char *unit, c
 
 	if (r < 0)
 		(void)error_set(err, r, "%s%s%s: %s", method, unit ? " " : "", unit ? unit : "",
-				error.message ? error.message : strerror(-r));
+				r == -ETIMEDOUT ? "systemd gave no answer in time; it may still act"
+				: error.message ? error.message
+						: strerror(-r));
 	sd_bus_error_free(&error);
 	return r < 0 ? r : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * systemd's manager (org.freedesktop.systemd1) over the system bus: start and stop units, look at their
- * state. Only root may start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S; only
+ * state. Only root may start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what
+ * manager_set_wait() says; only
  * manager_run() waits until the job is done; the other calls queue a job and return.
  *
  * Threads: one caller at a time for each struct manager. Crash: jobs that were queued go on.
@@ -20,6 +21,9 @@ struct manager;
 
 MUST_CHECK int manager_open(struct manager **ret_manager, struct error *err);
 void manager_closep(struct manager **manager);
+/* Sets how long the calls from now on wait for an answer: on a slow box systemd reads its units for more than
+ * MANAGER_WAIT_S, and answers nobody meanwhile. */
+void manager_set_wait(struct manager *manager, unsigned wait_s);
 
 /* Queue the start or stop of a unit. To start a unit that runs, or to stop one that does not, is no error. */
 MUST_CHECK int manager_start(struct manager *manager, const char *unit, struct error *err);

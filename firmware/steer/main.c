@@ -20,6 +20,7 @@
 
 #define WORD_BYTES_MAX 32u
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
+#define SYSTEMD_S      100u /* longest wait for systemd; the unit's RuntimeMaxSec= is longer */
 
 static int stop_run(struct manager *manager, struct error *err)
 {
@@ -107,8 +108,10 @@ static int act(const char *word, struct error *err)
 		if (strcmp(word, words[i].word) != 0)
 			continue;
 		event_send(&(struct event){ .id = EVENT_STEER_ASKED, .word = word }, "%s", word);
-		r = manager_open(&manager, err);
-		return r < 0 ? r : words[i].act(manager, err);
+		if ((r = manager_open(&manager, err)) < 0)
+			return r;
+		manager_set_wait(manager, SYSTEMD_S);
+		return words[i].act(manager, err);
 	}
 	return error_set(err, -EPROTO, "unknown word");
 }

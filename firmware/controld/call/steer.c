@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/paths.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -39,8 +40,12 @@ static int verdict(struct steer *steer, struct error *err)
 	if (strcmp(steer->answer, "ok") == 0)
 		return 0;
 	steer->call->code = CONTROL_UNAVAILABLE;
-	return error_set(err, -EIO, "kiln-steer: %s",
-			 strncmp(steer->answer, "error ", 6) == 0 ? steer->answer + 6 : "no answer");
+	if (strncmp(steer->answer, "error ", 6) == 0)
+		return error_set(err, -EIO, "kiln-steer: %s", steer->answer + 6);
+	return error_set(err, -EIO,
+			 "kiln-steer ended after %" PRIu64
+			 " s without an answer; it may have acted, kiln log --unit steer tells",
+			 (clock_ms() - steer->since_ms) / 1000);
 }
 
 static int time_out(struct steer *steer, struct error *err)

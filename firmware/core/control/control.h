@@ -38,7 +38,7 @@
 #define CONTROL_IDLE_S         3600u        /* longest time between two requests of a client on this box */
 #define CONTROL_REMOTE_IDLE_S  300u         /* longest time between two requests from another machine */
 #define CONTROL_HANDSHAKE_S    5u           /* longest time of a TLS handshake */
-#define CONTROL_ACT_S          60u          /* longest wait for kiln-steer */
+#define CONTROL_ACT_S          120u         /* longest wait for kiln-steer */
 #define CONTROL_CLIENTS_MAX    1024u        /* most connections at the same time */
 #define CONTROL_REMOTE_MAX     256u         /* most connections from other machines */
 #define CONTROL_ADDRESS_MAX    32u /* most connections from one address; of IPv6: from one /64 network */
