@@ -58,7 +58,7 @@ static int read_range(const char *path, int fd, uint64_t offset, char *buffer, u
 			return error_set(err, -EIO, "%s: reading at byte %" PRIu64 ": %s", path,
 					 offset + done, strerror(errno));
 		if (got == 0)
-			return error_set(err, -EBADMSG,
+			return error_set(err, -ERANGE,
 					 "%s: asked for bytes %" PRIu64 " to %" PRIu64 ", it has %" PRIu64,
 					 path, offset, offset + bytes, offset + done);
 		done += (uint64_t)got;

@@ -101,6 +101,10 @@ static int check_range(struct s3_call *call, uint64_t *ret_total, struct error *
 		*ret_total = range.total;
 		if (call->pin && range.total != HTTP_RANGE_UNKNOWN && range.total != call->pin->bytes)
 			return 0; /* the object has another size than the pin; check_pin() reports this */
+		if (range.total != HTTP_RANGE_UNKNOWN && call->offset + call->bytes > range.total)
+			return error_set(err, -ERANGE,
+					 "asked for bytes %" PRIu64 "-%" PRIu64 ", the object has %" PRIu64,
+					 call->offset, call->offset + call->bytes - 1, range.total);
 		if (range.first != call->offset || range.last != call->offset + call->bytes - 1)
 			return error_set(err, -EBADMSG,
 					 "asked for bytes %" PRIu64 "-%" PRIu64 ", the answer has '%.80s'",

@@ -36,7 +36,6 @@ static const struct {
 	{ "ServiceUnavailable", -EIO, RETRY_SLOW_DOWN },
 };
 
-/* 412 and 416 are about the condition and the range of the request, which come from a pin. */
 static int result_of_status(long status)
 {
 	switch (status) {
@@ -53,8 +52,9 @@ static int result_of_status(long status)
 	case 501:
 		return -EOPNOTSUPP;
 	case 412:
-	case 416:
 		return -ESTALE;
+	case 416:
+		return -ERANGE;
 	default:
 		return status / 100 == 3 ? -EBADMSG : -EIO;
 	}
@@ -146,8 +146,8 @@ int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *
 	if (*retry == RETRY_NEVER && !error->code[0] && call->method != HTTP_HEAD && !call->explains &&
 	    call->http.status != 407)
 		*retry = RETRY_MALFORMED;
-	if (r == -ESTALE && call->pin)
-		return error_set(err, r,
+	if ((r == -ESTALE || r == -ERANGE) && call->pin)
+		return error_set(err, -ESTALE,
 				 "the object changed: pinned %" PRIu64
 				 " bytes, \"%s\"; the server answers %ld %s",
 				 call->pin->bytes, call->pin->etag, call->http.status, error->code);

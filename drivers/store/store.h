@@ -130,7 +130,8 @@ MUST_CHECK int store_stat(struct store *store, const char *key, struct store_obj
 MUST_CHECK int store_stat_put(struct store *store, const char *key, struct store_object *ret_object,
 			      struct error *err);
 
-/* Gets exactly `bytes` bytes from `offset` into the caller's buffer. `pin` may be NULL. */
+/* Gets exactly `bytes` bytes from `offset` into the caller's buffer. `pin` may be NULL. Errors: -ERANGE,
+ * without a pin: the object ends before that. */
 MUST_CHECK int store_get(struct store *store, const char *key, const struct store_pin *pin, uint64_t offset,
 			 void *buffer, uint64_t bytes, struct error *err);
 /* Gets a whole object of at most `max` bytes (else -EFBIG) into malloc'ed memory, with a NUL after its end.
