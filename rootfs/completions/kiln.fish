@@ -178,6 +178,7 @@ complete -c kiln -n "test (__kiln_at) = 'model summary'" -F
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l encoder -rF -d 'encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; default: encoder.bin beside the model; for a network that reads tokens the verb reads vocabulary.txt beside the model instead'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l data -x -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}'
+complete -c kiln -n "test (__kiln_at) = 'predict'" -l data-as-it-is-now -d 'read a shard of the plan that has changed since the run as it is now; without this option, such a shard is an error'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `sink`; default for a run id: the box\'s own configuration'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l region -x -d 'region of the store'
@@ -187,6 +188,7 @@ complete -c kiln -n "test (__kiln_at) = 'predict'" -l json -d 'print JSON also f
 complete -c kiln -n "test (__kiln_at) = 'predict'" -F
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l data -x -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}'
+complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l data-as-it-is-now -d 'read a shard of the plan that has changed since the run as it is now; without this option, such a shard is an error'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `sink`; default for a run id: the box\'s own configuration'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l region -x -d 'region of the store'

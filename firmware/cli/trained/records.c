@@ -17,7 +17,9 @@
 struct records {
 	const struct config *config;
 	struct shards shards;
-	uint32_t next_shard;
+	uint64_t next_shard;
+	const char *key; /* of the current shard */
+	bool as_it_is_now;
 	bool filtered;
 	struct filter filter;
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
@@ -32,7 +34,7 @@ struct records {
 
 	struct columns columns;
 	struct records_origin *origin; /* origin of each row of the current batch */
-	uint64_t rows, skipped;
+	uint64_t rows, skipped, changed;
 	bool ended;
 };
 
@@ -77,6 +79,7 @@ int records_open(const struct trained *trained, const struct records_source *sou
 	if (!records)
 		return error_set(err, -ENOMEM, "no memory");
 	records->config = &trained->saved.config;
+	records->as_it_is_now = source->as_it_is_now;
 	r = open_records(records, trained, source, model, err);
 	if (r == 0)
 		*ret_records = TAKE(records);
@@ -101,16 +104,59 @@ void records_closep(struct records **pointer)
 
 /* ---- Records ---- */
 
+/* Gets the version of a shard that the plan pins. */
+static int get_pinned(struct records *records, const struct plan_shard *shard, uint64_t *ret_bytes,
+		      struct error *err)
+{
+	struct store_pin pin = { .bytes = shard->bytes };
+
+	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", shard->etag);
+	(void)snprintf(pin.version, sizeof(pin.version), "%s", shard->version);
+	if (shard->bytes > SHARD_MAX)
+		return error_set(err, -EFBIG, "%s: found %" PRIu64 " bytes, at most %" PRIu64, shard->key,
+				 shard->bytes, SHARD_MAX);
+	records->raw = malloc(shard->bytes + 1);
+	if (!records->raw)
+		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->key,
+				 shard->bytes);
+	*ret_bytes = shard->bytes;
+	return store_get(records->shards.store[shard->source], shard->key, &pin, 0, records->raw,
+			 shard->bytes, err);
+}
+
+/* Gets a shard of the plan, or says what to do where it has changed since the run. */
+static int get_planned(struct records *records, const struct plan_shard *shard, uint64_t *ret_bytes,
+		       struct error *err)
+{
+	int r = get_pinned(records, shard, ret_bytes, err);
+
+	if (r != -ESTALE)
+		return r;
+	if (!records->as_it_is_now) {
+		(void)error_prefix(err,
+				   "%s has changed since the run, --data-as-it-is-now reads it as it is now",
+				   shard->key);
+		return r;
+	}
+	log_warning("%s has changed since the run, reading it as it is now: %s", shard->key, err->text);
+	records->changed++;
+	free(TAKE(records->raw));
+	return store_get_all(records->shards.store[shard->source], shard->key, SHARD_MAX, &records->raw,
+			     ret_bytes, err);
+}
+
 static int load_shard(struct records *records, struct error *err)
 {
-	const struct shard_key *shard = &records->shards.shard[records->next_shard++];
+	const struct plan_shard shard = shards_get(&records->shards, records->next_shard++);
 	enum compression compression;
 	uint64_t bytes;
 	int r;
 
 	free(TAKE(records->raw));
-	r = store_get_all(records->shards.store[shard->source], shard->key, SHARD_MAX, &records->raw, &bytes,
-			  err);
+	records->key = shard.key;
+	r = records->shards.plan ? get_planned(records, &shard, &bytes, err)
+				 : store_get_all(records->shards.store[0], shard.key, SHARD_MAX,
+						 &records->raw, &bytes, err);
 	if (r < 0)
 		return r;
 	records->data = (const uint8_t *)records->raw;
@@ -122,7 +168,7 @@ static int load_shard(struct records *records, struct error *err)
 	r = inflate_into(records->inflater, records->raw, bytes, compression, SHARD_MAX, &records->plain,
 			 &records->plain_capacity, &records->bytes, err);
 	records->data = records->plain;
-	return r < 0 ? error_prefix(err, "%s", shard->key) : 0;
+	return r < 0 ? error_prefix(err, "%s", shard.key) : 0;
 }
 
 int records_blame(struct records_origin origin, struct error *err)
@@ -154,8 +200,7 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 		records->record++;
 		return 0;
 	}
-	records->origin[row] = (struct records_origin){ records->shards.shard[records->next_shard - 1].key,
-							records->record };
+	records->origin[row] = (struct records_origin){ records->key, records->record };
 	if (r >= 0)
 		r = batch_parse(&records->columns.batch, row, record.data, record.bytes, err);
 	r = r < 0 ? refuse(records, records->origin[row], r, err) : 1;
@@ -215,4 +260,9 @@ struct records_origin records_origin(const struct records *records, uint32_t row
 uint64_t records_skipped(const struct records *records)
 {
 	return records->skipped;
+}
+
+uint64_t records_changed(const struct records *records)
+{
+	return records->changed;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads records one after the other and makes batches for a model. Shards are read in the order of their
- * keys, and each shard from its first record to its last; the filter of the configuration and its rule for
- * bad records apply. Standard input has one JSON object per line; every line is used, and a line that does
- * not match the schema is an error.
+ * keys, and each shard from its first record to its last. Of a shard of the run's plan exactly the version
+ * that the plan pins is read; the filter of the configuration and its rule for bad records apply. Standard
+ * input has one JSON object per line; every line is used, and a line that does not match the schema is an
+ * error.
  */
 #pragma once
 
@@ -36,3 +37,5 @@ int records_blame(struct records_origin origin, struct error *err);
 
 /* Returns how many bad records were left out so far. */
 uint64_t records_skipped(const struct records *records);
+/* Returns how many shards so far were read as they are now, because they have changed since the run. */
+uint64_t records_changed(const struct records *records);

@@ -15,6 +15,10 @@ const struct verb_option records_options[] = {
 	  .help = "read other shards: those below s3://bucket/prefix or file:///folder whose names match the "
 		  "split's glob in a source of the model's configuration; - = read standard input, one JSON "
 		  "object per line: {\"FEATURE\": VALUES, ...}" },
+	{ .name = "data-as-it-is-now",
+	  .help = "read a shard of the plan that has changed since the run as it is now; without this "
+		  "option, "
+		  "such a shard is an error" },
 	{ 0 },
 };
 
@@ -23,7 +27,8 @@ void records_read(struct records_source *source, const struct arguments *argumen
 	const char *name = arguments_text(arguments, "split");
 
 	source->data = arguments_text(arguments, "data");
-	source->given = name || source->data;
+	source->as_it_is_now = arguments_have(arguments, "data-as-it-is-now");
+	source->given = name || source->data || source->as_it_is_now;
 	source->split = SPLIT_TEST;
 	for (enum split split = 0; name && split < SPLIT_MAX; split++)
 		if (strcmp(name, split_name(split)) == 0)

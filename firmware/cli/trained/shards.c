@@ -3,28 +3,29 @@
 
 #include "cli/base/temporary.h"
 #include "cli/trained/locate.h"
-#include "data/plan.h"
+#include "data/plan_config.h"
+#include "drivers/digest/digest.h"
 
 #include <string.h>
 
-static int add_key(struct shards *shards, const char *key, uint32_t source)
+static int add_object(void *context, const struct store_object *object)
 {
+	struct shards *shards = context;
+
 	if (shards->count == shards->capacity) {
-		const uint32_t capacity = shards->capacity ? 2 * shards->capacity : 64;
-		void *grown = realloc(shards->shard, capacity * sizeof(*shards->shard));
+		const uint64_t capacity = shards->capacity ? 2 * shards->capacity : 64;
+		void *grown = realloc(shards->key, capacity * sizeof(*shards->key));
 
 		if (!grown)
 			return -ENOMEM;
-		shards->shard = grown;
+		shards->key = grown;
 		shards->capacity = capacity;
 	}
-	shards->shard[shards->count] = (struct shard_key){ strdup(key), source };
-	return shards->shard[shards->count++].key ? 0 : -ENOMEM;
-}
-
-static int add_object(void *context, const struct store_object *object)
-{
-	return add_key(context, object->key, 0);
+	shards->key[shards->count] = strdup(object->key);
+	if (!shards->key[shards->count])
+		return -ENOMEM;
+	shards->count++;
+	return 0;
 }
 
 /* Returns the glob for the keys of a split; "" matches all keys. */
@@ -48,21 +49,21 @@ static bool is_new_glob(const struct config *config, uint32_t source, enum split
 
 static int compare_keys(const void *a, const void *b)
 {
-	return strcmp(((const struct shard_key *)a)->key, ((const struct shard_key *)b)->key);
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Sorts the keys and removes duplicates, because several globs may match one key. */
 static void sort_keys(struct shards *shards)
 {
-	uint32_t count = 0;
+	uint64_t count = 0;
 
 	if (shards->count)
-		qsort(shards->shard, shards->count, sizeof(*shards->shard), compare_keys);
-	for (uint32_t i = 0; i < shards->count; i++)
-		if (count && strcmp(shards->shard[count - 1].key, shards->shard[i].key) == 0)
-			free(shards->shard[i].key);
+		qsort(shards->key, shards->count, sizeof(*shards->key), compare_keys);
+	for (uint64_t i = 0; i < shards->count; i++)
+		if (count && strcmp(shards->key[count - 1], shards->key[i]) == 0)
+			free(shards->key[i]);
 		else
-			shards->shard[count++] = shards->shard[i];
+			shards->key[count++] = shards->key[i];
 	shards->count = count;
 }
 
@@ -119,17 +120,38 @@ static int open_sources(struct shards *shards, const struct trained *trained, st
 	return r;
 }
 
-static int add_plan(struct shards *shards, const char *path, enum split split, struct error *err)
+/* Checks that the plan in the file `path` is the one that the model was trained with. */
+static int check_plan(const struct trained *trained, const char *path, struct error *err)
 {
-	CLEANUP(plan_closep) struct plan *plan = NULL;
-	int r = plan_open(path, &plan, err);
+	const char *expected = safetensors_value(trained->saved.file, "data_hash");
+	char found[DIGEST_HEX_BYTES];
+	int r = expected && *expected ? digest_file(path, found, err) : 0;
 
-	for (uint32_t source = 0; r == 0 && source < shards->stores; source++)
-		for (uint64_t i = 0; r == 0 && i < plan_source_shards(plan, source, split); i++)
-			r = add_key(shards, plan_shard(plan, source, split, i).key, source);
-	return r;
+	if (r < 0 || !expected || !*expected || strcmp(found, expected) == 0)
+		return r;
+	return error_set(
+		err, -EBADMSG,
+		"%s: the plan of the model's run: found SHA-256 %s, expected %s, which the model names; "
+		"give the shards with --data",
+		store_url(trained->folder), found, expected);
 }
 
+static int open_plan(struct shards *shards, const struct trained *trained, const char *path, enum split split,
+		     struct error *err)
+{
+	int r;
+
+	if ((r = fetch_plan(trained, path, err)) < 0 || (r = check_plan(trained, path, err)) < 0 ||
+	    (r = plan_open(path, &shards->plan, err)) < 0 ||
+	    (r = plan_check_config(shards->plan, "the plan of the model's run", &trained->saved.config,
+				   err)) < 0)
+		return r;
+	shards->split = split;
+	shards->count = plan_shards(shards->plan, split);
+	return open_sources(shards, trained, err);
+}
+
+/* The open plan needs no name: its file is mapped. */
 static int list_plan(struct shards *shards, const struct trained *trained, enum split split,
 		     struct error *err)
 {
@@ -138,11 +160,7 @@ static int list_plan(struct shards *shards, const struct trained *trained, enum 
 
 	if (r < 0)
 		return r;
-	r = fetch_plan(trained, path, err);
-	if (r == 0)
-		r = open_sources(shards, trained, err);
-	if (r == 0)
-		r = add_plan(shards, path, split, err);
+	r = open_plan(shards, trained, path, split, err);
 	(void)unlink(path);
 	return r;
 }
@@ -164,11 +182,26 @@ int shards_open(const struct trained *trained, const struct records_source *sour
 				   data ? data : store_url(trained->folder), split_name(source->split));
 }
 
+struct plan_shard shards_get(const struct shards *shards, uint64_t index)
+{
+	uint32_t source = 0;
+	uint64_t of_source;
+
+	if (!shards->plan)
+		return (struct plan_shard){ .key = shards->key[index], .etag = "", .version = "" };
+	while (index >= (of_source = plan_source_shards(shards->plan, source, shards->split))) {
+		index -= of_source;
+		source++;
+	}
+	return plan_shard(shards->plan, source, shards->split, index);
+}
+
 void shards_done(struct shards *shards)
 {
 	for (uint32_t i = 0; i < shards->stores; i++)
 		store_close(shards->store[i]);
-	for (uint32_t i = 0; i < shards->count; i++)
-		free(shards->shard[i].key);
-	free(shards->shard);
+	for (uint64_t i = 0; shards->key && i < shards->count; i++)
+		free(shards->key[i]);
+	free(shards->key);
+	plan_close(shards->plan);
 }

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shards of a source of records (records_source.h), in the order of their keys, and the stores that hold
- * the shards. */
+/*
+ * The shards of a source of records (records_source.h), and the stores that hold them: the shards of the
+ * run's plan, or all shards below a URL, in the order of their keys.
+ *
+ * The plan comes from the store. shards_open() checks that it is the plan that the model was trained with:
+ * its SHA-256 is in the model's metadata, and its settings are those of the model's configuration.
+ */
 #pragma once
 
 #include "cli/trained/records_source.h"
 #include "cli/trained/trained.h"
-
-struct shard_key {
-	char *key;
-	uint32_t source; /* index of the store that holds the shard */
-};
+#include "data/plan.h"
 
 struct shards {
 	struct store *store[CONFIG_SOURCES_MAX];
-	struct shard_key *shard;
-	uint32_t stores, count, capacity;
+	uint32_t stores;
+	struct plan *plan; /* NULL: the shards below a URL, `key` */
+	enum split split;
+	char **key;
+	uint64_t count, capacity;
 };
 
 /* Fills *ret_shards, which must be zeroed. The caller calls shards_done() even after an error. Errors: those
- * of a store; -ENOENT there are no shards; the text names the split. */
+ * of a store; -EBADMSG the plan is not the model's; -ENOENT there are no shards; the text names the split. */
 MUST_CHECK int shards_open(const struct trained *trained, const struct records_source *source,
 			   struct shards *ret_shards, struct error *err);
 void shards_done(struct shards *shards);
+
+/* Returns shard `index` < shards->count. Its strings are those of `shards`; `source` is the index of its
+ * store. A shard below a URL has no ETag, no version and no size. */
+struct plan_shard shards_get(const struct shards *shards, uint64_t index);

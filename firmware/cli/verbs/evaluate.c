@@ -131,6 +131,9 @@ static void print_text(const struct evaluation *evaluation)
 		printf("%-29s %.6f\n", figure[i].name, figure[i].value);
 	if (records_skipped(evaluation->records))
 		printf("%-29s %" PRIu64 "\n", "left out", records_skipped(evaluation->records));
+	if (records_changed(evaluation->records))
+		printf("%-29s %" PRIu64 "\n", "shards changed since the run",
+		       records_changed(evaluation->records));
 	confusion_print(evaluation->metrics, &evaluation->answers);
 }
 
@@ -145,6 +148,7 @@ static void print_json(const struct evaluation *evaluation)
 		cJSON_AddStringToObject(json, "split", split_name(evaluation->source.split));
 	json_add_u64(json, "rows", evaluation->rows);
 	json_add_u64(json, "left_out", records_skipped(evaluation->records));
+	json_add_u64(json, "changed", records_changed(evaluation->records));
 	cJSON_AddNumberToObject(json, "loss", evaluation->passes.loss);
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_AddNumberToObject(json, figure[i].name, figure[i].value);

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Shards that are overwritten after the run: kiln evaluate and kiln predict refuse them, as kiln run --from does, and read them
+# as they are now when they are told to.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+kiln=$KILN_BIN/kiln
+"$make_shards" "$work/data" train 4 600
+"$make_shards" "$work/data" test 1 100
+"$make_shards" "$work/other" train 4 700
+"$make_shards" "$work/other" test 1 120
+shard=$(basename "$work"/data/test-*) first=$(basename "$work"/data/train-00000*)
+
+train() { # name, source: trains, and puts the folder of the run into $stored
+	node "$1"
+	config "$1" "$work/data" '' ''
+	sed -i "s,epochs = 12,epochs = 3,; s,source: .*,source: { $2 };," "$work/$1.conf"
+	begin "$1"
+	run_to_end
+	"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+	stop_fetchd
+	is "$code $(state)" "0 finished" "$1: a run"
+	stored=$work/runs/$1/$id
+}
+
+repeat() { # name: repeats the run $stored on another disk
+	node "$1"
+	mkdir -p "$KILN_ROOT/data/kiln"
+	timeout 120 "$kiln" run --from "$stored/run.json" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+	code=$?
+	record=$KILN_ROOT/data/kiln/run/current
+}
+
+evaluate() { # arguments: prints the exit status, rows and loss
+	"$kiln" evaluate "$stored/model" --json "$@" >"$work/figures" 2>"$work/errors"
+	echo "$? $(python3 -c '
+import json, sys
+f = json.load(open(sys.argv[1]))
+print(f["rows"], f["loss"], f["changed"])' "$work/figures" 2>/dev/null)"
+}
+
+# ---- A folder: no versions ----
+cp -r "$work/data" "$work/folder"
+train folder "url = \"file://$work/folder\";"
+figures=$(evaluate)
+like "$figures" '^0 100 [0-9.]+ 0$' "kiln evaluate: the rows of the test split" "$(cat "$work/errors")"
+cp "$work/other/$shard" "$work/folder/$shard"
+like "$(evaluate) $(cat "$work/errors")" "^1 +kiln: $shard has changed since the run, --data-as-it-is-now reads it as it is now: .*pinned [0-9]+ bytes, .*found [0-9]+ bytes" \
+	"a shard was replaced: kiln evaluate refuses it, and names both versions"
+like "$(evaluate --data-as-it-is-now)" '^0 120 [0-9.]+ 1$' "with --data-as-it-is-now it reads the new one," "$(cat "$work/errors")"
+like "$(cat "$work/errors")" "kiln: $shard has changed since the run, reading it as it is now: " "says so,"
+like "$("$kiln" evaluate "$stored/model" --data-as-it-is-now 2>/dev/null)" '^shards changed since the run +1$' "and counts it"
+"$kiln" predict "$stored/model" --split test >"$work/said" 2>"$work/errors"
+like "$? $(cat "$work/errors")" "^1 kiln: $shard has changed since the run" "kiln predict --split refuses, too"
+is "$(wc -l <"$work/said")" 0 "and predicts nothing from the new one"
+is "$("$kiln" predict "$stored/model" --split test --data-as-it-is-now 2>/dev/null | wc -l)" 120 "unless it is told to"
+like "$(evaluate --split train)" '^0 1800 [0-9.]+ 0$' "another split, whose shards are the run's, is read" "$(cat "$work/errors")"
+repeat folder_again
+like "$code $(cat "$KILN_ROOT/log")" "^1.*$shard.* changed: pinned" "kiln run --from refuses as well"
+
+# ---- A plan that is not the model's ----
+cp "$stored/plan" "$work/plan"
+printf '\1' | dd of="$stored/plan" bs=1 seek=40 conv=notrunc status=none
+like "$(evaluate) $(cat "$work/errors")" "^1 +kiln: .*the plan of the model's run: found SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}, which the model names" \
+	"another plan than the one that the model was trained with is refused"
+cp "$work/plan" "$stored/plan"
