@@ -7,6 +7,7 @@
 data=$work/data
 "$make_shards" "$data" train 4 600
 "$make_shards" "$data" test 1 100
+echo '{"classes": ["no", "yes"]}' >"$data/dataset.json"
 config whole "$data" 'seed = 45;' 'learning_rate = 0.002;'
 sed -i 's/epochs = 12/epochs = 3/; s/layers = (/layers = ( { op = "normalization"; },/' "$work/whole.conf"
 node whole
@@ -39,6 +40,7 @@ stop_fetchd
 first=$id stored=$work/runs/whole
 expected=$(weights_of "$stored/$first/model/model.safetensors") figures=$(record_json '[r["epochs"], r["metrics"]]')
 cp "$stored/$first/run.json" "$work/run.json"
+echo '{"classes": ["of other data"]}' >"$data/dataset.json"
 
 repeat() { # node
 	node "$1"
@@ -54,6 +56,11 @@ is "$code $(state)" "0 finished" "on another disk, from the store alone, the run
 ok $? "as a run of its own, which says what it repeats" "$(cat "$KILN_ROOT/out")"
 is "$(weights_of "$stored/$(cat "$KILN_ROOT/out")/model/model.safetensors")" "$expected" "with the same bits"
 is "$(record_json '[r["epochs"], r["metrics"]]')" "$figures" "and the same figures"
+again=$stored/$(cat "$KILN_ROOT/out")
+cmp -s "$again/plan" "$stored/$first/plan" && cmp -s "$again/model/dataset.json" "$stored/$first/model/dataset.json"
+ok $? "its plan, and what its texts were made with, are in its own folder" "$(ls "$again" "$again/model")"
+is "$("$KILN_BIN/kiln" evaluate "$again/model" 2>&1 | grep loss)" "$("$KILN_BIN/kiln" evaluate "$stored/$first/model" 2>&1 | grep loss)" \
+	"so its model is evaluated as the first one is"
 repeat whole
 is "$code $(state) $(record_json '[r["epochs"], r["metrics"]]')" "0 finished $figures" "on the same disk, too"
 

@@ -171,18 +171,44 @@ static int note_end(const struct run *run, int64_t since, struct error *err)
 	return ends == run->ends_s ? 0 : run_note(note, err);
 }
 
-/* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,
- * the encoder, and a copy of the record in the store. */
-static int set_up(struct run *run, int64_t since, bool adopted, struct error *err)
+/* Brings the encoder from beside the shards, or from the model of the run `repeats`, whose encoder has made
+ * the same shards: the one beside the shards may be newer. */
+static int bring_its_encoder(struct store *sink, const struct run *run, const char *repeats,
+			     struct error *err)
 {
-	CLEANUP(store_closep) struct store *sink = NULL, *source = NULL;
+	CLEANUP(store_closep) struct store *source = NULL;
+	char folder[RUN_ID_BYTES + 8];
+	int r;
+
+	if (*repeats) {
+		(void)snprintf(folder, sizeof(folder), "%s/model/", repeats);
+		return bring_encoder(sink, folder, run->id, err);
+	}
+	r = configured_store_open(&run->config, &run->config.source[0].store, &source, err);
+	return r < 0 ? r : bring_encoder(source, "", run->id, err);
+}
+
+/* Puts the plan of a run that repeats another into its own folder, as fetchd puts a plan that it makes. */
+static int put_plan(struct store *sink, const struct run *run, struct error *err)
+{
+	char key[STORE_KEY_MAX], path[PATH_BYTES];
+
+	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
+	return store_put_file(sink, key, path_of(PATH_RUN, "plan", path), NULL, err);
+}
+
+/* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,
+ * the encoder, and a copy of the record in the store. `repeats`: the run that it repeats; "" = none. */
+static int set_up(struct run *run, int64_t since, bool adopted, const char *repeats, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
 	int r;
 
 	if ((r = configured_store_open(&run->config, &run->config.sink, &sink, err)) < 0 ||
 	    (r = claim_run(sink, run, adopted, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
-	    (r = spool_make(run->id, err)) < 0 ||
-	    (r = configured_store_open(&run->config, &run->config.source[0].store, &source, err)) < 0 ||
-	    (r = bring_encoder(source, run->id, err)) < 0 || (r = stored_record_put(sink, run->id, err)) < 0)
+	    (r = spool_make(run->id, err)) < 0 || (r = bring_its_encoder(sink, run, repeats, err)) < 0 ||
+	    (*repeats && (r = put_plan(sink, run, err)) < 0) ||
+	    (r = stored_record_put(sink, run->id, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run->id },
 		   "%s: %s", run->id, adopted ? "going on" : "begun");
@@ -202,17 +228,18 @@ static int begin(const char *file, int64_t since, struct error *err)
 	unfinished = *last.id && !run_state_is_final(last.state);
 	adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
 	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
-	return r < 0 ? r : set_up(&run, since, adopted, err);
+	return r < 0 ? r : set_up(&run, since, adopted, "", err);
 }
 
 /* Repeats the run of a record. Tries only once: a person started the command and sees the error. */
 static int begin_again(const struct repeat *repeat, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
+	char repeats[RUN_ID_BYTES];
 	struct error over_err = { 0 };
-	int r = repeat_begin(repeat, &run, err);
+	int r = repeat_begin(repeat, &run, repeats, err);
 
-	if (r < 0 || (r = set_up(&run, time(NULL), false, err)) == 0)
+	if (r < 0 || (r = set_up(&run, time(NULL), false, repeats, err)) == 0)
 		return r;
 	if (run_give_back(err->text, &over_err) < 0)
 		log_warning("%s", over_err.text);

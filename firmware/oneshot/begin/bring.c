@@ -308,17 +308,18 @@ int bring_last_run(const struct config *box, struct store *sink, struct run *ret
 
 /* ---- The encoder ---- */
 
-int bring_encoder(struct store *source, const char *run_id, struct error *err)
+int bring_encoder(struct store *store, const char *folder, const char *run_id, struct error *err)
 {
 	static const char *const names[] = { "encoder.bin", "vocabulary.txt", "dataset.json" };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
-		char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
+		char name[SPOOL_NAME_BYTES], key[STORE_KEY_MAX], path[PATH_BYTES];
 
 		(void)snprintf(name, sizeof(name), "model/%s", names[i]);
+		(void)snprintf(key, sizeof(key), "%s%s", folder, names[i]);
 		if (access(spool_path(run_id, name, path), F_OK) < 0)
-			r = store_get_file(source, names[i], path, err);
+			r = store_get_file(store, key, path, err);
 		if (r == -ENOENT)
 			r = 0;
 	}

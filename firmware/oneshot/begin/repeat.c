@@ -110,7 +110,8 @@ static int bring(const char *file, const char *text, const struct run *was, char
 		       : 0;
 }
 
-int repeat_begin(const struct repeat *repeat, struct run *ret_run, struct error *err)
+int repeat_begin(const struct repeat *repeat, struct run *ret_run, char ret_repeats[static RUN_ID_BYTES],
+		 struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL, *ours = NULL;
 	char plan[PATH_BYTES], start[PATH_BYTES] = "";
@@ -123,5 +124,6 @@ int repeat_begin(const struct repeat *repeat, struct run *ret_run, struct error 
 	    (r = with_our_stores(repeat, text, bytes, &ours, err)) < 0 ||
 	    (r = bring(repeat->record, ours, &was, plan, start, err)) < 0)
 		return r;
+	(void)snprintf(ret_repeats, RUN_ID_BYTES, "%s", was.id);
 	return run_repeat(ours, strlen(ours), plan, *start ? start : NULL, ret_run, err);
 }

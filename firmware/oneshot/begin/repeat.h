@@ -17,6 +17,7 @@ struct repeat {
 
 /* Makes a new run with the configuration, seed, plan and start weights of the run of a run.json
  * (core/run/run.h, run_repeat()). Brings the plan and the weights from the store, and compares their SHA-256.
- * Errors: -EINVAL that run had no plan; -ENOENT something is not in the store any more; -EPERM the record
- * names other stores than kiln.conf. */
-MUST_CHECK int repeat_begin(const struct repeat *repeat, struct run *ret_run, struct error *err);
+ * ret_repeats is the id of that run. Errors: -EINVAL that run had no plan; -ENOENT something is not in the
+ * store any more; -EPERM the record names other stores than kiln.conf. */
+MUST_CHECK int repeat_begin(const struct repeat *repeat, struct run *ret_run,
+			    char ret_repeats[static RUN_ID_BYTES], struct error *err);
