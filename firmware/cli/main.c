@@ -22,10 +22,25 @@
 #include "cli/client/hosts.h"
 #include "cli/verb_list.h"
 #include "core/base/log.h"
+#include "core/base/nearest.h"
 #include "core/base/program.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* Prints all verbs only where none is near the word, because a long list hides the sentence above it. */
+static int refuse(const char *word)
+{
+	struct nearest nearest = { .typed = word };
+	char meant[NEAREST_TEXT_BYTES];
+
+	for (const struct verb *const *verb = verb_list; *verb; verb++)
+		nearest_try(&nearest, (*verb)->name);
+	fprintf(stderr, "kiln: there is no verb \"%s\"%s\n", word, nearest_text(&nearest, meant));
+	if (!*meant)
+		help_print_all(verb_list, stderr);
+	return CLI_USAGE;
+}
 
 static int run(int argc, char **argv)
 {
@@ -48,9 +63,7 @@ static int run(int argc, char **argv)
 			return (*verb)->here && client_used()
 				       ? cli_usage(argv[1], "--host: this verb does not use a box")
 				       : dispatch(verb_list, *verb, argc - 1, argv + 1);
-	fprintf(stderr, "kiln: there is no verb \"%s\"\n", argv[1]);
-	help_print_all(verb_list, stderr);
-	return CLI_USAGE;
+	return refuse(argv[1]);
 }
 
 /* Fail where the output could not be written, on a full disk for example. */

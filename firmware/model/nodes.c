@@ -263,6 +263,7 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 {
 	struct node *node = &graph->node[graph->nodes];
 	struct tensor output = { .role = ROLE_ACTIVATION, .arena = ARENA_WORK, .rows = true, .rank = 1 };
+	char meant[NEAREST_TEXT_BYTES];
 
 	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++)
 		node->parameter[i] = GRAPH_NO_TENSOR;
@@ -270,8 +271,8 @@ static void add_node(struct graph *graph, const struct config_layer *layer, stru
 	node->trainable = true;
 	node->op = layer->op ? op_find(layer->op) : NULL;
 	if (layer->op && !node->op)
-		mistakes_add(mistakes, layer->line, "model.layers.op: found \"%s\", allowed: %s", layer->op,
-			     op_names());
+		mistakes_add(mistakes, layer->line, "model.layers.op: found \"%s\", allowed: %s%s", layer->op,
+			     op_names(), op_meant(layer->op, meant));
 	name_node(graph, node, layer, mistakes);
 	if (node->op) {
 		attributes_read(node, layer, mistakes);

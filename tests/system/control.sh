@@ -23,6 +23,13 @@ code 2 "an argument that is not expected" "$kiln" status --jsn
 code 2 "a number that is none" "$kiln" start --epochs many
 
 mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/run/kiln/update"
+code 2 "an option in the place of a value" "$kiln" start --start-from --epochs 3
+like "$said" 'start: --start-from: found the option --epochs instead of a value, expected one of scratch, latest' \
+	"names the option and what it expects"
+code 2 "a verb that is none" "$kiln" statsu
+like "$said" 'there is no verb "statsu"; did you mean "status"[?]' "which one is meant"
+code 2 "the verb of a verb that is none" "$kiln" config chek
+like "$said" 'config: found "chek", expected check, show, .*; did you mean "check"[?]' "which one is meant"
 cat >"$work/kiln.conf" <<-CONF
 	run: { name = "night"; epochs = 2; };
 	source: { url = "file://$work/store/data"; };

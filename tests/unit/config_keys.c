@@ -4,16 +4,39 @@
 
 #include <math.h>
 
+/* A key or a group that is near none gets no suggestion. */
+static void test_meant(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a key of another group", STORES "run: { learning_rate = 3; };",
+		  "k.conf:2: run.learning_rate: found an unknown key, allowed: the keys of `kiln config "
+		  "reference`; did you mean \"optimizer.learning_rate\"?" },
+		{ "a key of several other groups", STORES "run: { monitor = \"loss\"; };",
+		  "k.conf:2: run.monitor: found an unknown key, allowed: the keys of `kiln config "
+		  "reference`" },
+		{ "a group of no similar name", STORES "\nwindow: { };",
+		  "k.conf:3: window: found an unknown group, allowed: the groups of `kiln config "
+		  "reference`" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
 static void test_keys(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "an unknown key", STORES "run: {\n  epoch = 3; };",
-		  "k.conf:3: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`" },
+		  "k.conf:3: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`; "
+		  "did "
+		  "you mean \"run.epochs\"?" },
 		{ "a key in the wrong case", STORES "run: { Epochs = 3; };",
 		  "k.conf:2: run.Epochs: found an unknown key, allowed: the keys of `kiln config "
-		  "reference`" },
+		  "reference`; did you mean \"run.epochs\"?" },
 		{ "an unknown group", STORES "\nruns: { };",
-		  "k.conf:3: runs: found an unknown group, allowed: the groups of `kiln config reference`" },
+		  "k.conf:3: runs: found an unknown group, allowed: the groups of `kiln config reference`; "
+		  "did you "
+		  "mean \"run\"?" },
 		{ "a value where a group is", STORES "run = 5;",
 		  "k.conf:2: run: found an integer, allowed: a group { ... }" },
 		{ "nothing at all", "",
@@ -201,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_meant),
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_store_from_elsewhere),
 		cmocka_unit_test(test_bounds_of_every_number),

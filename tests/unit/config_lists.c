@@ -12,7 +12,7 @@ static void test_schema(void **state)
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
 		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, "
-		  "values_max, bytes_max, overflow, shape\n"
+		  "values_max, bytes_max, overflow, shape; did you mean \"dtype\"?\n"
 		  "k.conf:2: schema.dtype: found nothing, it must be given" },
 		{ "a size of nothing",
 		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 2, 0 ]; } );",
@@ -52,7 +52,8 @@ static void test_schema(void **state)
 
 		{ "cross checks behind another mistake",
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
-		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`; "
+		  "did you mean \"run.seed\"?\n"
 		  "k.conf:3: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`" },
 	};
 

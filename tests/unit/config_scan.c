@@ -48,7 +48,9 @@ static void test_integers_that_would_wrap(void **state)
 		  "with an L after it beyond 32 bits\n"
 		  "k.conf:8: fetch.memory_bytes: found 4294967296, allowed: an integer, 1048576 .. "
 		  "1099511627776, with an L after it beyond 32 bits\n"
-		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:3: run.seed2: found an unknown key, allowed: the keys of `kiln config reference`; "
+		  "did "
+		  "you mean \"run.seed\"?\n"
 		  "k.conf:8: fetch.part_bytes: found -1, allowed: an integer, 0 .. 1073741824" },
 	};
 

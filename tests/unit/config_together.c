@@ -85,7 +85,9 @@ static void test_all_mistakes_at_once(void **state)
 		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
 		  "k.conf:3: source.http2: found 1, allowed: true or false\n"
 		  "k.conf:6: run.name: found \"a b\", allowed: 1 .. 64 characters of [A-Za-z0-9_-]\n"
-		  "k.conf:7: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`\n"
+		  "k.conf:7: run.epoch: found an unknown key, allowed: the keys of `kiln config reference`; "
+		  "did "
+		  "you mean \"run.epochs\"?\n"
 		  "k.conf:8: run.epochs: found 0, allowed: an integer, 1 .. 1000000\n"
 		  "k.conf:11: extra: found an unknown group, allowed: the groups of `kiln config reference`\n"
 		  "k.conf:1: sink.url: found nothing, it must be given\n"
@@ -163,7 +165,7 @@ static void test_check_with_the_model(void **state)
 		"    { op = 3; units = \"x\"; }\n  );\n  loss = \"mse\";\n};\n",
 	    said[] =
 		    "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
-		    "reference`\n"
+		    "reference`; did you mean \"run.seed\"?\n"
 		    "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
 		    "[ ] of integers\n"
 		    "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer "

@@ -66,9 +66,11 @@ static const struct {
 	{ "operate switches nothing off", "{" ENVELOPE ",\"method\":\"power.off\"}", CONTROL_OPERATE,
 	  CONTROL_REFUSED, "needs the role admin" },
 	{ "an unknown parameter", "{" ENVELOPE ",\"method\":\"run.start\",\"params\":{\"epoch\":3}}",
-	  CONTROL_ADMIN, CONTROL_PARAMS, "no parameter \"epoch\"" },
+	  CONTROL_ADMIN, CONTROL_PARAMS, "no parameter \"epoch\"; did you mean \"epochs\"?" },
+	{ "a mistyped method", "{" ENVELOPE ",\"method\":\"run.strat\"}", CONTROL_ADMIN, CONTROL_METHOD,
+	  "no method \"run.strat\"; did you mean \"run.start\"?" },
 	{ "a text as number", "{" ENVELOPE ",\"method\":\"run.start\",\"params\":{\"epochs\":\"3\"}}",
-	  CONTROL_ADMIN, CONTROL_PARAMS, "\"epochs\": allowed: an integer, 1 .. 1000000" },
+	  CONTROL_ADMIN, CONTROL_PARAMS, "\"epochs\": found \"3\", allowed: an integer, 1 .. 1000000" },
 	{ "below the bound", "{" ENVELOPE ",\"method\":\"run.start\",\"params\":{\"epochs\":0}}",
 	  CONTROL_ADMIN, CONTROL_PARAMS, "\"epochs\"" },
 	{ "above the bound", "{" ENVELOPE ",\"method\":\"run.start\",\"params\":{\"epochs\":1000001}}",
@@ -93,7 +95,7 @@ static const struct {
 	  "{" ENVELOPE ",\"method\":\"status\",\"params\":{\"idempotency_key\":\"a\"}}", CONTROL_ADMIN,
 	  CONTROL_PARAMS, "no parameter \"idempotency_key\"" },
 	{ "an empty key", "{" ENVELOPE ",\"method\":\"run.stop\",\"params\":{\"idempotency_key\":\"\"}}",
-	  CONTROL_ADMIN, CONTROL_PARAMS, "\"idempotency_key\": allowed: 1 .. 64" },
+	  CONTROL_ADMIN, CONTROL_PARAMS, "\"idempotency_key\": found \"\", allowed: 1 .. 64" },
 };
 
 static void test_requests(void **state)

@@ -200,6 +200,19 @@ static void test_mistakes_around_layers(void **state)
 	expect(&config, "k.conf:6: model.layers: found 16 outputs, allowed: 2, the classes of label 'label'");
 }
 
+static void test_meant(void **state)
+{
+	struct config_layer net[] = { OP("convd2"), DENSE(2), SOFTMAX };
+	const struct config config = model_config(net, 3, 8, 2, 4);
+
+	(void)state;
+	expect(&config, "global_average_pooling2d; did you mean \"conv2d\"?");
+	net[0].op = "dropout";
+	net[0].attributes = 1;
+	net[0].attribute[0] = (struct config_attribute)INT_ATTRIBUTE("rat", 0);
+	expect(&config, "allowed for dropout: op, name, inputs, rate; did you mean \"rate\"?");
+}
+
 static void test_names_and_shapes(void **state)
 {
 	struct config_layer net[] = {
@@ -430,15 +443,11 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_mistakes_around_layers),
-		cmocka_unit_test(test_names_and_shapes),
-		cmocka_unit_test(test_named_inputs),
-		cmocka_unit_test(test_activation),
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_unused_input),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_meant),        cmocka_unit_test(test_names_and_shapes),
+		cmocka_unit_test(test_named_inputs), cmocka_unit_test(test_activation),
+		cmocka_unit_test(test_features),     cmocka_unit_test(test_unused_input),
+		cmocka_unit_test(test_layout),       cmocka_unit_test(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,13 +4,15 @@
 #include "cli/base/arguments.h"
 #include "cli/base/help.h"
 #include "cli/base/say.h"
+#include "core/base/nearest.h"
 
 #include <string.h>
 
 /* Prints the sub-verbs to choose from: "a verb is missing, expected check, show, apply or reference". */
 static int ask_which(const struct verb *verb, const char *found)
 {
-	char words[256] = "";
+	struct nearest nearest = { .typed = found ? found : "" };
+	char words[256] = "", meant[NEAREST_TEXT_BYTES];
 	size_t used = 0;
 
 	for (const struct verb *const *sub = verb->subs; *sub && used < sizeof(words); sub++)
@@ -19,8 +21,11 @@ static int ask_which(const struct verb *verb, const char *found)
 					 : sub[1]          ? ", "
 							   : " or ",
 					 (*sub)->name);
+	for (const struct verb *const *sub = verb->subs; *sub; sub++)
+		nearest_try(&nearest, (*sub)->name);
 	if (found)
-		return cli_usage(verb->name, "found \"%s\", expected %s", found, words);
+		return cli_usage(verb->name, "found \"%s\", expected %s%s", found, words,
+				 nearest_text(&nearest, meant));
 	return cli_usage(verb->name, "a verb is missing, expected %s", words);
 }
 

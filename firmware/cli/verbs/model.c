@@ -257,9 +257,11 @@ static const struct verb model_summary = {
 static int layers(const struct arguments *arguments)
 {
 	const char *name = arguments_operand(arguments, 0);
+	char meant[NEAREST_TEXT_BYTES];
 
 	if (name && !op_find(name))
-		return cli_usage(arguments->name, "found \"%s\", allowed: %s", name, op_names());
+		return cli_usage(arguments->name, "OP: found \"%s\", allowed: %s%s", name, op_names(),
+				 op_meant(name, meant));
 	for (uint32_t i = 0; op_at(i); i++)
 		if (!name || strcmp(name, op_at(i)->name) == 0) {
 			puts(op_at(i)->name);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/nearest.h"
 #include "core/base/paths.h"
 #include "core/config/config_reading.h"
 #include "core/config/config_scan.h"
@@ -17,9 +18,49 @@ static bool is_group(const char *name)
 	return false;
 }
 
+/* Finds the key that the file meant: a key of the group with a similar name or, where there is none, the only
+ * key of this name in another group. */
+static const char *meant_key(const char *group, const char *key, char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = key }, full = { .typed = key };
+	const char *near = "", *elsewhere = "";
+	unsigned others = 0;
+
+	for (size_t i = 0; i < config_keys_count; i++) {
+		const size_t length = (size_t)config_group_length(&config_keys[i]);
+		const char *name = config_keys[i].name + length + 1;
+
+		if (strlen(group) == length && strncmp(config_keys[i].name, group, length) == 0) {
+			nearest_try(&nearest, name);
+			near = strcmp(nearest.word, name) == 0 ? config_keys[i].name : near;
+		} else if (strcmp(name, key) == 0) {
+			elsewhere = config_keys[i].name;
+			others++;
+		}
+	}
+	(void)snprintf(full.word, sizeof(full.word), "%s", *near || others != 1 ? near : elsewhere);
+	return nearest_text(&full, out);
+}
+
+static const char *meant_group(const char *name, char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = name };
+	char group[NEAREST_WORD_BYTES];
+
+	nearest_try(&nearest, "schema");
+	nearest_try(&nearest, "sources");
+	for (size_t i = 0; i < config_keys_count; i++) {
+		(void)snprintf(group, sizeof(group), "%.*s", config_group_length(&config_keys[i]),
+			       config_keys[i].name);
+		nearest_try(&nearest, group);
+	}
+	return nearest_text(&nearest, out);
+}
+
 static void read_group(struct config_reading *reading, const config_setting_t *group)
 {
 	const char *name = config_setting_name(group);
+	char meant[NEAREST_TEXT_BYTES];
 
 	if (config_setting_type(group) != CONFIG_TYPE_GROUP) {
 		mistakes_add(reading->mistakes, config_setting_source_line(group),
@@ -38,14 +79,16 @@ static void read_group(struct config_reading *reading, const config_setting_t *g
 		} else if (strcmp(name, "model") != 0 || strcmp(key_name, "layers") != 0) {
 			mistakes_add(
 				reading->mistakes, config_setting_source_line(setting),
-				"%s.%s: found an unknown key, allowed: the keys of `kiln config reference`",
-				name, key_name);
+				"%s.%s: found an unknown key, allowed: the keys of `kiln config reference`%s",
+				name, key_name, meant_key(name, key_name, meant));
 		}
 	}
 }
 
 static void read_flat_keys(struct config_reading *reading, const config_setting_t *root)
 {
+	char meant[NEAREST_TEXT_BYTES];
+
 	for (int i = 0; i < config_setting_length(root); i++) {
 		const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
 		const char *name = config_setting_name(setting);
@@ -53,10 +96,10 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 		if (is_group(name))
 			read_group(reading, setting);
 		else if (strcmp(name, "schema") != 0 && strcmp(name, "sources") != 0)
-			mistakes_add(
-				reading->mistakes, config_setting_source_line(setting),
-				"%s: found an unknown group, allowed: the groups of `kiln config reference`",
-				name);
+			mistakes_add(reading->mistakes, config_setting_source_line(setting),
+				     "%s: found an unknown group, allowed: the groups of `kiln config "
+				     "reference`%s",
+				     name, meant_group(name, meant));
 	}
 	for (size_t i = 0; i < config_keys_count; i++) {
 		if (reading->config->memory->given[i] ||

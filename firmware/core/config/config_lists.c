@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/nearest.h"
 #include "core/config/config_reading.h"
 
 #include <inttypes.h>
@@ -13,15 +14,20 @@
 static void refuse_unknown(struct config_reading *reading, const config_setting_t *setting,
 			   const struct config_key *keys, size_t count, const char *other)
 {
-	char allowed[256];
+	const char *name = config_setting_name(setting);
+	struct nearest nearest = { .typed = name };
+	char allowed[256], meant[NEAREST_TEXT_BYTES];
 	size_t used = 0;
 
+	for (size_t i = 0; i < count; i++)
+		nearest_try(&nearest, keys[i].name);
+	nearest_try(&nearest, other);
 	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
 		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s", i ? ", " : "",
 					 keys[i].name);
 	mistakes_add(reading->mistakes, config_setting_source_line(setting),
-		     "%s%s: found an unknown key, allowed: %s%s%s", reading->list,
-		     config_setting_name(setting), allowed, *other ? ", " : "", other);
+		     "%s%s: found an unknown key, allowed: %s%s%s%s", reading->list, name, allowed,
+		     *other ? ", " : "", other, nearest_text(&nearest, meant));
 }
 
 /* Reads one element of a list by the table of its keys. `other`: a further key that the caller reads; "" =

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/control/control.h"
 
+#include "core/base/nearest.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #define ID_BYTES_MAX 64u
+#define FOUND_BYTES  64u
 #define INTEGER_MAX  9007199254740992.0 /* 2^53 */
 #define NAME_SET     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
@@ -88,6 +91,40 @@ static const struct control_param *param_find(const struct control_method *metho
 	return method->acts && strcmp(name, control_key.name) == 0 ? &control_key : NULL;
 }
 
+/* Writes what a client sent. A text may be long or a secret, so only its length is told. */
+static const char *found_text(const struct control_param *param, const cJSON *item,
+			      char out[static FOUND_BYTES])
+{
+	if (cJSON_IsString(item) && param->type == CONTROL_TEXT)
+		(void)snprintf(out, FOUND_BYTES, "%zu bytes", strlen(item->valuestring));
+	else if (cJSON_IsString(item))
+		(void)snprintf(out, FOUND_BYTES, "\"%.40s\"", item->valuestring);
+	else if (cJSON_IsNumber(item))
+		(void)snprintf(out, FOUND_BYTES, "%.17g", item->valuedouble);
+	else
+		(void)snprintf(out, FOUND_BYTES, "another type");
+	return out;
+}
+
+static const char *meant_param(const struct control_method *method, const char *name,
+			       char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = name };
+
+	for (const struct control_param *param = method->params; param->name; param++)
+		nearest_try(&nearest, param->name);
+	return nearest_text(&nearest, out);
+}
+
+static const char *meant_method(const char *name, char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = name };
+
+	for (size_t i = 0; i < control_methods_count; i++)
+		nearest_try(&nearest, control_methods[i].name);
+	return nearest_text(&nearest, out);
+}
+
 /* ---- A request ---- */
 
 static int refuse(enum control_code code, enum control_code *ret_code)
@@ -99,7 +136,7 @@ static int refuse(enum control_code code, enum control_code *ret_code)
 static int check_params(struct control_request *request, enum control_code *ret_code, struct error *err)
 {
 	const struct control_method *method = request->method;
-	char allowed[256];
+	char allowed[256], found[FOUND_BYTES], meant[NEAREST_TEXT_BYTES];
 	const cJSON *item;
 
 	cJSON_ArrayForEach(item, request->params) {
@@ -107,10 +144,12 @@ static int check_params(struct control_request *request, enum control_code *ret_
 
 		if (!param)
 			return error_set(err, refuse(CONTROL_PARAMS, ret_code),
-					 "%s: there is no parameter \"%.64s\"", method->name, item->string);
+					 "%s: there is no parameter \"%.64s\"%s", method->name, item->string,
+					 meant_param(method, item->string, meant));
 		if (!is_good(param, item))
-			return error_set(err, refuse(CONTROL_PARAMS, ret_code), "%s: \"%s\": allowed: %s",
-					 method->name, param->name,
+			return error_set(err, refuse(CONTROL_PARAMS, ret_code),
+					 "%s: \"%s\": found %s, allowed: %s", method->name, param->name,
+					 found_text(param, item, found),
 					 control_allowed(param, allowed, sizeof(allowed)));
 		if (param == &control_key)
 			request->key = item->valuestring;
@@ -168,6 +207,7 @@ static int check_envelope(struct control_request *request, const char **ret_meth
 int control_request_parse(const char *line, uint64_t bytes, enum control_role role,
 			  struct control_request *ret_request, enum control_code *ret_code, struct error *err)
 {
+	char meant[NEAREST_TEXT_BYTES];
 	const char *method = NULL;
 
 	*ret_request = (struct control_request){ 0 };
@@ -180,8 +220,8 @@ int control_request_parse(const char *line, uint64_t bytes, enum control_role ro
 		return refuse(CONTROL_REQUEST, ret_code);
 	ret_request->method = control_method_find(method);
 	if (!ret_request->method)
-		return error_set(err, refuse(CONTROL_METHOD, ret_code), "there is no method \"%.64s\"",
-				 method);
+		return error_set(err, refuse(CONTROL_METHOD, ret_code), "there is no method \"%.64s\"%s",
+				 method, meant_method(method, meant));
 	if (role < ret_request->method->role)
 		return error_set(err, refuse(CONTROL_REFUSED, ret_code), "%s needs the role %s, yours is %s",
 				 ret_request->method->name, control_role_name(ret_request->method->role),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/attributes.h"
 
+#include "core/base/nearest.h"
 #include "model/layers/table.h"
 
 #include <inttypes.h>
@@ -145,26 +146,38 @@ static const struct attribute_spec *activation_spec(void)
 	return &spec;
 }
 
+/* Adds one more allowed key to the list, and compares it with the key that was found. */
+static void allow(char allowed[static VALUE_BYTES], struct nearest *nearest, const char *key)
+{
+	const size_t used = strlen(allowed);
+
+	nearest_try(nearest, key);
+	(void)snprintf(allowed + used, VALUE_BYTES - used, "%s%s", used ? ", " : "", key);
+}
+
 static void note_unknown(const struct node *node, const struct config_attribute *found,
 			 struct mistakes *mistakes)
 {
-	char allowed[VALUE_BYTES] = "op, name, inputs";
-	size_t used = strlen(allowed);
+	struct nearest nearest = { .typed = found->key };
+	char allowed[VALUE_BYTES] = "", meant[NEAREST_TEXT_BYTES], key[NEAREST_WORD_BYTES];
+	const struct op *op = node->op;
 
-	for (uint32_t i = 0; i < node->op->attributes && used < sizeof(allowed); i++)
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
-					 node->op->attribute[i].key);
-	if (learns(node->op) && used < sizeof(allowed))
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s", trainable.key);
-	if (node->op->activates && used < sizeof(allowed))
-		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s",
-					 activation_spec()->key);
-	for (uint32_t i = 0; i < node->op->parameters && used < sizeof(allowed); i++)
-		if (!node->op->parameter[i].state)
-			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, ", %s_l1, %s_l2",
-						 node->op->parameter[i].name, node->op->parameter[i].name);
-	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed for %s: %s",
-		     found->key, node->op->name, allowed);
+	allow(allowed, &nearest, "op");
+	allow(allowed, &nearest, "name");
+	allow(allowed, &nearest, "inputs");
+	for (uint32_t i = 0; i < op->attributes; i++)
+		allow(allowed, &nearest, op->attribute[i].key);
+	if (learns(op))
+		allow(allowed, &nearest, trainable.key);
+	if (op->activates)
+		allow(allowed, &nearest, activation_spec()->key);
+	for (uint32_t i = 0; i < op->parameters; i++)
+		for (const char *kind = "12"; *kind && !op->parameter[i].state; kind++) {
+			(void)snprintf(key, sizeof(key), "%s_l%c", op->parameter[i].name, *kind);
+			allow(allowed, &nearest, key);
+		}
+	mistakes_add(mistakes, found->line, "model.layers.%s: found an unknown key, allowed for %s: %s%s",
+		     found->key, op->name, allowed, nearest_text(&nearest, meant));
 }
 
 /* Reads a value. After a mistake the value is all zeros. */

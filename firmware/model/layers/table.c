@@ -59,3 +59,12 @@ const char *op_names(void)
 
 	return names + strlen(", ");
 }
+
+const char *op_meant(const char *name, char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = name };
+
+	for (uint32_t i = 0; ops[i]; i++)
+		nearest_try(&nearest, ops[i]->name);
+	return nearest_text(&nearest, out);
+}

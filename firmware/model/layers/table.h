@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/base/nearest.h"
 #include "model/graph/op.h"
 
 /* Returns the row of an op, or NULL: there is no such op. */
@@ -19,3 +20,5 @@ const struct op *op_find(const char *name);
 const struct op *op_at(uint32_t i);
 /* Returns the names of all ops, "dense, relu, ...", for messages. */
 const char *op_names(void);
+/* Writes which op a person meant who typed `name`, as nearest_text() does. Returns `out`. */
+const char *op_meant(const char *name, char out[static NEAREST_TEXT_BYTES]);
