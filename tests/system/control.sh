@@ -20,6 +20,7 @@ print(json.dumps(v))' "$1"; }
 code 1 "without a daemon: an error that says so" "$kiln" status
 like "$said" 'kiln-controld does not answer' "which daemon it is"
 code 2 "an argument that is not expected" "$kiln" status --jsn
+like "$said" 'kiln status: --jsn: no such option; did you mean "--json"[?]' "by its name, and what was meant"
 code 2 "a number that is none" "$kiln" start --epochs many
 
 mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/run/kiln/update"
@@ -84,7 +85,9 @@ answers=$work/answers words=$work/words
 echo ok >"$answers"
 python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$words" "$answers" &
 wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
-code 0 "start with overrides" "$kiln" start --epochs 3 --start_from latest
+code 1 "start with a word that is none" "$kiln" start --start_from late
+like "$said" '"start_from": found "late", allowed: one of scratch.latest' "what was found, and what is allowed"
+code 0 "start with overrides" "$kiln" start --epochs 3 --start-from latest
 is "$(cat "$words")" run.start "one word to kiln-steer"
 code 0 "until it begins: the first run" "$kiln" status
 like "$said" '^state +beginning$' "is beginning"

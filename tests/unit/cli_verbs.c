@@ -88,11 +88,11 @@ static void check_help(const struct verb *verb, const struct verb *parent)
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, verb->name));
 	for (uint32_t i = 0; verb->run && verb_option_at(verb, i, &option); i++) {
-		char name[80];
+		char word[VERB_WORD_BYTES], name[80];
 
-		(void)snprintf(name, sizeof(name), "\n  --%s ", option.name);
+		(void)snprintf(name, sizeof(name), "\n  %s ", verb_option_word(&option, word));
 		if (!strstr(text, name))
-			fail_msg("the help of %s has no --%s", verb->name, option.name);
+			fail_msg("the help of %s has no %s", verb->name, word);
 	}
 	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
 		if (strcspn(line, "\n") > 100)
@@ -146,12 +146,18 @@ static void check_parser(const struct verb *verb, const struct verb *parent)
 	if (!verb->run)
 		return;
 	for (uint32_t i = 0; verb_option_at(verb, i, &option); i++) {
-		char name[80], value[64];
+		char word[VERB_WORD_BYTES], name[80], value[64];
 
 		(void)snprintf(name, sizeof(name), "--%s", option.name);
+		(void)verb_option_word(&option, word);
+		assert_null(strchr(word, '_'));
 		if (parse_one(verb, name, option.argument ? good_value(&option, value) : NULL, &arguments) !=
 		    CLI_OK)
-			fail_msg("%s refuses --%s", verb->name, option.name);
+			fail_msg("%s refuses %s", verb->name, name);
+		assert_true(arguments_have(&arguments, option.name));
+		if (parse_one(verb, word, option.argument ? good_value(&option, value) : NULL, &arguments) !=
+		    CLI_OK)
+			fail_msg("%s refuses %s", verb->name, word);
 		assert_true(arguments_have(&arguments, option.name));
 	}
 	assert_int_equal(parse_one(verb, "--no-such-option", NULL, &arguments), CLI_USAGE);
@@ -172,6 +178,7 @@ static const struct verb_option options[] = {
 	{ .name = "number", .value = VERB_NUMBER, .argument = "N", .min = 2, .max = 9, .help = "a number" },
 	{ .name = "word", .value = VERB_CHOICE, .argument = "W", .choices = "up|down", .help = "a word" },
 	{ .name = "text", .value = VERB_TEXT, .argument = "T", .help = "a text" },
+	{ .name = "two_words", .value = VERB_TEXT, .argument = "W", .help = "a text" },
 	{ .name = "flag", .help = "a flag" },
 	{ 0 },
 };
@@ -220,7 +227,13 @@ static void test_parse(void **state)
 		{ "--number=9 in", CLI_OK },
 		{ "--num 9 in", CLI_OK },
 		{ "--word down in", CLI_OK },
-		{ "--text -- in", CLI_OK },
+		{ "--text=--flag in", CLI_OK },
+		{ "--text -1 in", CLI_OK },
+		{ "- in", CLI_OK },
+		{ "--text -- in", CLI_USAGE },
+		{ "--text --flag in", CLI_USAGE },
+		{ "--", CLI_USAGE },
+		{ "--n 2 in", CLI_OK },
 		{ "-- --flag", CLI_OK },
 		{ "--text", CLI_USAGE },
 		{ "", CLI_OK },
@@ -245,6 +258,57 @@ static void test_parse(void **state)
 			fail_msg("\"%s\" is %s", cases[i].line, cases[i].code ? "accepted" : "refused");
 }
 
+/* Returns the first line that parsing prints; the caller frees it. */
+static char *refusal(const char *line)
+{
+	FILE *const screen = stderr;
+	struct arguments arguments;
+	char *text = NULL;
+	size_t bytes;
+
+	stderr = open_memstream(&text, &bytes);
+	assert_non_null(stderr);
+	assert_int_equal(parse(line, &arguments), CLI_USAGE);
+	assert_int_equal(fclose(stderr), 0);
+	stderr = screen;
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+/* The sentence names the option that is wrong, and what the option takes. */
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *line, *words;
+	} cases[] = {
+		{ "in --number --flag",
+		  "--number: found the option --flag instead of a value, expected a whole "
+		  "number of 2 .. 9" },
+		{ "in --word --number 3",
+		  "--word: found the option --number instead of a value, expected one of "
+		  "up, down" },
+		{ "in --text", "--text: the value is missing, expected T" },
+		{ "in --number 10", "--number: found \"10\", expected a whole number of 2 .. 9" },
+		{ "in --flag=1", "--flag: found \"1\", expected no value" },
+		{ "in --flug", "--flug: no such option; did you mean \"--flag\"?" },
+		{ "in --numbr=3", "--numbr: no such option; did you mean \"--number\"?" },
+		{ "--nothing in", "--nothing: no such option" },
+		{ "-xy in", "-xy: no such option" },
+		{ "in --t x", "--t: stands for --text and for --two-words, expected a longer beginning" },
+		{ "in --two_word --flag",
+		  "--two-words: found the option --flag instead of a value, expected W" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(free_ptr) char *found = refusal(cases[i].line);
+
+		if (strncmp(found, "kiln row: ", 10) != 0 || strcmp(found + 10, cases[i].words) != 0)
+			fail_msg("\"%s\": found \"%s\", expected \"%s\"", cases[i].line, found,
+				 cases[i].words);
+	}
+}
+
 static void test_values(void **state)
 {
 	struct arguments arguments;
@@ -264,6 +328,10 @@ static void test_values(void **state)
 	assert_int_equal(parse("-- --flag", &arguments), CLI_OK);
 	assert_false(arguments_have(&arguments, "flag"));
 	assert_string_equal(arguments_operand(&arguments, 0), "--flag");
+	assert_int_equal(parse("in --two-words a_b", &arguments), CLI_OK);
+	assert_string_equal(arguments_text(&arguments, "two_words"), "a_b");
+	assert_int_equal(parse("in --two_w=c", &arguments), CLI_OK);
+	assert_string_equal(arguments_text(&arguments, "two_words"), "c");
 }
 
 static void test_dispatch(void **state)
@@ -294,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_every_option_is_parsed),
 		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_dispatch),
 	};

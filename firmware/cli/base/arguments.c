@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "core/base/nearest.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define CODE_FIRST 256 /* code of option 0 for getopt_long(): larger than the code of any character */
-#define CODE_HELP  255
+#define EXPECTED_BYTES 256u
 
 /* ---- One value ---- */
 
@@ -21,39 +20,133 @@ static bool read_number(const char *text, uint64_t *ret_number)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-static int check_value(const char *name, const struct verb_option *option, const char *text)
+/* Says which values an option takes: "a whole number of 1 .. 8", "one of up, down", "FILE". */
+static const char *expected(const struct verb_option *option, char out[static EXPECTED_BYTES])
+{
+	char choices[EXPECTED_BYTES - 16];
+
+	if (option->value == VERB_NUMBER)
+		(void)snprintf(out, EXPECTED_BYTES, "a whole number of %" PRIu64 " .. %" PRIu64, option->min,
+			       option->max);
+	else if (option->value == VERB_CHOICE)
+		(void)snprintf(out, EXPECTED_BYTES, "one of %s",
+			       verb_choices(option, choices, sizeof(choices)));
+	else
+		(void)snprintf(out, EXPECTED_BYTES, "%s", option->argument);
+	return out;
+}
+
+static bool is_good(const struct verb_option *option, const char *text)
 {
 	uint64_t number;
-	char choices[256];
 
-	if (option->value == VERB_NUMBER && option->of_method)
-		return read_number(text, &number) && number <= UINT64_C(1) << 53
-			       ? CLI_OK
-			       : cli_usage(name, "--%s: found \"%s\", expected a whole number", option->name,
-					   text);
-	if (option->value == VERB_NUMBER &&
-	    (!read_number(text, &number) || number < option->min || number > option->max))
-		return cli_usage(name,
-				 "--%s: found \"%s\", expected a whole number of %" PRIu64 " .. %" PRIu64,
-				 option->name, text, option->min, option->max);
-	if (option->value == VERB_CHOICE && !option->of_method && !control_is_word(option->choices, text))
-		return cli_usage(name, "--%s: found \"%s\", expected one of %s", option->name, text,
-				 verb_choices(option, choices, sizeof(choices)));
+	if (option->value == VERB_NUMBER)
+		return read_number(text, &number) &&
+		       (option->of_method ? number <= UINT64_C(1) << 53
+					  : number >= option->min && number <= option->max);
+	return option->value != VERB_CHOICE || option->of_method || control_is_word(option->choices, text);
+}
+
+/* ---- One option ---- */
+
+/* One word of the command line, "--NAME" or "--NAME=VALUE". */
+struct typed {
+	const char *verb; /* for the sentence about a mistake */
+	const char *word;
+	size_t name_bytes;
+	const char *value; /* the text after '=', or NULL */
+};
+
+/* Compares the first `bytes` characters of two names of options; '-' and '_' are equal. */
+static bool is_same_name(const char *a, const char *b, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (a[i] != b[i] && !(strchr("-_", a[i]) && strchr("-_", b[i])))
+			return false;
+	return true;
+}
+
+static int refuse_unknown(const struct verb *verb, const struct typed *typed)
+{
+	char name[NEAREST_WORD_BYTES], word[VERB_WORD_BYTES], meant[NEAREST_TEXT_BYTES];
+	struct nearest nearest = { .typed = name };
+	struct verb_option option;
+
+	(void)snprintf(name, sizeof(name), "--%.*s", (int)typed->name_bytes, typed->word + 2);
+	nearest_try(&nearest, "--help");
+	for (uint32_t i = 0; verb_option_at(verb, i, &option); i++)
+		nearest_try(&nearest, verb_option_word(&option, word));
+	return cli_usage(typed->verb, "%.*s: no such option%s", (int)typed->name_bytes + 2, typed->word,
+			 nearest_text(&nearest, meant));
+}
+
+/* Finds the option: by its whole name, or by a beginning that no other option has. */
+static int find_option(const struct verb *verb, const struct typed *typed, uint32_t *ret_index,
+		       struct verb_option *ret_option)
+{
+	char first[VERB_WORD_BYTES], other[VERB_WORD_BYTES];
+	struct verb_option option;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; verb_option_at(verb, i, &option); i++) {
+		if (strlen(option.name) < typed->name_bytes ||
+		    !is_same_name(option.name, typed->word + 2, typed->name_bytes))
+			continue;
+		assert(i < VERB_OPTIONS_MAX);
+		if (found == 0 || strlen(option.name) == typed->name_bytes) {
+			*ret_index = i;
+			*ret_option = option;
+		}
+		if (strlen(option.name) == typed->name_bytes)
+			return CLI_OK;
+		(void)verb_option_word(&option, found++ == 0 ? first : other);
+	}
+	if (found == 0)
+		return refuse_unknown(verb, typed);
+	if (found > 1)
+		return cli_usage(typed->verb, "%.*s: stands for %s and for %s, expected a longer beginning",
+				 (int)typed->name_bytes + 2, typed->word, first, other);
 	return CLI_OK;
 }
 
-/* ---- All of them ---- */
-
-static int add_value(const char *name, struct arguments *arguments, uint32_t index, const char *text)
+/* Stores the value of an option. `next`: the word after the option, or NULL. *ret_used: the value is `next`.
+ */
+static int take_value(struct arguments *arguments, const struct typed *typed, const char *next,
+		      bool *ret_used)
 {
+	char word[VERB_WORD_BYTES], wanted[EXPECTED_BYTES];
+	const char *value = typed->value;
 	struct verb_option option;
+	uint32_t index;
+	int r = find_option(arguments->verb, typed, &index, &option);
 
-	(void)verb_option_at(arguments->verb, index, &option);
+	*ret_used = false;
+	if (r != CLI_OK)
+		return r;
+	(void)verb_option_word(&option, word);
+	if (option.value == VERB_FLAG) {
+		if (value)
+			return cli_usage(typed->verb, "%s: found \"%s\", expected no value", word, value);
+		arguments->value[index] = "";
+		return CLI_OK;
+	}
+	if (!value && next && strncmp(next, "--", 2) == 0)
+		return cli_usage(typed->verb, "%s: found the option %s instead of a value, expected %s", word,
+				 next, expected(&option, wanted));
+	if (!value && !next)
+		return cli_usage(typed->verb, "%s: the value is missing, expected %s", word,
+				 expected(&option, wanted));
+	*ret_used = !value;
+	value = value ? value : next;
 	if (option.of_method && arguments->value[index])
-		return cli_usage(name, "--%s is given twice", option.name);
-	arguments->value[index] = text ? text : "";
-	return text ? check_value(name, &option, text) : CLI_OK;
+		return cli_usage(typed->verb, "%s is given twice", word);
+	arguments->value[index] = value;
+	return is_good(&option, value) ? CLI_OK
+				       : cli_usage(typed->verb, "%s: found \"%s\", expected %s", word, value,
+						   expected(&option, wanted));
 }
+
+/* ---- All of them ---- */
 
 static int check_operands(const char *name, const struct arguments *arguments)
 {
@@ -71,45 +164,35 @@ static int check_operands(const char *name, const struct arguments *arguments)
 		       : cli_usage(name, "\"%s\" is not expected here", arguments->operand[i]);
 }
 
-/* Fills the rows of getopt_long() for a verb. The rows point to the names in the table of verbs. */
-static void fill_rows(const struct verb *verb, struct option rows[static VERB_OPTIONS_MAX + 2])
-{
-	struct verb_option option;
-	int count = 0;
-
-	while (verb_option_at(verb, (uint32_t)count, &option)) {
-		assert(count < (int)VERB_OPTIONS_MAX);
-		rows[count] =
-			(struct option){ option.name, option.value != VERB_FLAG, NULL, CODE_FIRST + count };
-		count++;
-	}
-	rows[count++] = (struct option){ "help", 0, NULL, CODE_HELP };
-	rows[count] = (struct option){ 0 };
-}
-
+/* Moves the operands to the front of argv, behind argv[0], because options may stand between them. */
 int arguments_parse(const struct verb *verb, const char *name, int argc, char **argv,
 		    struct arguments *ret_arguments)
 {
-	struct option rows[VERB_OPTIONS_MAX + 2];
-	int code, r = CLI_OK;
+	int r = CLI_OK, i = 1;
 
-	*ret_arguments = (struct arguments){ .verb = verb };
-	fill_rows(verb, rows);
-	optind = 0; /* 0 instead of 1: glibc then also forgets where it stopped in a word before */
-	opterr = 0;
-	while (r == CLI_OK && (code = getopt_long(argc, argv, ":", rows, NULL)) != -1)
-		if (code == CODE_HELP) {
+	*ret_arguments = (struct arguments){ .verb = verb, .operand = argv + 1 };
+	for (; r == CLI_OK && i < argc && strcmp(argv[i], "--") != 0; i++) {
+		struct typed typed = { .verb = name, .word = argv[i] };
+		const char *value = strchr(argv[i], '=');
+		bool used;
+
+		if (argv[i][0] != '-' || !argv[i][1]) {
+			argv[1 + ret_arguments->operands++] = argv[i];
+			continue;
+		}
+		if (strcmp(argv[i], "--help") == 0) {
 			ret_arguments->help = true;
 			return CLI_OK;
-		} else if (code == ':') {
-			r = cli_usage(name, "%s: the value is missing", argv[optind - 1]);
-		} else if (code < CODE_FIRST) {
-			r = cli_usage(name, "\"%s\": no such option", argv[optind - 1]);
-		} else {
-			r = add_value(name, ret_arguments, (uint32_t)(code - CODE_FIRST), optarg);
 		}
-	ret_arguments->operand = argv + optind;
-	ret_arguments->operands = argc - optind;
+		if (argv[i][1] != '-')
+			return cli_usage(name, "%s: no such option", argv[i]);
+		typed.name_bytes = (value ? (size_t)(value - argv[i]) : strlen(argv[i])) - 2;
+		typed.value = value ? value + 1 : NULL;
+		r = take_value(ret_arguments, &typed, i + 1 < argc ? argv[i + 1] : NULL, &used);
+		i += used;
+	}
+	for (i++; i < argc; i++)
+		argv[1 + ret_arguments->operands++] = argv[i];
 	return r == CLI_OK ? check_operands(name, ret_arguments) : r;
 }
 

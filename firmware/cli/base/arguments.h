@@ -3,7 +3,8 @@
  * The arguments of one verb, parsed by the verb's row in the table of verbs. Options have the form "--NAME
  * VALUE", "--NAME=VALUE", or "--NAME" for a flag. Options and operands may be mixed in any order; after "--"
  * everything is an operand. The user may shorten the name of an option as long as only one option begins with
- * the shortened name.
+ * the shortened name, and may type '_' instead of '-' in it. A value that begins with "--" must have the form
+ * "--NAME=VALUE": otherwise a forgotten value would swallow the next option.
  */
 #pragma once
 
@@ -20,8 +21,8 @@ struct arguments {
 };
 
 /* Fills *ret_arguments from argv[1], argv[2], ..., except the members `name` and `verbs`. The values point
- * into argv. Returns CLI_OK, or CLI_USAGE after printing a sentence to standard error. `name`: the verb's
- * name for this sentence. */
+ * into argv, whose operands are moved to its front. Returns CLI_OK, or CLI_USAGE after printing a sentence to
+ * standard error. `name`: the verb's name for this sentence. */
 int arguments_parse(const struct verb *verb, const char *name, int argc, char **argv,
 		    struct arguments *ret_arguments);
 

@@ -73,10 +73,10 @@ void help_allowed(const struct verb_option *option, char *out, size_t size)
 
 static void print_option(const struct verb_option *option, FILE *out)
 {
-	char name[96], value[600], text[1400];
+	char word[VERB_WORD_BYTES], name[160], value[600], text[1400];
 
-	(void)snprintf(name, sizeof(name), "--%s%s%s", option->name, option->argument ? " " : "",
-		       option->argument ? option->argument : "");
+	(void)snprintf(name, sizeof(name), "%s%s%s", verb_option_word(option, word),
+		       option->argument ? " " : "", option->argument ? option->argument : "");
 	help_allowed(option, value, sizeof(value));
 	(void)snprintf(text, sizeof(text), "%s%s", option->help, value);
 	print_row(name, text, COLUMN, out);

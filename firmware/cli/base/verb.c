@@ -90,6 +90,15 @@ bool verb_option_at(const struct verb *verb, uint32_t index, struct verb_option 
 	return !verb->parameters_not_options && find_param(verb, &search);
 }
 
+const char *verb_option_word(const struct verb_option *option, char out[static VERB_WORD_BYTES])
+{
+	(void)snprintf(out, VERB_WORD_BYTES, "--%s", option->name);
+	for (char *at = out; *at; at++)
+		if (*at == '_')
+			*at = '-';
+	return out;
+}
+
 const char *verb_choices(const struct verb_option *option, char *out, size_t size)
 {
 	size_t used = 0;

@@ -45,7 +45,7 @@ enum verb_value {
 
 /* A list of options ends with a row whose name is NULL. */
 struct verb_option {
-	const char *name; /* without "--" */
+	const char *name; /* without "--"; verb_option_word() returns what the user types */
 	enum verb_value value;
 	const char *argument; /* placeholder of the value in help texts: "URL"; NULL for VERB_FLAG */
 	const char *help;
@@ -99,6 +99,9 @@ extern const struct verb_option verb_global_options[];
  * of its methods. A parameter of two methods counts once. Returns false after the last option. The option
  * --help, which every verb has, is not counted. */
 bool verb_option_at(const struct verb *verb, uint32_t index, struct verb_option *ret_option);
+#define VERB_WORD_BYTES 64u
+/* Writes what the user types: "--start-from" for the parameter start_from. Returns `out`. */
+const char *verb_option_word(const struct verb_option *option, char out[static VERB_WORD_BYTES]);
 /* Writes the choices of a VERB_CHOICE option as "a, b, c". Returns `out`. */
 const char *verb_choices(const struct verb_option *option, char *out, size_t size);
 /* Returns the sub-verb of this name, or NULL. */

@@ -36,6 +36,7 @@ static bool is_param(const struct control_method *method, const char *name)
 static int add_options(const struct arguments *arguments, const struct control_method *method, cJSON *params)
 {
 	struct verb_option option;
+	char word[VERB_WORD_BYTES];
 
 	for (uint32_t i = 0; verb_option_at(arguments->verb, i, &option); i++) {
 		const char *text = arguments->value[i];
@@ -43,7 +44,8 @@ static int add_options(const struct arguments *arguments, const struct control_m
 		if (!option.of_method || !text)
 			continue;
 		if (!is_param(method, option.name))
-			return cli_usage(arguments->name, "--%s is not expected here", option.name);
+			return cli_usage(arguments->name, "%s is not expected here",
+					 verb_option_word(&option, word));
 		if (!cJSON_AddItemToObject(params, option.name, value_of(&option, text)))
 			return CLI_ERROR;
 	}

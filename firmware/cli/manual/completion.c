@@ -63,23 +63,25 @@ static void put_verbs_case(const struct verb *verb, const char *at, FILE *out)
 static void put_options_case(const struct verb *verb, const char *at, FILE *out)
 {
 	struct verb_option option;
+	char word[VERB_WORD_BYTES];
 
 	fprintf(out, "\t'%s') echo", at);
 	for (uint32_t i = 0; verb_option_at(verb, i, &option); i++)
-		fprintf(out, " --%s", option.name);
+		fprintf(out, " %s", verb_option_word(&option, word));
 	fputs(" --help ;;\n", out);
 }
 
 static void put_values_case(const struct verb *verb, const char *at, FILE *out)
 {
 	struct verb_option option;
+	char word[VERB_WORD_BYTES];
 	const char *values;
 
 	for (uint32_t i = 0; verb_option_at(verb, i, &option); i++) {
 		if (option.value == VERB_FLAG)
 			continue;
 		values = values_of(option.value);
-		fprintf(out, "\t'%s --%s') echo ", at, option.name);
+		fprintf(out, "\t'%s %s') echo ", at, verb_option_word(&option, word));
 		if (option.value == VERB_CHOICE)
 			put_choices(option.choices, out);
 		else
@@ -186,9 +188,10 @@ static void put_line(const char *at, FILE *out)
 static void put_fish_option(const struct verb_option *option, const char *at, FILE *out)
 {
 	const char *values = values_of(option->value);
+	char word[VERB_WORD_BYTES];
 
 	put_line(at, out);
-	fprintf(out, "-l %s ", option->name);
+	fprintf(out, "-l %s ", verb_option_word(option, word) + 2);
 	if (option->value == VERB_CHOICE) {
 		fputs("-x -a '", out);
 		put_choices(option->choices, out);

@@ -10,8 +10,8 @@ static void put_option(FILE *out, const struct verb_option *option)
 {
 	char tag[96], allowed[600];
 
-	(void)snprintf(tag, sizeof(tag), "--%s%s%s", option->name, option->argument ? " " : "",
-		       option->argument ? option->argument : "");
+	(void)snprintf(tag, sizeof(tag), "%s%s%s", verb_option_word(option, word),
+		       option->argument ? " " : "", option->argument ? option->argument : "");
 	help_allowed(option, allowed, sizeof(allowed));
 	roff_item(out, tag, "%s%s", option->help, allowed);
 }
