@@ -27,6 +27,24 @@ struct client {
 
 /* ---- Connection ---- */
 
+/* Says why the socket of this box does not answer, and what the user can do. */
+static const char *remedy(int code)
+{
+	switch (code) {
+	case ENOENT:
+	case ECONNREFUSED:
+		return "it does not run; start it with systemctl start kiln-controld, or without systemd "
+		       "with "
+		       "kiln-controld &";
+	case EACCES:
+	case EPERM:
+		return "your user may not ask it; as root, adduser USER kiln-view (or kiln-operate, "
+		       "kiln-admin)";
+	default:
+		return strerror(code);
+	}
+}
+
 static int open_local(struct client *client, struct error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -38,7 +56,7 @@ static int open_local(struct client *client, struct error *err)
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (client->fd < 0 || connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_set(err, -errno, "%s: kiln-controld does not answer: %s", path, strerror(errno));
+		return error_set(err, -errno, "%s: kiln-controld does not answer: %s", path, remedy(errno));
 	return 0;
 }
 

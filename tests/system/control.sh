@@ -18,7 +18,8 @@ for k in sys.argv[1].split("."): v = v[int(k)] if isinstance(v, list) else v[k]
 print(json.dumps(v))' "$1"; }
 
 code 1 "without a daemon: an error that says so" "$kiln" status
-like "$said" 'kiln-controld does not answer' "which daemon it is"
+like "$said" 'kiln-controld does not answer: it does not run; start it with systemctl start kiln-controld, or .* kiln-controld &' \
+	"which daemon it is, and how to start it"
 code 2 "an argument that is not expected" "$kiln" status --jsn
 like "$said" 'kiln status: --jsn: no such option; did you mean "--json"[?]' "by its name, and what was meant"
 code 2 "a number that is none" "$kiln" start --epochs many
@@ -49,7 +50,8 @@ is $? 69 "a second controld does not take the socket"
 code 7 "no run and no configuration: idle" "$kiln" status
 like "$said" 'there is no configuration: kiln config apply FILE' "and what to do"
 code 1 "no configuration: no start" "$kiln" start
-like "$said" 'kiln.conf: cannot read it' "and why"
+like "$said" "there is no configuration yet: kiln config apply FILE: $KILN_ROOT/etc/kiln/kiln.conf: cannot read it: No such file" \
+	"and why, with the path of the file"
 code 1 "the first configuration, without a kiln-steer" "$kiln" config apply "$work/kiln.conf"
 is "$(grep -v ^kiln: <<<"$said" | sort | cut -d: -f1 | tr '\n' ' ')" "control.metrics_dir layers run.epochs run.name schema sink.url source.url " \
 	"what it changes: what is not the default"
@@ -324,7 +326,7 @@ code 0 "it begins: running" "$kiln" status
 cp "$KILN_ROOT/etc/kiln/kiln.conf" "$work/good.conf"
 sed -i 's/epochs = 2/epochs = 0/' "$KILN_ROOT/etc/kiln/kiln.conf"
 code 5 "a wrong kiln.conf: degraded" "$kiln" status
-like "$said" '^why +kiln.conf:1: run.epochs: found 0' "and its first mistake"
+like "$said" '^why +.*/etc/kiln/kiln.conf:1: run.epochs: found 0' "and its first mistake"
 cp "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 started "$(date +%s)"
 code 0 "a good one: running" "$kiln" status

@@ -63,7 +63,7 @@ static int hold(const char *text, char path[static 64], struct error *err)
 		(void)close(fd);
 		return error_set(err, r, "no memory for a configuration: %s", strerror(-r));
 	}
-	(void)snprintf(path, 64, "/proc/self/fd/%d", fd);
+	(void)snprintf(path, 64, CONF_IN_MEMORY "%d", fd);
 	return fd;
 }
 

@@ -132,7 +132,9 @@ int method_run_start(struct call *call, struct error *err)
 		return r;
 	if (!goes_on && (r = conf_check(config_path(0, NULL), err)) < 0) {
 		call->code = r == -ENOMEM ? CONTROL_INTERNAL : CONTROL_CONFIG;
-		return r;
+		return r != -ENOENT
+			       ? r
+			       : error_prefix(err, "there is no configuration yet: kiln config apply FILE");
 	}
 	if ((r = call_result_true(call, "started", err)) < 0 ||
 	    (r = goes_on ? go_on(call, state, err) : begin_new(call, err)) < 0)

@@ -8,16 +8,17 @@
 
 #define MISTAKES_MAX 65536u
 
-/* Copies the lines that config_check() printed. Each line begins with the path of the file, which may be a
- * file in memory; the copy says kiln.conf, the name that the client knows. */
+/* Copies the lines that config_check() printed. Each line begins with the path of the file. In the place of
+ * the path of a file in memory the copy has kiln.conf, because the client sent the text of a kiln.conf. */
 static void copy_lines(const char *said, const char *path, struct error *err)
 {
+	const bool in_memory = strncmp(path, CONF_IN_MEMORY, strlen(CONF_IN_MEMORY)) == 0;
 	size_t length = strlen(path), used = 0;
 
 	err->text[0] = '\0';
 	while (*said && used < sizeof(err->text) - 1) {
 		int line = (int)strcspn(said, "\n");
-		bool named = strncmp(said, path, length) == 0;
+		bool named = in_memory && strncmp(said, path, length) == 0;
 		int n = snprintf(err->text + used, sizeof(err->text) - used, "%s%s%.*s", used ? "\n" : "",
 				 named ? "kiln.conf" : "", named ? line - (int)length : line,
 				 said + (named ? length : 0));
