@@ -5,9 +5,11 @@
 #include "drivers/notify/notify.h"
 #include "uploadd/uploader.h"
 
-static const struct program program = { "kiln-uploadd", "[--drain]",
-					"Uploads the files of the spool to sink.url. With --drain it ends "
-					"when the run is over and everything is in the store." };
+static const struct program program = {
+	"kiln-uploadd", "[--drain]",
+	"Uploads the files of the spool to sink.url. With --drain it ends "
+	"when the run has ended or stopped, and all its files are in the store"
+};
 
 int main(int argc, char **argv)
 {

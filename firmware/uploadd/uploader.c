@@ -3,11 +3,13 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/notify/notify.h"
 
 #include <string.h>
 #include <sysexits.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SCAN_MS         2000u
 #define BACK_OFF_MS     1000u
@@ -190,14 +192,25 @@ static void say_failing(const struct uploader *uploader, int back_off_ms)
 		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
 }
 
-/* Tells whether the current run is final and nothing of it is left in the spool. */
+/* Returns whether the trainer has done its last step: the run has ended, was stopped, or its night is over.
+ * What is in the spool then is all that there will be. */
+static bool is_at_rest(void)
+{
+	char path[PATH_BYTES];
+
+	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
+}
+
+/* Tells whether another process leaves nothing to do: the current run is final and nothing of it is left in
+ * the spool, or it has stopped, and the other process goes on uploading what there is. */
 static bool is_drained(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	char path[PATH_BYTES];
 
-	return run_load(&run, NULL) == 0 && run_state_is_final(run.state) &&
-	       access(spool_path(run.id, "", path), F_OK) < 0;
+	if (run_load(&run, NULL) < 0)
+		return false;
+	return run_state_is_final(run.state) ? access(spool_path(run.id, "", path), F_OK) < 0 : is_at_rest();
 }
 
 int uploader_lock(struct uploader *uploader, struct error *err)
@@ -220,6 +233,7 @@ int uploader_run(struct uploader *uploader, struct error *err)
 	int back_off_ms = BACK_OFF_MS;
 
 	for (;;) {
+		bool rests = is_at_rest();
 		int r;
 
 		alive_lease(uploader->worker, NULL, UPLOAD_QUIET_S);
@@ -230,7 +244,7 @@ int uploader_run(struct uploader *uploader, struct error *err)
 			: uploader->left ? "runs of earlier nights are not all in the store"
 					 : "the spool");
 		if (r == 0 && uploader->drain && !uploader->left &&
-		    strcmp(uploader->complete, uploader->current.run.id) == 0)
+		    (rests || strcmp(uploader->complete, uploader->current.run.id) == 0))
 			return 0;
 		if (r == 0) {
 			alive_progress();

@@ -19,7 +19,8 @@ struct uploader {
 	bool left;     /* some runs of earlier nights are not completely in the store */
 	char **warned; /* ids of the runs of which an event has warned that a person must act */
 	uint32_t warnings;
-	bool drain;                  /* end the process when the run is final and in the store */
+	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
+		     */
 	struct alive_worker *worker; /* the main thread, as the watchdog knows it */
 	struct error *err;
 	struct status_page *page; /* NULL: the page could not be opened */
@@ -29,9 +30,9 @@ struct uploader {
 /* Opens the status page. A failure is only logged: without the page only the status is missing. */
 void uploader_open_page(struct uploader *uploader);
 /* Makes sure that no other kiln-uploadd works on the spool. With `drain` waits for another one: returns 1
- * once it has put the current run, which is final, into the store; 0 once it has ended. Errors: -EBUSY
- * another one is working. */
+ * once it has put the current run, which is final, into the store, or the current run has stopped; 0 once it
+ * has ended. Errors: -EBUSY another one is working. */
 MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
-/* Returns after an error for which waiting does not help or, with `drain`, once the run is final and in the
- * store. */
+/* Returns after an error for which waiting does not help or, with `drain`, once the run has ended or stopped
+ * and all its files are in the store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);

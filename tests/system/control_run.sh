@@ -85,5 +85,8 @@ is $? 7 "watch ends with the run, by status' exit code"
 like "$(tail -n 1 "$work/watched")" '^stopped small-[0-9-]+ step [0-9]+' "its last line"
 "$kiln" status >/dev/null
 is $? 7 "stopped: nothing goes on"
-kill "$night"
+night_is_over() { ! kill -0 "$night"; }
+wait_for 60 night_is_over
+ok $? "tools/night ends, too" "$(cat "$work/night.log")"
+kill "$night" 2>/dev/null
 wait "$night"

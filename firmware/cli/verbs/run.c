@@ -55,10 +55,13 @@ static int end_of(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
 }
 
+/* The index of a daemon in the list of children. */
+enum { FETCHD, TRAIND, UPLOADD };
+
 static void end_children(struct child *children, bool drain)
 {
 	for (uint32_t i = 0; i < DAEMONS; i++)
-		if (children[i].pid && !(drain && i == DAEMONS - 1))
+		if (children[i].pid && !(drain && i == UPLOADD))
 			(void)kill(children[i].pid, SIGTERM);
 }
 
@@ -71,12 +74,14 @@ static struct child *child_of(struct child *children, pid_t pid)
 }
 
 /* Waits until all daemons have ended. Returns the exit code of the first daemon with a permanent failure, or
- * EX_OK. After a failed run kiln-uploadd is not stopped, so that it finishes its uploads. */
+ * EX_OK. After a failed run kiln-uploadd is not stopped, so that it finishes its uploads. When kiln-traind is
+ * done, kiln-fetchd is stopped: after `kiln stop` it would wait for the trainer for ever. */
 static int wait_for_daemons(struct child *children, struct error *err)
 {
 	int code = EX_OK, status, r = 0;
+	bool trained = false;
 
-	while (children[0].pid || children[1].pid || children[2].pid) {
+	while (children[FETCHD].pid || children[TRAIND].pid || children[UPLOADD].pid) {
 		pid_t pid = waitpid(-1, &status, 0);
 		struct child *child = pid > 0 ? child_of(children, pid) : NULL;
 
@@ -85,6 +90,12 @@ static int wait_for_daemons(struct child *children, struct error *err)
 			continue;
 		}
 		child->pid = 0;
+		if (child == &children[TRAIND] && end_of(status) == EX_OK && children[FETCHD].pid) {
+			(void)kill(children[FETCHD].pid, SIGTERM);
+			trained = true;
+		}
+		if (trained && child == &children[FETCHD])
+			continue;
 		if (!stopped && code == EX_OK &&
 		    (end_of(status) == EX_UNAVAILABLE || end_of(status) == EX_TEMPFAIL)) {
 			(void)sleep(1);
@@ -104,9 +115,11 @@ static int wait_for_daemons(struct child *children, struct error *err)
 static int run_daemons(struct error *err)
 {
 	struct child children[DAEMONS] = {
-		{ "kiln-fetchd", { (char[]){ "kiln-fetchd" }, NULL }, 0 },
-		{ "kiln-traind", { (char[]){ "kiln-traind" }, NULL }, 0 },
-		{ "kiln-uploadd", { (char[]){ "kiln-uploadd" }, (char[]){ "--drain" }, NULL }, 0 },
+		[FETCHD] = { "kiln-fetchd", { (char[]){ "kiln-fetchd" }, NULL }, 0 },
+		[TRAIND] = { "kiln-traind", { (char[]){ "kiln-traind" }, NULL }, 0 },
+		[UPLOADD] = { "kiln-uploadd",
+			      { (char[]){ "kiln-uploadd" }, (char[]){ "--drain" }, NULL },
+			      0 },
 	};
 	const struct sigaction action = { .sa_handler = stop };
 	int r = 0;
