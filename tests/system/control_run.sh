@@ -66,6 +66,9 @@ is_state running
 ok $? "the run goes on"
 "$kiln" pause >/dev/null
 done_by "paused" is_state paused
+said=$("$kiln" status)
+like "$said" '^progress +epoch [0-9]+ of 100000, step [0-9]+, [0-9.]+ %$' "a paused run has no end"
+like "$said" '^rates +- records/s' "and no speed"
 step=$(figure progress.step)
 "$kiln" checkpoint now >/dev/null
 safe() { [ "$(figure checkpoint.step) $(figure checkpoint.safe)" = "$step true" ]; }

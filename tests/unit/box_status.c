@@ -105,6 +105,8 @@ static void test_rates(void **state)
 	struct watched *of = &box.watch.of[STATUS_TRAIND];
 	struct view view = { .box = &box, .id = RUN, .state = "running" };
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(json_free) cJSON *paused = cJSON_CreateObject();
+	CLEANUP(json_free) cJSON *pausing = cJSON_CreateObject();
 	struct timespec now;
 
 	(void)state;
@@ -125,6 +127,17 @@ static void test_rates(void **state)
 	assert_member(object, "rates.waiting_percent", "0");
 	assert_member(object, "rates.bytes_per_s", "null");
 	assert_member(object, "run", "null");
+	/* A paused run has no speed and no end, although the samples are of the time before the pause. */
+	view.state = "paused";
+	training_add_run(paused, &view);
+	assert_member(paused, "progress.eta_s", "null");
+	assert_member(paused, "rates.records_per_s", "null");
+	assert_member(paused, "rates.gpu_busy_percent", "null");
+	view.state = "running";
+	(void)snprintf(of->sample[1].phase, sizeof(of->sample[1].phase), "paused");
+	training_add_run(pausing, &view);
+	assert_member(pausing, "progress.eta_s", "null");
+	assert_member(pausing, "rates.records_per_s", "null");
 	/* Figures of a page that is no longer written are not shown as current. */
 	of->sample[0].updated_us -= 100000000;
 	of->sample[1].updated_us -= 100000000;

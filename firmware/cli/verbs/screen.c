@@ -72,10 +72,24 @@ static void say_update(const struct screen *screen)
 	say(screen, "update", text);
 }
 
+#define REST_BYTES (FORMAT_BYTES + 16u)
+
+/* Writes ", 5 min left", or nothing where the end is not known. */
+static const char *left_of(const cJSON *status, char out[static REST_BYTES])
+{
+	const double eta_s = client_number(status, "progress.eta_s");
+	char span[FORMAT_BYTES];
+
+	*out = '\0';
+	if (!isnan(eta_s))
+		(void)snprintf(out, REST_BYTES, ", %s left", format_span(eta_s, span));
+	return out;
+}
+
 static void say_progress(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
-	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], rest[REST_BYTES], text[512];
 
 	say(screen, "run", client_text(status, "run.id"));
 	(void)snprintf(text, sizeof(text), "epoch %s of %s, step %s",
@@ -84,7 +98,7 @@ static void say_progress(const struct screen *screen)
 		       format_number(client_number(status, "progress.step"), "%.0f", c));
 	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %%, %s left",
 		       format_number(client_number(status, "progress.percent"), "%.1f", a),
-		       format_span(client_number(status, "progress.eta_s"), b));
+		       left_of(status, rest));
 	say(screen, "progress", text);
 	if (strcmp(client_text(status, "order"), "fast") == 0)
 		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
@@ -272,12 +286,11 @@ void screen_print(const cJSON *status, FILE *out)
 
 void screen_print_brief(const cJSON *status, FILE *out)
 {
-	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], rest[REST_BYTES];
 
-	fprintf(out, "%s, %s %%, %s left, loss %s, ", client_text(status, "state"),
-		format_number(client_number(status, "progress.percent"), "%.1f", a),
-		format_span(client_number(status, "progress.eta_s"), b),
-		format_number(client_number(status, "loss"), "%.4f", c));
+	fprintf(out, "%s, %s %%%s, loss %s, ", client_text(status, "state"),
+		format_number(client_number(status, "progress.percent"), "%.1f", a), left_of(status, rest),
+		format_number(client_number(status, "loss"), "%.4f", b));
 	client_print(client_text(status, "why"), out);
 	(void)fputc('\n', out);
 }

@@ -53,13 +53,21 @@ static void add_noted_progress(cJSON *progress, const struct view *view)
 	(void)cJSON_AddNullToObject(progress, "eta_s");
 }
 
+/* Returns the growth per second of a counter of the trainer's page; NaN = not known. A run that does not
+ * train now has no rate: the samples are those of the time before. */
+static double trainer_rate(const struct view *view, size_t offset)
+{
+	if (!view->traind || strcmp(view->state, "running") != 0 ||
+	    strcmp(view->traind->phase, "paused") == 0)
+		return NAN;
+	return watch_rate(&view->box->watch, STATUS_TRAIND, offset);
+}
+
 static void add_progress(cJSON *object, const struct view *view)
 {
 	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
 	double steps = page ? (double)page->epochs * (double)page->epoch_steps : 0;
-	double rate =
-		page ? watch_rate(&view->box->watch, STATUS_TRAIND, offsetof(struct status, traind.step))
-		     : NAN;
+	double rate = trainer_rate(view, offsetof(struct status, traind.step));
 	cJSON *progress = cJSON_AddObjectToObject(object, "progress");
 
 	if (!page) {
@@ -78,22 +86,17 @@ static void add_progress(cJSON *object, const struct view *view)
 
 static void add_rates(cJSON *object, const struct view *view)
 {
-	const struct watch *watch = &view->box->watch;
 	cJSON *rates = cJSON_AddObjectToObject(object, "rates");
-	bool trains = view->traind != NULL;
 
-	figure_number(rates, "records_per_s",
-		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.rows)) : NAN);
+	figure_number(rates, "records_per_s", trainer_rate(view, offsetof(struct status, traind.rows)));
 	figure_number(rates, "bytes_per_s",
-		      view->fetchd ? watch_rate(watch, STATUS_FETCHD, offsetof(struct status, fetchd.bytes))
+		      view->fetchd ? watch_rate(&view->box->watch, STATUS_FETCHD,
+						offsetof(struct status, fetchd.bytes))
 				   : NAN);
 	figure_number(rates, "gpu_busy_percent",
-		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.busy_us)) / 1e4
-			     : NAN);
+		      trainer_rate(view, offsetof(struct status, traind.busy_us)) / 1e4);
 	figure_number(rates, "waiting_percent",
-		      trains ? watch_rate(watch, STATUS_TRAIND, offsetof(struct status, traind.waited_us)) /
-				       1e4
-			     : NAN);
+		      trainer_rate(view, offsetof(struct status, traind.waited_us)) / 1e4);
 }
 
 static void add_quality(cJSON *object, const struct view *view)
