@@ -6,6 +6,8 @@
 #include "fetchd/shard/network.h"
 #include "fetchd/shard/work.h"
 
+#include <string.h>
+
 #define LOOK_US    1000000u
 #define STALLED_US 10000u  /* the reader waited longer in a second: too few workers or windows ahead */
 #define FULL_US    900000u /* the ring was full longer in a second: the workers have hardly anything to do */
@@ -113,11 +115,20 @@ void tune_begin(struct tune *tune, struct fetch *fetch)
 
 /* ---- Status ---- */
 
+/* Returns why no store gives a reason. */
+static const char *no_pace(const struct sources *sources)
+{
+	for (uint32_t i = 0; i < sources->count; i++)
+		if (strncmp(store_url(sources->source[i].store), "file://", 7) != 0)
+			return "no request was made yet";
+	return "a folder is read without requests";
+}
+
 /* Shows the reason of one source: of the sources whose store gives a reason, the one whose store allows the
  * fewest requests at once. */
 static void show_pace(const struct fetch *fetch, struct status_fetchd *status)
 {
-	const char *why = "";
+	const char *why = no_pace(fetch->sources);
 	uint64_t fewest = UINT64_MAX;
 	uint32_t which = 0;
 

@@ -109,6 +109,7 @@ else
 	skip 'decode workers follow the waits' 'one core'
 fi
 end tuned
+like "$(cat "$work/tuned.text")" '^requests .*: a folder is read without requests$' 'a folder: why there are no requests'
 
 # ---- A store behind faults ----
 start_radosgw 'faults of a store'
@@ -125,6 +126,7 @@ like "$("$kiln" stalls)" '^now +the trainer waits: transfer of train-.*tfrecord'
 like "$("$kiln" status --json)" '"fetch":' 'status has it besides'
 like "$("$kiln" metrics)" '^kiln_stall_seconds_total[{]stage="transfer"[}] [0-9.]+' 'and metrics'
 end dripping
+like "$(cat "$work/dripping.text")" '^now +kiln-fetchd has ended' 'after its end it waits for nothing'
 is "$(worst dripping)" transfer 'afterwards: most of the wait was for the transfer'
 like "$(cat "$work/dripping.text")" '^most +the network, or the store' 'which kiln stalls puts into words'
 like "$(cat "$work/dripping.text")" '^requests +[0-9]+ of at most [0-9]+, 0[.]1 MiB each: [a-z]' 'what was chosen, and why'

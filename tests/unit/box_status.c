@@ -402,8 +402,11 @@ static void test_health_of_the_box(void **state)
 
 static void test_stalls(void **state)
 {
-	struct status fetchd = { .run_id = RUN, .started_us = NOW_US, .updated_us = NOW_US + 8000000 };
+	struct status fetchd = {
+		.pid = getpid(), .run_id = RUN, .started_us = NOW_US, .updated_us = NOW_US + 8000000
+	};
 	CLEANUP(json_free) cJSON *object = NULL;
+	CLEANUP(json_free) cJSON *ended = NULL;
 
 	(void)state;
 	fetchd.fetchd.stalled_us[STALL_TRANSFER] = 2500000;
@@ -415,6 +418,13 @@ static void test_stalls(void **state)
 	assert_member(object, "now.key", "null");
 	assert_int_equal(cJSON_GetArraySize(json_member(object, "stages")), STALL_STAGES);
 	assert_member(cJSON_GetArrayItem(json_member(object, "stages"), STALL_TRANSFER), "waited_s", "2.5");
+	assert_member(object, "at_work", "true");
+	/* The page of a fetcher that has ended still has the wait of its last moment. */
+	fetchd.pid = 0;
+	ended = stalls_object(&fetchd, NULL);
+	assert_member(ended, "at_work", "false");
+	assert_member(ended, "now", "null");
+	assert_member(cJSON_GetArrayItem(json_member(ended, "stages"), STALL_TRANSFER), "waited_s", "2.5");
 }
 
 static void test_metrics(void **state)

@@ -11,6 +11,10 @@ static void print_now(const cJSON *stalls)
 {
 	const char *stage = client_text(stalls, "now.stage");
 
+	if (cJSON_IsFalse(json_member(stalls, "at_work"))) {
+		printf("%-11s%s\n", "now", "kiln-fetchd has ended; these are its last figures");
+		return;
+	}
 	if (!cJSON_IsObject(json_member(stalls, "now"))) {
 		printf("%-11s%s\n", "now", "the trainer does not wait for data");
 		return;

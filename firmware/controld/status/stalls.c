@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/stalls.h"
 #include "controld/status/figure.h"
+#include "controld/status/watch.h"
 
 #include <math.h>
 
@@ -34,11 +35,13 @@ static cJSON *stages(const struct status_fetchd *page)
 	return list;
 }
 
-static void add_now(cJSON *object, const struct status_fetchd *page)
+static void add_now(cJSON *object, const struct status_fetchd *page, bool at_work)
 {
 	cJSON *now;
 
-	if (page->stalled == 0 || page->stalled > STALL_STAGES) {
+	(void)cJSON_AddBoolToObject(object, "at_work", at_work);
+	/* A fetcher that was killed or stopped leaves the wait of its last moment in its page. */
+	if (!at_work || page->stalled == 0 || page->stalled > STALL_STAGES) {
 		(void)cJSON_AddNullToObject(object, "now");
 		return;
 	}
@@ -83,7 +86,7 @@ cJSON *stalls_object(const struct status *fetchd, const struct status *traind)
 	figure_number(object, "device_waited_s", traind ? (double)traind->traind.waited_us / 1e6 : NAN);
 	(void)cJSON_AddItemToObject(object, "stages", stages(page));
 	(void)cJSON_AddNumberToObject(object, "ring_full_s", (double)page->full_us / 1e6);
-	add_now(object, page);
+	add_now(object, page, watch_is_alive(fetchd));
 	(void)cJSON_AddItemToObject(object, "tuning", tuning(page));
 	return object;
 }

@@ -217,7 +217,9 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "run (null, and no other members, if nothing was fetched since the box started); observed_s, "
 	  "device_waited_s, stages: [{stage, waited_s, means}], in the order in which a shard passes them; "
-	  "ring_full_s, now: {stage, key} or null; tuning: what the fetcher chose, and why",
+	  "ring_full_s; at_work: false = kiln-fetchd has ended, and these are its last figures; now: {stage, "
+	  "key} "
+	  "or null; tuning: what the fetcher chose, and why",
 	  "show why the device waits for data, by stage" },
 	{ "metrics",
 	  CONTROL_VIEW,
