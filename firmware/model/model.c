@@ -335,6 +335,11 @@ int model_keep_kernels(struct model *model, struct error *err)
 	return r < 0 || !model->trained ? r : gpu_program_save(model->program, err);
 }
 
+bool model_compiles(const struct model *model)
+{
+	return !gpu_program_cached(model->program);
+}
+
 int model_metrics_reset(struct model *model, struct error *err)
 {
 	static const uint8_t zeros[SUMS_BYTES_MAX];

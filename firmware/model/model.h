@@ -129,6 +129,9 @@ MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metr
  * queue. Errors: -EDOM as in model_metrics(). Other errors name the file that cannot be written; they only
  * make the next start slower. */
 MUST_CHECK int model_keep_kernels(struct model *model, struct error *err);
+/* Returns whether the cache had no compiled kernels of this network: then the device compiles each kernel
+ * when it is first launched, which may take half a minute in all. */
+bool model_compiles(const struct model *model);
 /* Returns the loss scale and the number of steps that it skipped (loss_scale.h); 1 and 0 if the loss is not
  * scaled. Waits for the queue. */
 MUST_CHECK int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipped,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/loop.h"
 #include "core/base/events.h"
+#include "core/base/log.h"
 #include "drivers/notify/alive.h"
 #include "traind/adapt.h"
 #include "traind/epochs.h"
@@ -13,6 +14,24 @@
 
 /* Longer than a device needs to compile all kernels of the first batches. */
 #define WARM_LEASE_S 600u
+
+/* Tells a person why nothing seems to happen during the first batches of a split. */
+static void say_compiling(struct train *train, enum split split)
+{
+	if (!model_compiles(train->model))
+		return;
+	log_info("compiling the kernels of this network for the %s split; later runs find them on the disk",
+		 split_name(split));
+	publish_phase(train, "compiling", "building the kernels of this network for the %s split, once",
+		      split_name(split));
+	train->compiling = true;
+}
+
+static void end_warm(struct train *train)
+{
+	train->compiling = false;
+	alive_lease_end(train->worker);
+}
 
 /* Trains on or evaluates a slot. fetchd can write to the slot's header at any time: read it once, before the
  * slot is given back. */
@@ -29,6 +48,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	stages_batch(&train->stages, split);
 	if (train->warm[split] < WARM_BATCHES)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
+	if (train->warm[split] == 0)
+		say_compiling(train, split);
 	if (r == 0 && split == SPLIT_TEST)
 		r = epochs_finish(train, err);
 	if (r == 0)
@@ -48,7 +69,7 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	warm = train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES;
 	r = batches_release(train, warm, err);
 	if (warm)
-		alive_lease_end(train->worker);
+		end_warm(train);
 	if (r == 0)
 		r = report_progress(train, split, segment, batch.rows, err);
 	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
@@ -67,7 +88,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	if (r == 0)
 		r = batches_release(train, true, err);
 	ring_release(train->ring, slot);
-	alive_lease_end(train->worker); /* not ended yet if the split has fewer than WARM_BATCHES batches */
+	end_warm(train); /* not ended yet if the split has fewer than WARM_BATCHES batches */
 	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
 	    (r = model_metrics_reset(train->model, err)) < 0)
 		return r;

@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		return EX_OK;
 	}
 	publish_open(&train);
-	publish_phase(&train, "starting", "opening the device and the model");
+	publish_phase(&train, "starting", "opening the device and the model; new kernels are compiled");
 	want_open(&train);
 	r = open_run(&train, &err);
 	train.worker = alive_worker("the main thread");

@@ -72,8 +72,8 @@ void publish_batch(struct train *train, enum split split, uint64_t segment, uint
 		traind->busy_us += now - publish->batch_us - publish->waited_us;
 	publish->batch_us = now;
 	publish->waited_us = 0;
-	if (strcmp(publish->status.phase, phase) != 0 || publish->split != split ||
-	    publish->segment != segment)
+	if (!train->compiling && (strcmp(publish->status.phase, phase) != 0 || publish->split != split ||
+				  publish->segment != segment))
 		publish_phase(train, phase, "%s %" PRIu64, split_name(split), segment + 1);
 	publish->split = split;
 	publish->segment = segment;

@@ -23,6 +23,9 @@ is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9 and r["epochs"][11]["v
 	"the model learns"
 is "$(find "$KILN_ROOT/data/kiln/cache/kernels" -type f ! -name '*.bin' | wc -l)" 0 \
 	"of the kernels, only files that check themselves lie where a power cut leaves them"
+is "$(grep -c 'compiling the kernels of this network for the \(train\|validation\|test\) split' "$KILN_ROOT/log")" 3 \
+	"a new network: the log says that its kernels are compiled"
+like "$(cat "$KILN_ROOT/log")" 'after 12 of 12 epochs: test loss' "the test comes after all epochs"
 wait_for 5 test ! -d /proc/$fetchd
 ok $? "fetchd ends with the run"
 start traind
@@ -44,6 +47,7 @@ wait_for 20 has_batches
 ok $? "fetchd has read the first batches meanwhile"
 run_to_end
 is "$code $(state) $(model_bits)" "0 finished $expected" "with a device it is the same run, with the same bits"
+is "$(grep -c 'compiling the kernels' "$KILN_ROOT/log")" 0 "with kernels from the disk nothing is compiled"
 
 # ---- SIGTERM ----
 config stopped "$data" '' ''
