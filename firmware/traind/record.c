@@ -66,6 +66,11 @@ int record_pass(struct train *train, enum split split, uint64_t epoch, const str
 	return 0;
 }
 
+uint64_t record_epochs(const struct train *train)
+{
+	return (uint64_t)cJSON_GetArraySize(train->record.history.epochs);
+}
+
 void record_changed(struct train *train)
 {
 	train->record.written = false;

@@ -25,6 +25,8 @@ void record_close(struct train *train);
 /* Adds the metrics of a pass, which record_write() writes later. Errors: -ENOMEM. */
 MUST_CHECK int record_pass(struct train *train, enum split split, uint64_t epoch,
 			   const struct model_metrics *metrics, struct error *err);
+/* Returns the number of epochs that were trained. */
+uint64_t record_epochs(const struct train *train);
 /* Notes that run.json must change for another reason than a pass: the next record_write() writes it. */
 void record_changed(struct train *train);
 /* Writes run.json, and the event files that have one point per epoch. When this returns 0, the metrics of all

@@ -30,7 +30,14 @@ static const char *accuracy_text(const struct model_metrics *metrics, char out[s
 static void say_segment(const struct train *train, enum split split, uint64_t epoch,
 			const struct model_metrics *metrics)
 {
-	char accuracy[32];
+	const uint64_t epochs = train->run.config.run.epochs;
+	char accuracy[32], when[64];
+
+	/* After an early stop the epoch of the test is not the last one of the configuration. */
+	(void)snprintf(when, sizeof(when),
+		       split == SPLIT_TEST ? "after %" PRIu64 " of %" PRIu64 " epochs"
+					   : "epoch %" PRIu64 "/%" PRIu64,
+		       epoch, epochs);
 
 	event_send(&(struct event){ .id = EVENT_EPOCH_FINISHED,
 				    .run_id = train->run.id,
@@ -40,8 +47,7 @@ static void say_segment(const struct train *train, enum split split, uint64_t ep
 				    .loss = metrics->loss,
 				    .accuracy = metrics->accuracy,
 				    .records = metrics->rows },
-		   "epoch %" PRIu64 "/%" PRIu64 ": %s loss %.4f%s, %" PRIu64 " rows", epoch,
-		   train->run.config.run.epochs, split_name(split), metrics->loss,
+		   "%s: %s loss %.4f%s, %" PRIu64 " rows", when, split_name(split), metrics->loss,
 		   accuracy_text(metrics, accuracy), metrics->rows);
 }
 
@@ -80,7 +86,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 					    .run_id = train->run.id,
 					    .step = model_step(train->model) },
 			   "%s; going on, it will be written later", err->text);
-	say_segment(train, split, split == SPLIT_TEST ? train->run.config.run.epochs : segment + 1, &metrics);
+	say_segment(train, split, split == SPLIT_TEST ? record_epochs(train) : segment + 1, &metrics);
 	return 0;
 }
 

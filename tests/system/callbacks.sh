@@ -53,6 +53,7 @@ is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "with its test"
 per_epoch=$(record_json 'r["epochs"][0]["step"]')
 is "$(weights_of "$spool/model/model.safetensors")" "$(weights_of "$(newest)")" "the last weights are the model"
 like "$(cat "$KILN_ROOT/log")" "epoch 5: no improvement for 4 epochs, stopping early; the best was epoch 1" "and it says so"
+like "$(cat "$KILN_ROOT/log")" "after 5 of 12 epochs: test loss" "the test comes after the fifth epoch"
 killed whole $((per_epoch + 1)) $((2 * per_epoch + 1))
 
 undisturbed best "early_stopping: { $never patience = 4; restore_best = true; };"
