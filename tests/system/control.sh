@@ -331,6 +331,14 @@ cp "$work/good.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
 started "$(date +%s)"
 code 0 "a good one: running" "$kiln" status
 
+# ---- Colours ----
+colours() { # words before the command...: how many colours kiln status has on a terminal
+	TERM=xterm script -qec "env $* $kiln status" /dev/null | grep -c $'^state *\033\\[3[123]m'
+}
+is "$(colours)" 1 "on a terminal the state has a colour"
+is "$(colours NO_COLOR=1) $(colours TERM=dumb)" "0 0" "not where NO_COLOR is set, and not on a dumb terminal"
+is "$("$kiln" status | grep -c $'\033')" 0 "not in a pipe"
+
 # ---- Runs, checkpoints, configuration ----
 code 0 "runs" "$kiln" runs
 like "$said" "^$run +running" "the run is listed"

@@ -8,7 +8,7 @@
 
 static void put_option(FILE *out, const struct verb_option *option)
 {
-	char tag[96], allowed[600];
+	char word[VERB_WORD_BYTES], tag[160], allowed[600];
 
 	(void)snprintf(tag, sizeof(tag), "%s%s%s", verb_option_word(option, word),
 		       option->argument ? " " : "", option->argument ? option->argument : "");
@@ -89,6 +89,7 @@ static void put_surroundings(FILE *out)
 		  "Folder of ca.crt, client.crt and client.key for --host; default: `~/.kiln`.");
 	roff_item(out, "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN",
 		  "Keys of a store without a credential in the configuration.");
+	roff_item(out, "NO_COLOR", "If set and not empty: no colours on a terminal.");
 	roff_item(out, "TMPDIR", "Folder of temporary files; default: `/tmp`.");
 	roff_section(out, "FILES");
 	roff_item(out, "/etc/kiln/kiln.conf", "The configuration.");

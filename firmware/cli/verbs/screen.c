@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs/screen.h"
 
+#include "cli/base/color.h"
 #include "cli/base/exit.h"
 #include "cli/base/format.h"
 #include "cli/client/result.h"
@@ -43,12 +44,20 @@ static void say(const struct screen *screen, const char *name, const char *text)
 	(void)fputc('\n', screen->out);
 }
 
+static void say_in(const struct screen *screen, enum color color, const char *name, const char *text)
+{
+	fprintf(screen->out, "%-11s%s", name, color_begin(color));
+	client_print(text, screen->out);
+	fprintf(screen->out, "%s\n", color_end());
+}
+
 static void say_box(const struct screen *screen)
 {
 	const cJSON *status = screen->status;
+	const char *state = client_text(status, "state");
 
 	say(screen, "box", client_text(status, "host"));
-	say(screen, "state", client_text(status, "state"));
+	say_in(screen, color_of_state(state), "state", state);
 	say(screen, "why", client_text(status, "why"));
 	if (!cJSON_IsFalse(json_member(status, "clock_set")))
 		return;
@@ -96,7 +105,7 @@ static void say_progress(const struct screen *screen)
 		       format_number(client_number(status, "progress.epoch"), "%.0f", a),
 		       format_number(client_number(status, "progress.epochs"), "%.0f", b),
 		       format_number(client_number(status, "progress.step"), "%.0f", c));
-	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %%, %s left",
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %s %%%s",
 		       format_number(client_number(status, "progress.percent"), "%.1f", a),
 		       left_of(status, rest));
 	say(screen, "progress", text);
@@ -244,7 +253,7 @@ static void say_daemons(const struct screen *screen)
 			(void)strftime(when, sizeof(when), "%H:%M:%S", &tm);
 		(void)snprintf(text, sizeof(text), "%s %s: %.500s", when, client_text(item, "unit"),
 			       client_text(item, "message"));
-		say(screen, "error", text);
+		say_in(screen, COLOR_BAD, "error", text);
 	}
 }
 
