@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/run_rows.h"
 #include "core/base/paths.h"
+#include "core/run/run_summary.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -12,30 +13,14 @@
 
 cJSON *run_row(const char *id, const char *text, const struct error *why)
 {
-	static const char *const figures[] = { "loss", "accuracy" };
 	CLEANUP(json_free) cJSON *record = NULL;
-	cJSON *line = cJSON_CreateObject(), *item;
-	const cJSON *epochs, *last;
+	bool damaged = !text || json_parse("run.json", text, strlen(text), &record, NULL) < 0;
+	cJSON *line = run_summary(record);
 
-	(void)cJSON_AddItemToObject(line, "id", json_string(id));
-	if (!text || json_parse("run.json", text, strlen(text), &record, NULL) < 0) {
+	if (!cJSON_HasObjectItem(line, "id"))
+		(void)cJSON_AddItemToObject(line, "id", json_string(id));
+	if (damaged)
 		(void)cJSON_AddItemToObject(line, "error", json_string(why->text));
-		return line;
-	}
-	item = cJSON_DetachItemFromObjectCaseSensitive(record, "id");
-	if (item)
-		(void)cJSON_ReplaceItemInObjectCaseSensitive(line, "id", item);
-	(void)cJSON_AddItemToObject(line, "state", cJSON_DetachItemFromObjectCaseSensitive(record, "state"));
-	(void)cJSON_AddItemToObject(line, "started_s",
-				    cJSON_DetachItemFromObjectCaseSensitive(record, "started_s"));
-	epochs = cJSON_GetObjectItemCaseSensitive(record, "epochs");
-	(void)cJSON_AddNumberToObject(line, "epochs", cJSON_GetArraySize(epochs));
-	last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
-	for (size_t i = 0; last && i < sizeof(figures) / sizeof(figures[0]); i++) {
-		item = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(last, figures[i]), false);
-		if (item)
-			(void)cJSON_AddItemToObject(line, figures[i], item);
-	}
 	return line;
 }
 

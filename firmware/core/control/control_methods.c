@@ -51,7 +51,11 @@ const struct control_method control_methods[] = {
 	  CONTROL_VIEW,
 	  false,
 	  { { "limit", CONTROL_INTEGER, false, 1, 100, NULL, "number of runs, newest first; default 31" } },
-	  "runs: [{id, state, started_s, epochs, loss, accuracy, current}], newest first",
+	  "runs: [{id, state, started_s, took_s, epochs, loss, accuracy, validation_loss, "
+	  "validation_accuracy, "
+	  "test_loss, test_accuracy, current}], newest first; took_s: time of the trainer; a member that is "
+	  "not "
+	  "known is missing",
 	  "list the current run and the archived runs" },
 	{ "run.show",
 	  CONTROL_VIEW,
