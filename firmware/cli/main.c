@@ -5,6 +5,7 @@
  *     main.c, verb_list.c   the table of verbs; selects the verb and the boxes
  *     verbs/                one file for each verb: the row in the table, and the code of the verb
  *     client/               boxes: the control client (drivers/control), the boxes of --host, calls, results
+ *     runs/                 runs as text: the record of a run, its curves, the runs in the store
  *     trained/              a trained model, the records that it reads, and its answers
  *     prep/                 `kiln prep`: labelled texts and images to shards in a store
  *     manual/               kiln(1) and the shell completions, printed from the table of verbs

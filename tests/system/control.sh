@@ -23,8 +23,6 @@ like "$said" 'kiln-controld does not answer: it does not run; start it with syst
 code 2 "an argument that is not expected" "$kiln" status --jsn
 like "$said" 'kiln status: --jsn: no such option; did you mean "--json"[?]' "by its name, and what was meant"
 code 2 "a number that is none" "$kiln" start --epochs many
-
-mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/run/kiln/update"
 code 2 "an option in the place of a value" "$kiln" start --start-from --epochs 3
 like "$said" 'start: --start-from: found the option --epochs instead of a value, expected one of scratch, latest' \
 	"names the option and what it expects"
@@ -32,6 +30,8 @@ code 2 "a verb that is none" "$kiln" statsu
 like "$said" 'there is no verb "statsu"; did you mean "status"[?]' "which one is meant"
 code 2 "the verb of a verb that is none" "$kiln" config chek
 like "$said" 'config: found "chek", expected check, show, .*; did you mean "check"[?]' "which one is meant"
+
+mkdir -p "$KILN_ROOT/etc/kiln" "$KILN_ROOT/run/kiln/update"
 cat >"$work/kiln.conf" <<-CONF
 	run: { name = "night"; epochs = 2; };
 	source: { url = "file://$work/store/data"; };
@@ -343,7 +343,25 @@ is "$("$kiln" status | grep -c $'\033')" 0 "not in a pipe"
 code 0 "runs" "$kiln" runs
 like "$said" "^$run +running" "the run is listed"
 code 0 "one run" "$kiln" runs "$run"
-is "$(field id <<<"$said")" "\"$run\"" "its record"
+is "$(head -n 2 <<<"$said")" "run     $run
+state   running" "its record as text"
+code 0 "one run as JSON" "$kiln" runs "$run" --json
+is "$(field run.id <<<"$said")" "\"$run\"" "its record"
+mkdir -p "$work/store/runs/night-20200102-030405" "$work/store/runs/night-20200103-030405/sub-20200103-030405"
+for day in 02 03; do
+	printf '{"id":"night-202001%s-030405","state":"finished","started_s":%s,"time":{"starts":1,"training_s":90,"waiting_s":10},"epochs":[{"epoch":0,"loss":0.5,"validation_loss":0.25,"validation_accuracy":0.75}],"metrics":{"test":{"loss":0.125,"accuracy":0.875,"rows":9}}}' \
+		"$day" "$(date -ud "2020-01-$day 03:04:05" +%s)" >"$work/store/runs/night-202001$day-030405/run.json"
+done
+cp "$work/store/runs/night-20200102-030405/run.json" "$work/store/runs/night-20200103-030405/sub-20200103-030405/"
+is "$("$kiln" runs | grep -c 'night-2020')" 0 "runs that only the store has are not this box's"
+code 0 "with --all" "$kiln" runs --all
+is "$(tail -n +2 <<<"$said" | awk '{ print $1 }' | tr '\n' ' ')" "$run night-20200103-030405 night-20200102-030405 " \
+	"those of the store, too, the newest first"
+like "$(TZ=UTC "$kiln" runs --all | tail -n 1)" \
+	'^night-20200102-030405 +finished +2020-01-02 03:04:05 +100 s +1 +0.5000 +0.2500 +75.00 % +0.1250 +87.50 %$' "their date, time and figures"
+is "$("$kiln" runs --all --limit 2 --json | field runs.1.id)" '"night-20200103-030405"' "as JSON, the newest two"
+KILN_ROOT=$work/nowhere code 0 "without a box" "$kiln" runs --all --config "$KILN_ROOT/etc/kiln/kiln.conf"
+like "$said" 'only the runs in the store are listed' "which it says"
 code 1 "a run that is not there" "$kiln" runs night-20000101-000000
 code 2 "an id that is a path" "$kiln" runs --id ../../etc extra
 mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run/checkpoints"

@@ -82,7 +82,8 @@ wait_for 10 "$kiln" node
 like "$("$kiln" status)" "^state +finished" "kiln status: finished"
 like "$("$kiln" status)" "^run +$id" "and which run"
 is "$("$kiln" runs | grep -c "^$id  *finished")" 1 "kiln runs lists it once"
-like "$("$kiln" runs "$id")" '"state":.*"finished"' "kiln runs ID shows it"
+like "$("$kiln" runs "$id")" '^state   finished$' "kiln runs ID shows it"
+like "$("$kiln" runs "$id" --json)" '"state":.*"finished"' "with --json its record"
 first=$id
 again
 [ "$id" != "$first" ] && [ -n "$id" ]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
+#include "cli/runs/record.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/box/reports.h"
@@ -28,67 +29,19 @@ static int read_record(const char *run_id, const struct config_store *sink, char
 	return r < 0 ? r : store_get_all(store, key, RECORD_MAX, ret_text, &bytes, err);
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static void print_metric(const cJSON *object, const char *key, bool percent)
-{
-	if (!cJSON_GetObjectItemCaseSensitive(object, key))
-		printf("  %10s", "-");
-	else if (percent)
-		printf("  %8.2f %%", 100 * number(object, key));
-	else
-		printf("  %10.4f", number(object, key));
-}
-
-static void print_epochs(const cJSON *record)
-{
-	const cJSON *epoch;
-
-	printf("\n%-6s  %10s  %10s  %10s  %10s\n", "epoch", "loss", "accuracy", "val. loss", "val. acc.");
-	cJSON_ArrayForEach(epoch, cJSON_GetObjectItemCaseSensitive(record, "epochs")) {
-		printf("%-6.0f", number(epoch, "epoch") + 1);
-		print_metric(epoch, "loss", false);
-		print_metric(epoch, "accuracy", true);
-		print_metric(epoch, "validation_loss", false);
-		print_metric(epoch, "validation_accuracy", true);
-		putchar('\n');
-	}
-}
-
-static int print_report(const char *text, const char *sink_url, struct error *err)
+static int print_report(const char *text, const char *sink_url, bool all_epochs, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
-	const cJSON *metrics;
-	const char *id, *state, *reason;
-	int r;
+	int r = json_parse("run.json", text, strlen(text), &record, err);
 
-	if ((r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
-	    (r = json_get_string("run.json", record, "id", &id, err)) < 0 ||
-	    (r = json_get_string("run.json", record, "state", &state, err)) < 0)
-		return r;
-	printf("run     %s\nstate   %s\n", id, state);
-	if (cJSON_GetObjectItemCaseSensitive(record, "reason") &&
-	    json_get_string("run.json", record, "reason", &reason, err) == 0)
-		printf("reason  %s\n", reason);
-	print_epochs(record);
-	report_print_validation_seen(cJSON_GetObjectItemCaseSensitive(record, "validation_seen"), stdout);
-	metrics = cJSON_GetObjectItemCaseSensitive(record, "metrics");
-	report_print_test(cJSON_GetObjectItemCaseSensitive(metrics, "test"), stdout);
-	report_print_time(cJSON_GetObjectItemCaseSensitive(record, "time"), stdout);
-	printf("\noutputs %s/%s\n", sink_url, id);
-	report_print_left_behind(cJSON_GetObjectItemCaseSensitive(record, "left_behind"), stdout);
-	return 0;
+	return r < 0 ? r : record_print(record, sink_url, all_epochs, stdout, err);
 }
 
 /* Prints the report of a run. The store that holds the report is the sink of the current run's configuration
- * or, where the user names a run by its id, the sink of `config_file`. */
-static int report(const char *run_id, const char *config_file, bool json, struct error *err)
+ * or, where the user names a run by its id, the sink of --config. */
+static int report(const struct arguments *arguments, struct error *err)
 {
+	const char *run_id = arguments_operand(arguments, 0), *file = arguments_text(arguments, "config");
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
@@ -96,17 +49,17 @@ static int report(const char *run_id, const char *config_file, bool json, struct
 	int r;
 
 	if (run_id) {
-		r = config_load(config_file, &config, err);
+		r = config_load(file ? file : config_path(0, NULL), &config, err);
 	} else {
 		r = run_load(&run, err);
 		sink = &run.config.sink;
 	}
 	if (r == 0)
 		r = read_record(run_id, sink, &text, err);
-	if (r == 0 && json)
+	if (r == 0 && arguments_have(arguments, "json"))
 		puts(text);
 	else if (r == 0)
-		r = print_report(text, sink->url, err);
+		r = print_report(text, sink->url, arguments_have(arguments, "all-epochs"), err);
 	return r;
 }
 
@@ -154,16 +107,15 @@ static int report_night(bool json, struct error *err)
 
 static int report_verb(const struct arguments *arguments)
 {
-	const char *run_id = arguments_operand(arguments, 0), *config = arguments_text(arguments, "config");
-	const bool json = arguments_have(arguments, "json"), night = arguments_have(arguments, "night");
+	const char *run_id = arguments_operand(arguments, 0);
+	const bool night = arguments_have(arguments, "night");
 	struct error err = { 0 };
 	int r;
 
 	if (night && run_id)
 		return cli_usage(arguments->name,
 				 "--night shows this box's last night: \"%s\" is not expected here", run_id);
-	r = night ? report_night(json, &err)
-		  : report(run_id, config ? config : config_path(0, NULL), json, &err);
+	r = night ? report_night(arguments_have(arguments, "json"), &err) : report(arguments, &err);
 	return r < 0 ? cli_error(&err) : CLI_OK;
 }
 
@@ -180,6 +132,7 @@ static const struct verb_option options[] = {
 	{ .name = "night",
 	  .help = "print the report of this box's last night, even of a night without a run, and whether the "
 		  "report was posted and uploaded" },
+	{ .name = "all-epochs", .help = "print each epoch; otherwise at most 20 are printed" },
 	{ .name = "json", .help = "print the record as JSON" },
 	{ 0 },
 };
@@ -187,10 +140,11 @@ static const struct verb_option options[] = {
 const struct verb verb_report = {
 	.name = "report",
 	.summary = "show the result of a run or of the last night",
-	.synopsis = "report [RUN-ID] [--config FILE] [--json]\n"
+	.synopsis = "report [RUN-ID] [--config FILE] [--all-epochs] [--json]\n"
 		    "report --night [--json]",
-	.about = "Prints the state of the run, loss and accuracy of each epoch, the test result, how the "
-		 "time was spent, and the address of the outputs. Without RUN-ID the verb reads this box's "
+	.about = "Prints the state of the run, loss and accuracy by epoch, a curve of the losses, the test "
+		 "result, how the time was spent, and the address of the outputs. Without RUN-ID the verb "
+		 "reads this box's "
 		 "current run; with RUN-ID it reads RUN-ID/run.json below sink.url of the configuration.",
 	.operands = operands,
 	.options = { options },

@@ -1,37 +1,166 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln runs`: lists the runs of a box or, with the id of a run, prints the record of this run. */
+/* `kiln runs`: lists the runs of a box, with --all also those in the store; with the id of a run, prints the
+ * record of this run. */
+#include "cli/base/color.h"
+#include "cli/base/format.h"
 #include "cli/base/say.h"
 #include "cli/client/call.h"
+#include "cli/client/client.h"
+#include "cli/client/host.h"
 #include "cli/client/result.h"
+#include "cli/runs/record.h"
+#include "cli/runs/stored.h"
 #include "cli/verbs/verbs.h"
+#include "core/base/paths.h"
 
-#include <math.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
-static void print_run(const cJSON *run)
+#define ALL_MAX 1000u /* most runs that --all lists without --limit; each is one request to the store */
+
+/* ---- The list ---- */
+
+static void print_run(const cJSON *run, int width)
 {
-	double loss = client_number(run, "loss"), accuracy = client_number(run, "accuracy");
+	static const struct {
+		const char *key, *format;
+		double factor;
+	} figures[] = { { "loss", "%.4f", 1 },
+			{ "validation_loss", "%.4f", 1 },
+			{ "validation_accuracy", "%.2f %%", 100 },
+			{ "test_loss", "%.4f", 1 },
+			{ "test_accuracy", "%.2f %%", 100 } };
+	const char *state = client_text(run, "state");
+	char began[FORMAT_BYTES], took[FORMAT_BYTES], epochs[FORMAT_BYTES], value[FORMAT_BYTES];
 
-	printf("%-40s  %-9s  %6.0f  ", client_text(run, "id"), client_text(run, "state"),
-	       fmax(0, client_number(run, "epochs")));
-	if (isnan(loss))
-		printf("%8s  ", "-");
-	else
-		printf("%8.4f  ", loss);
-	if (isnan(accuracy))
-		printf("%9s\n", "-");
-	else
-		printf("%7.2f %%\n", 100 * accuracy);
+	printf("%-*s  %s%-9s%s  %-19s  %8s  %6s", width, client_text(run, "id"),
+	       color_begin(color_of_state(state)), state, color_end(),
+	       format_time(client_number(run, "started_s"), began),
+	       format_span(client_number(run, "took_s"), took),
+	       format_number(client_number(run, "epochs"), "%.0f", epochs));
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		printf("  %9s", format_number(figures[i].factor * client_number(run, figures[i].key),
+					      figures[i].format, value));
+	if (cJSON_IsString(json_member(run, "error"))) {
+		fputs("  ", stdout);
+		client_print(client_text(run, "error"), stdout);
+	}
+	(void)putchar('\n');
 }
 
-static int print_runs(const cJSON *result)
+static int print_list(const cJSON *result)
 {
-	const cJSON *run = json_member(result, "run");
+	const cJSON *run;
+	int width = 3;
 
-	if (run)
-		return client_print_json(run);
-	printf("%-40s  %-9s  %6s  %8s  %9s\n", "run", "state", "epochs", "loss", "accuracy");
 	cJSON_ArrayForEach(run, json_member(result, "runs"))
-		print_run(run);
+		if ((int)strlen(client_text(run, "id")) > width)
+			width = (int)strlen(client_text(run, "id"));
+	printf("%-*s  %-9s  %-19s  %8s  %6s  %9s  %9s  %9s  %9s  %9s\n", width, "run", "state", "began",
+	       "took", "epochs", "loss", "val. loss", "val. acc.", "test loss", "test acc.");
+	cJSON_ArrayForEach(run, json_member(result, "runs"))
+		print_run(run, width);
+	return CLI_OK;
+}
+
+/* ---- With the runs in the store ---- */
+
+static bool has_run(const cJSON *runs, const char *id)
+{
+	const cJSON *run;
+
+	cJSON_ArrayForEach(run, runs)
+		if (strcmp(client_text(run, "id"), id) == 0)
+			return true;
+	return false;
+}
+
+/* Moves a run of the store to its place in the list, which is sorted, except that the box's current run is
+ * its first. */
+static void insert(cJSON *runs, cJSON *run)
+{
+	const cJSON *other;
+	int at = 0;
+
+	cJSON_ArrayForEach(other, runs) {
+		if (!cJSON_IsTrue(json_member(other, "current")) &&
+		    stored_newest_first(client_text(run, "id"), client_text(other, "id")) < 0)
+			break;
+		at++;
+	}
+	(void)cJSON_InsertItemInArray(runs, at, run);
+}
+
+/* Gets the runs of this box. A box whose kiln-controld does not answer has none: the runs in the store are
+ * printed nevertheless. */
+static int runs_of_box(const struct arguments *arguments, cJSON **ret_result)
+{
+	cJSON *params = NULL;
+	struct error err = { 0 };
+	int r = call_params(arguments, "run.list", &params);
+
+	if (r != CLI_OK || client_ask("run.list", params, ret_result, &err) == 0)
+		return r;
+	if (err.code == -EREMOTEIO)
+		return client_error(&err);
+	fprintf(stderr, "kiln: %s; only the runs in the store are listed\n", err.text);
+	*ret_result = cJSON_CreateObject();
+	return cJSON_AddArrayToObject(*ret_result, "runs") ? CLI_OK : CLI_ERROR;
+}
+
+static int list_all(const struct arguments *arguments)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(json_free) cJSON *result = NULL, *stored = NULL;
+	const char *file = arguments_text(arguments, "config");
+	const uint64_t limit = arguments_number(arguments, "limit", ALL_MAX);
+	struct error err = { 0 };
+	cJSON *runs;
+	int r;
+
+	if (client_used())
+		return cli_usage(arguments->name, "--all reads the store from this machine: --host is not "
+						  "expected here");
+	if (limit < 1 || limit > ALL_MAX)
+		return cli_usage(arguments->name, "--limit: found %" PRIu64 ", expected 1 .. %u", limit,
+				 ALL_MAX);
+	if ((r = runs_of_box(arguments, &result)) != CLI_OK)
+		return r;
+	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
+	    stored_runs(&config, (uint32_t)limit, &stored, &err) < 0)
+		return cli_error(&err);
+	runs = cJSON_GetObjectItemCaseSensitive(result, "runs");
+	while (stored->child) {
+		cJSON *run = cJSON_DetachItemViaPointer(stored, stored->child);
+
+		if (has_run(runs, client_text(run, "id")))
+			cJSON_Delete(run);
+		else
+			insert(runs, run);
+	}
+	while ((uint64_t)cJSON_GetArraySize(runs) > limit)
+		cJSON_DeleteItemFromArray(runs, cJSON_GetArraySize(runs) - 1);
+	return arguments_have(arguments, "json") ? client_print_json(result) : print_list(result);
+}
+
+/* ---- One run ---- */
+
+static int show(const struct arguments *arguments)
+{
+	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
+	struct error err = { 0 };
+	int r = call_params(arguments, "run.show", &params);
+
+	if (r != CLI_OK)
+		return r;
+	if (client_ask("run.show", TAKE(params), &result, &err) < 0)
+		return client_error(&err);
+	if (arguments_have(arguments, "json"))
+		return client_print_json(result);
+	if (record_print(json_member(result, "run"), NULL, arguments_have(arguments, "all-epochs"), stdout,
+			 &err) < 0)
+		return cli_error(&err);
 	return CLI_OK;
 }
 
@@ -39,7 +168,14 @@ static int runs(const struct arguments *arguments)
 {
 	const bool one = arguments->operands > 0 || arguments_have(arguments, "id");
 
-	return call_run(arguments, one ? "run.show" : "run.list", print_runs);
+	if (arguments_have(arguments, "config") && !arguments_have(arguments, "all"))
+		return cli_usage(arguments->name, "--config is for --all");
+	if (arguments_have(arguments, "all") && !one)
+		return list_all(arguments);
+	if (arguments_have(arguments, "all"))
+		return cli_usage(arguments->name,
+				 "--all lists runs; kiln report RUN-ID shows one of the store");
+	return one ? show(arguments) : call_run(arguments, "run.list", print_list);
 }
 
 static const struct verb_operand operands[] = {
@@ -47,12 +183,26 @@ static const struct verb_operand operands[] = {
 	{ 0 },
 };
 
+static const struct verb_option options[] = {
+	{ .name = "all", .help = "also list the runs in the store, below sink.url of the configuration" },
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "with --all, configuration whose sink.url holds the runs; default: the box's own" },
+	{ .name = "all-epochs", .help = "with ID, print each epoch; otherwise at most 20 are printed" },
+	{ 0 },
+};
+
 const struct verb verb_runs = {
 	.name = "runs",
-	.about = "With ID the verb prints the record of that run, as JSON.",
+	.about =
+		"Prints a line for each run: when it began, how long its trainer worked, the epochs that are "
+		"trained, loss and accuracy of the last epoch and of the test. The box keeps the records of "
+		"its newest 30 runs; with --all the verb also reads those in the store.\n\n"
+		"With ID the verb prints the record of that run, as kiln report does.",
 	.methods = { "run.list", "run.show" },
 	.positional = "id",
 	.operands = operands,
-	.options = { call_options },
+	.options = { options, call_options },
 	.run = runs,
 };

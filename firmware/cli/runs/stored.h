@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the runs in a store. */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/config/config.h"
+
+#include <stdint.h>
+
+/* Returns the rows (core/run/run_summary.h) of the newest `limit` runs below the sink, newest first. A run
+ * whose record cannot be read has a row {id, error}. Blocks: one request for each row, and one for each page
+ * of the list of keys. The caller frees *ret_rows, an array. */
+MUST_CHECK int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err);
+/* Compares two ids by the time at which their runs began; for qsort(), newest first. */
+int stored_newest_first(const char *a, const char *b);
