@@ -11,6 +11,7 @@ const struct verb *const verb_list[] = {
 	&verb_stop,
 	&verb_pause,
 	&verb_resume,
+	&verb_abandon,
 	&verb_checkpoint,
 	&verb_runs,
 	&verb_log,

@@ -64,6 +64,9 @@ ok $? "behind a checkpoint that it asked for" "before: $before, now: $(newest)"
 like "$("$kiln" status)" '^update +failed, file:///x: cannot reach RAUC' "which status says"
 is_state running
 ok $? "the run goes on"
+said=$("$kiln" abandon --yes 2>&1)
+is $? 1 "a run that trains is not given up"
+like "$said" 'small-[0-9-]+ is running, and its trainer works: kiln stop first' "and why"
 "$kiln" pause >/dev/null
 done_by "paused" is_state paused
 said=$("$kiln" status)
@@ -93,3 +96,20 @@ wait_for 60 night_is_over
 ok $? "tools/night ends, too" "$(cat "$work/night.log")"
 kill "$night" 2>/dev/null
 wait "$night"
+is $? 0 "with exit code 0"
+like "$(cat "$work/night.log")" '^small-[0-9-]+ is stopped, and all its files are in the store' "and says so"
+is "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["step"])' "$work"/store/runs/small-*/checkpoints/latest.json)" \
+	"$(newest)" "its last checkpoint is in the store"
+
+# ---- A run that is given up ----
+"$kiln" abandon >/dev/null 2>&1
+is $? 2 "given up only with --yes where nobody can be asked"
+"$kiln" abandon --yes >/dev/null
+is "$? $(figure state)" '0 "failed"' "given up, the run has failed"
+is "$(figure why)" '"a person gave it up"' "and why"
+said=$("$kiln" abandon --yes 2>&1)
+like "$? $said" '^1 .*the run is failed' "once"
+run=$(figure run.id)
+"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/next" 2>>"$work/night.log"
+[[ "$(tail -n 1 "$work/next")" =~ ^small- ]] && [ "\"$(tail -n 1 "$work/next")\"" != "$run" ]
+ok $? "the next begin begins a new run" "$(cat "$work/next"; tail -n 3 "$work/night.log")"

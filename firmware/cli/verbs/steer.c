@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln start`, `stop`, `pause` and `resume`: control the run of a box. */
+/* `kiln start`, `stop`, `pause`, `resume` and `abandon`: control the run of a box. */
 #include "cli/verbs/act.h"
 #include "cli/verbs/verbs.h"
 
@@ -54,4 +54,23 @@ const struct verb verb_resume = {
 	.methods = { "run.resume" },
 	.options = { call_options },
 	.run = resume,
+};
+
+static int abandon(const struct arguments *arguments)
+{
+	const struct act act = { .method = "run.abandon",
+				 .done = "the run is given up; the next start begins a new run",
+				 .danger = "the unfinished run ends for good: no start goes on with it" };
+
+	return act_run(arguments, &act, NULL);
+}
+
+const struct verb verb_abandon = {
+	.name = "abandon",
+	.about = "The run becomes a failed run. Its checkpoints in the store stay: run.start_from = "
+		 "\"latest\" and "
+		 "model.weights can use them. Stop a run that trains first, with kiln stop.",
+	.methods = { "run.abandon" },
+	.options = { act_options, call_options },
+	.run = abandon,
 };

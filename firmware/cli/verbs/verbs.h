@@ -12,6 +12,7 @@
 #include "cli/base/verb.h"
 
 extern const struct verb verb_status, verb_watch, verb_start, verb_stop, verb_pause, verb_resume;
+extern const struct verb verb_abandon;
 extern const struct verb verb_checkpoint, verb_runs, verb_log, verb_node, verb_stalls, verb_metrics;
 extern const struct verb verb_cache, verb_update, verb_factory_reset, verb_power, verb_support;
 extern const struct verb verb_pki, verb_control, verb_config, verb_run, verb_report, verb_check;

@@ -21,7 +21,7 @@ method_fn method_status, method_node_info, method_stalls, method_metrics, method
 method_fn method_run_list, method_run_show, method_checkpoint_list;
 /* run_start.c, run_change.c */
 method_fn method_run_start;
-method_fn method_run_stop, method_run_pause, method_run_resume, method_checkpoint_now;
+method_fn method_run_stop, method_run_pause, method_run_resume, method_run_abandon, method_checkpoint_now;
 /* config.c, cache.c */
 method_fn method_config_show, method_config_check, method_config_apply;
 method_fn method_cache_status, method_cache_preload, method_cache_pin, method_cache_drop;

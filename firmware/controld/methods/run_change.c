@@ -4,6 +4,11 @@
 #include "controld/call/steer.h"
 #include "controld/methods/methods.h"
 #include "controld/methods/request.h"
+#include "core/base/events.h"
+
+#include <string.h>
+
+#define REASON_BYTES 1024u
 
 /* Reads the current run's state. Errors: -ENOENT with CONTROL_NOT_FOUND, there is no run. */
 static int state_of_run(struct call *call, enum run_state *ret_state, struct error *err)
@@ -89,6 +94,60 @@ int method_run_stop(struct call *call, struct error *err)
 	else
 		r = change_state(call, RUN_STOPPED, err);
 	return r < 0 || !(now || asked) ? r : steer_say(call, "run.stop", asked ? not_begun : NULL, err);
+}
+
+/* Checks that the run is unfinished and that no trainer works on it. A run that has halted has the state
+ * running, but its trainer has ended. */
+static int may_abandon(struct call *call, enum run_state state, const char *id, struct error *err)
+{
+	const struct status *trainer;
+
+	if (run_state_is_final(state))
+		return is_not_allowed(call, state, err);
+	watch_sample(&call->box->watch);
+	trainer = watch_newest(&call->box->watch, STATUS_TRAIND);
+	if (!trainer || strcmp(trainer->run_id, id) != 0 || !watch_is_alive(trainer))
+		return 0;
+	call->code = CONTROL_STATE;
+	return error_set(err, -EPERM, "%s is %s, and its trainer works: kiln stop first", id,
+			 run_state_name(state));
+}
+
+/* The reason of the run stays readable in the new one. */
+static int note_abandoned(const char *record_text, struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	char reason[REASON_BYTES];
+	const cJSON *before;
+	int r = json_parse("run.json", record_text, strlen(record_text), &record, err);
+
+	if (r < 0)
+		return r;
+	before = cJSON_GetObjectItemCaseSensitive(record, "reason");
+	(void)snprintf(reason, sizeof(reason), "a person gave it up%s%s",
+		       cJSON_IsString(before) ? "; before: " : "",
+		       cJSON_IsString(before) ? before->valuestring : "");
+	return run_reason_set(reason, err);
+}
+
+/* Makes an unfinished run a failed one. Its files in the store stay, and kiln-uploadd uploads the record and
+ * what is in the spool. */
+int method_run_abandon(struct call *call, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(run_done) struct run run = { 0 };
+	enum run_state state;
+	int r = state_of_run(call, &state, err);
+
+	if (r < 0 || (r = run_load(&run, err)) < 0 || (r = may_abandon(call, state, run.id, err)) < 0 ||
+	    (r = run_json(&text, err)) < 0 || (r = note_abandoned(text, err)) < 0 ||
+	    (r = run_state_set(RUN_FAILED, err)) < 0)
+		return r;
+	run_asked_over(true);
+	event_send(&(struct event){ .id = EVENT_RUN_ABANDONED, .run_id = run.id },
+		   "%s was %s, and a person gave it up", run.id, run_state_name(state));
+	call->result = cJSON_CreateObject();
+	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0 : call_no_memory(err);
 }
 
 int method_checkpoint_now(struct call *call, struct error *err)

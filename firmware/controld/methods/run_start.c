@@ -109,9 +109,10 @@ static int go_on(struct call *call, enum run_state state, struct error *err)
 	if ((r = run_load(&run, err)) < 0)
 		return r;
 	if (adopt && strcmp(adopt->valuestring, run.id) != 0)
-		return error_set(err, not_allowed(call),
-				 "%s is %s, so no other run is adopted: let it end, or reset it", run.id,
-				 run_state_name(state));
+		return error_set(
+			err, not_allowed(call),
+			"%s is %s, so no other run is adopted: let it end, or kiln stop and kiln abandon",
+			run.id, run_state_name(state));
 	if ((r = request_state(RUN_RUNNING, &want, err)) < 0)
 		return r;
 	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0 : call_no_memory(err);

@@ -16,6 +16,7 @@ static const struct {
 	{ "run.stop", method_run_stop },
 	{ "run.pause", method_run_pause },
 	{ "run.resume", method_run_resume },
+	{ "run.abandon", method_run_abandon },
 	{ "checkpoint.list", method_checkpoint_list },
 	{ "checkpoint.now", method_checkpoint_now },
 	{ "config.show", method_config_show },

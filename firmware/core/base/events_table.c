@@ -105,6 +105,8 @@ const struct event_row event_rows[EVENT_MAX] = {
 				"an unfinished run continues with its frozen configuration" },
 	[EVENT_RUN_REPLACED] = { "run.replaced", "a04940d096b54a96b065e1fd831e8e1f", LOG_NOTICE, RUN_ID,
 				 "kiln.conf changed before the run's first step, so a new run replaced it" },
+	[EVENT_RUN_ABANDONED] = { "run.abandoned", "b816e0ab80604a52b641b7cf827acc0b", LOG_NOTICE, RUN_ID,
+				  "a person gave an unfinished run up; the next start begins a new run" },
 	[EVENT_RUN_REBOOTED] = { "run.rebooted", "30f88a18a4814e66a47f3a0bc16eea3e", LOG_NOTICE, RUN_ID,
 				 "the box booted in the middle of a run, and continues the run" },
 	[EVENT_RUN_PAUSED] = { "run.paused", "bbf0b9ad1081491396ccd7969f2d7008", LOG_NOTICE, RUN_ID | STEP,

@@ -236,10 +236,10 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 	if (there < 0 && there != -ENOENT)
 		return there;
 	if (there == 0 && !run_state_is_final(last.state))
-		return error_set(
-			err, -EBUSY,
-			"%s is %s, so no other run can begin: wait until it ends, or stop and reset it",
-			last.id, run_state_name(last.state));
+		return error_set(err, -EBUSY,
+				 "%s is %s, so no other run can begin: wait until it ends, or kiln stop and "
+				 "kiln abandon",
+				 last.id, run_state_name(last.state));
 	if (!fill_repeated(record, old, &was, last.id))
 		return error_set(err, -EBADMSG, "run.json: name, seed, start_run or plan_sha256 is missing");
 	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||

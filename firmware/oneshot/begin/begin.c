@@ -83,8 +83,8 @@ static int put_aside(struct run *run, const char *adopt, struct error *err)
 {
 	if (!run_state_is_final(run->state))
 		return error_set(err, -EBUSY,
-				 "%s is %s, so %s is not adopted: let it end, or stop and reset it", run->id,
-				 run_state_name(run->state), adopt);
+				 "%s is %s, so %s is not adopted: let it end, or kiln stop and kiln abandon",
+				 run->id, run_state_name(run->state), adopt);
 	run_done(run);
 	*run = (struct run){ 0 };
 	return run_archive(err);
