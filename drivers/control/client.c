@@ -237,13 +237,20 @@ static int next_line(struct client *client, uint64_t until_ms, cJSON **ret_json,
 	return r;
 }
 
+static bool is_config_error(const cJSON *answer)
+{
+	const cJSON *code = json_member(answer, "error.code");
+
+	return cJSON_IsNumber(code) && code->valuedouble == CONTROL_CONFIG;
+}
+
 static int result_of(cJSON *answer, cJSON **ret_result, struct error *err)
 {
 	const char *message = cJSON_GetStringValue(json_member(answer, "error.message"));
 	cJSON *result;
 
 	if (message)
-		return error_set(err, -EREMOTEIO, "%s", message);
+		return error_set(err, is_config_error(answer) ? -EINVAL : -EREMOTEIO, "%s", message);
 	result = cJSON_DetachItemFromObjectCaseSensitive(answer, "result");
 	if (!result ||
 	    cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(result, "protocol")) != CONTROL_PROTOCOL) {

@@ -25,7 +25,8 @@ MUST_CHECK int client_open_box(const struct client_box *box, struct client **ret
 void client_closep(struct client **client);
 
 /* Sends a request and waits for its result. Frees `params`; NULL = no parameters. The caller frees
- * *ret_result. Errors: -EREMOTEIO the box refused, with the box's own sentence in err; else -errno. */
+ * *ret_result. Errors: with the box's own sentence in err -EINVAL a configuration has mistakes, -EREMOTEIO
+ * the box refused for another reason; else -errno. */
 MUST_CHECK int client_call(struct client *client, const char *method, cJSON *params, cJSON **ret_result,
 			   struct error *err);
 /* Waits for the next event, after a call of events.subscribe, without a time limit. The caller frees

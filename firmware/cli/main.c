@@ -43,6 +43,14 @@ static int refuse(const char *word)
 	return CLI_USAGE;
 }
 
+/* Returns whether a verb, or the sub-verb that `word` names, works without a box. */
+static bool is_here(const struct verb *verb, const char *word)
+{
+	const struct verb *sub = word ? verb_sub(verb, word) : NULL;
+
+	return verb->here || (sub && sub->here);
+}
+
 static int run(int argc, char **argv)
 {
 	if (argc > 3 && strcmp(argv[1], "--host") == 0)
@@ -61,7 +69,7 @@ static int run(int argc, char **argv)
 	}
 	for (const struct verb *const *verb = verb_list; *verb; verb++)
 		if (strcmp(argv[1], (*verb)->name) == 0)
-			return (*verb)->here && client_used()
+			return client_used() && is_here(*verb, argc > 2 ? argv[2] : NULL)
 				       ? cli_usage(argv[1], "--host: this verb does not use a box")
 				       : dispatch(verb_list, *verb, argc - 1, argv + 1);
 	return refuse(argv[1]);

@@ -161,6 +161,18 @@ for verb in watch "log --follow" "log --event run.begun --follow"; do
 	code 2 "$verb of many" "$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" "${words[@]}"
 	like "$said" "${words[0]} runs until it is stopped, expected one host" "and why"
 done
+# The configuration of the box, and not that of the machine on which the command runs.
+there() { env KILN_ROOT="$work/elsewhere" "$kiln" --host "box-1=127.0.0.1:$port" "$@"; }
+is "$(there config show)" "$("$kiln" config show)" "config show: that of the box"
+is "$(there config show --json | tr -d ' \n\t')" "$("$kiln" config show --json | tr -d ' \n\t')" "as JSON, too"
+code 2 "config show of a file here" there config show "$KILN_ROOT/etc/kiln/kiln.conf"
+like "$said" 'is a file of this machine; --host shows' "and why"
+code 0 "config check: that of the box" there config check
+echo 'run: { epoch = 1; };' >"$work/epoch.conf"
+code 78 "config check of a file: by the box" there config check "$work/epoch.conf"
+like "$said" '^kiln.conf:1: run.epoch: found an unknown key' "its mistakes"
+code 2 "config reference does not use a box" there config reference
+code 2 "log reference neither" there log reference
 code 2 "no address" "$kiln" --host "box-1" status
 code 2 "a verb that is done here asks no box" "$kiln" --host "box-1=127.0.0.1:$port" pki init "$work/third"
 said=$("$kiln" --host "box-1=127.0.0.1:$port,box-1=[::1]:$port" status --json)

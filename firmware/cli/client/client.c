@@ -16,9 +16,10 @@ int client_open(struct client **ret_client, struct error *err)
 
 int client_error(const struct error *err)
 {
+	const bool answered = err->code == -EREMOTEIO || err->code == -EINVAL || err->code == -EKEYREJECTED;
 	int r = cli_error(err);
 
-	return client_used() && err->code != -EREMOTEIO && err->code != -EKEYREJECTED ? CLI_NO_HOST : r;
+	return client_used() && !answered ? CLI_NO_HOST : r;
 }
 
 int client_ask(const char *method, cJSON *params, cJSON **ret_result, struct error *err)

@@ -5,6 +5,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/client/client.h"
+#include "cli/client/host.h"
 #include "cli/client/result.h"
 #include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
@@ -13,7 +14,10 @@
 #include "preflight/preflight.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <sysexits.h>
+
+#define FILE_MAX 131072u /* bytes of a configuration; the control protocol takes no more */
 
 #define ABOUT_FILE                                                                                           \
 	"Without FILE the verb reads the box's own configuration: the file that KILN_CONFIG names, or else " \
@@ -49,10 +53,37 @@ static int check_data(const char *file)
 	return check_print(&preflight, false);
 }
 
+/* Lets the box of --host check its own configuration or, where the user names a file, the text of this file.
+ */
+static int check_there(const char *file)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *params = cJSON_CreateObject(), *result = NULL;
+	struct error err = { 0 };
+
+	if (file && file_read(file, FILE_MAX, &text, NULL, &err) < 0)
+		return cli_error(&err);
+	if (text)
+		(void)cJSON_AddItemToObject(params, "text", json_string(text));
+	if (client_ask("config.check", TAKE(params), &result, &err) == 0) {
+		printf("%s: good\n", file ? file : "the box's own kiln.conf");
+		return CLI_OK;
+	}
+	if (err.code != -EINVAL)
+		return client_error(&err);
+	fprintf(stderr, "%s\n", err.text);
+	return EX_CONFIG;
+}
+
 static int check(const struct arguments *arguments)
 {
 	const char *file = file_of(arguments);
 
+	if (client_used() && arguments_have(arguments, "data"))
+		return cli_usage(arguments->name,
+				 "--data looks from this machine: --host is not expected here");
+	if (client_used())
+		return check_there(arguments_operand(arguments, 0));
 	/* Pass graph_check() for the checks of layers, loss and optimizer. */
 	if (config_check(file, graph_check, stderr) < 0)
 		return EX_CONFIG; /* kiln-config.service runs this check, and systemd does not restart a
@@ -75,7 +106,8 @@ static const struct verb config_check_row = {
 	.name = "check",
 	.summary =
 		"check a file and print all its mistakes: file, line, key, what was found, what is allowed",
-	.about = ABOUT_FILE,
+	.about = ABOUT_FILE "\n\n"
+			    "With --host the box checks its own configuration, or the text of FILE.",
 	.operands = optional_file,
 	.options = { check_options },
 	.exits = check_exits,
@@ -84,6 +116,37 @@ static const struct verb config_check_row = {
 
 /* ---- show ---- */
 
+/* Prints the configuration of the box of --host as if its file were on this machine. */
+static int show_text(const char *text)
+{
+	CLEANUP(close_fd) int fd = memfd_create("kiln.conf", MFD_CLOEXEC);
+	struct error err = { 0 };
+	char path[64];
+	int r = fd < 0 ? -errno : file_write_all(fd, text, strlen(text));
+
+	if (r < 0)
+		(void)error_set(&err, r, "no memory for a configuration: %s", strerror(-r));
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return r < 0 || config_show(path, stdout, &err) < 0 ? cli_error(&err) : CLI_OK;
+}
+
+static int show_there(const struct arguments *arguments)
+{
+	CLEANUP(json_free) cJSON *params = cJSON_CreateObject(), *result = NULL;
+	const char *file = arguments_operand(arguments, 0);
+	struct error err = { 0 };
+
+	if (file)
+		return cli_usage(arguments->name,
+				 "%s is a file of this machine; --host shows the box's own configuration",
+				 file);
+	(void)cJSON_AddTrueToObject(params, "text");
+	if (client_ask("config.show", TAKE(params), &result, &err) < 0)
+		return client_error(&err);
+	return arguments_have(arguments, "json") ? client_print_json(json_member(result, "config"))
+						 : show_text(client_text(result, "text"));
+}
+
 static int show(const struct arguments *arguments)
 {
 	const bool json = arguments_have(arguments, "json");
@@ -91,6 +154,8 @@ static int show(const struct arguments *arguments)
 	CLEANUP(free_ptr) char *text = NULL;
 	struct error err = { 0 };
 
+	if (client_used())
+		return show_there(arguments);
 	if ((json ? config_show_json(file, &text, &err) : config_show(file, stdout, &err)) < 0) {
 		fprintf(stderr, "%s\n", err.text);
 		return CLI_ERROR;
@@ -109,7 +174,7 @@ static const struct verb_option show_options[] = {
 static const struct verb config_show_row = {
 	.name = "show",
 	.summary = "print the values in effect, with a mark at defaults",
-	.about = ABOUT_FILE,
+	.about = ABOUT_FILE " With --host the verb prints that box's own configuration.",
 	.operands = optional_file,
 	.options = { show_options },
 	.run = show,
@@ -128,12 +193,11 @@ static int reference(const struct arguments *arguments)
 static const struct verb config_reference_row = {
 	.name = "reference",
 	.summary = "print every key with unit, default, bounds and help",
+	.here = true,
 	.run = reference,
 };
 
 /* ---- apply ---- */
-
-#define FILE_MAX 131072u
 
 /* Sends the file to kiln-controld, because only kiln-controld may write the configuration. */
 static int apply(const struct arguments *arguments)

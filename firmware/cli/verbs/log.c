@@ -84,6 +84,7 @@ static int reference(const struct arguments *arguments)
 static const struct verb log_reference = {
 	.name = "reference",
 	.summary = "print every event, its fields and its MESSAGE_ID, as Markdown",
+	.here = true,
 	.run = reference,
 };
 
