@@ -43,7 +43,7 @@ struct gpu;
 struct graph;
 struct model;
 
-#define MODEL_INPUTS_MAX 16u
+#define MODEL_INPUTS_MAX 64u
 
 /* A column of the ring (data/batch.h) that a batch must have. A ragged feature has two columns: its values
  * and its splits. */

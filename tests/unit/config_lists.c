@@ -161,7 +161,7 @@ static void test_layers(void **state)
 		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value, string or [ ] of "
 		  "integers" },
 		{ "inputs that are no names", STORES LAYERS "{ op = \"relu\"; inputs = [ 3 ]; } ); };",
-		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 8 layer names" },
+		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer names" },
 	};
 
 	(void)state;

@@ -751,6 +751,47 @@ static void test_gradients(void **state)
 	model_close(model);
 }
 
+/* A layer may join all features of a schema but the label: each input reaches the output, and is trained
+ * with. */
+static void test_joins_all_features(void **state)
+{
+	enum { JOINED = CONFIG_FEATURES_MAX - 1 };
+	static char names[JOINED][8];
+	struct config_layer net[] = { OP("concatenate"), DENSE(CLASSES), SOFTMAX };
+	struct config config = model_config(net, 3, 1, CLASSES, ROWS);
+	struct model_batch batch = batch_at(0);
+	float before[ROWS * CLASSES], after[ROWS * CLASSES];
+	struct model *model;
+	struct error err = { 0 };
+
+	(void)state;
+	config.feature[JOINED] = config.feature[1];
+	config.features = CONFIG_FEATURES_MAX;
+	net[0].inputs = JOINED;
+	for (uint32_t i = 0; i < JOINED; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "x%u", i);
+		config.feature[i] =
+			(struct config_feature){ .name = names[i], .rank = 1, .shape = { INPUTS } };
+		net[0].input[i] = names[i];
+		batch.input[i] = input[i % BATCHES];
+	}
+	config.model.input = names[0];
+	model = open_model(&config, true);
+	must(model_train(model, &batch, &err), &err);
+	must(model_predict(model, batch.input, ROWS, before, &err), &err);
+	for (uint32_t i = 0; i < JOINED; i++) {
+		const void *was = batch.input[i];
+
+		batch.input[i] = input[(i + 1) % BATCHES];
+		must(model_predict(model, batch.input, ROWS, after, &err), &err);
+		assert_memory_not_equal(before, after, sizeof(before));
+		batch.input[i] = was;
+	}
+	must(model_predict(model, batch.input, ROWS, after, &err), &err);
+	assert_memory_equal(before, after, sizeof(before));
+	model_close(model);
+}
+
 static int open_all(void **state)
 {
 	(void)state;
@@ -790,6 +831,7 @@ int main(void)
 		cmocka_unit_test(test_snapshot_is_of_its_step),
 		cmocka_unit_test(test_tensor_names),
 		cmocka_unit_test(test_gradients),
+		cmocka_unit_test(test_joins_all_features),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

@@ -3,6 +3,7 @@
 
 #include "data/batch.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Makes the tensor of a feature. For a name that is no feature, a mistake that config_load() reports, the
@@ -51,6 +52,10 @@ static uint32_t ragged_input(struct graph *graph, const struct config_feature *f
 	graph->tensor[of].splits = splits_of;
 	return of;
 }
+
+static_assert(CONFIG_INPUTS_MAX >= CONFIG_FEATURES_MAX, "a layer may join all features");
+static_assert(GRAPH_INPUTS_MAX >= 2 * CONFIG_FEATURES_MAX,
+	      "a batch may have all features, all of them ragged");
 
 uint32_t graph_feature_input(struct graph *graph, const char *name)
 {
