@@ -76,7 +76,7 @@ step=$(figure progress.step)
 "$kiln" checkpoint now >/dev/null
 safe() { [ "$(figure checkpoint.step) $(figure checkpoint.safe)" = "$step true" ]; }
 done_by "a checkpoint on demand is safely uploaded" safe
-like "$("$kiln" checkpoint)" "^$step +[0-9]+ +[0-9-]+ [0-9:]+ +yes\$" "and listed"
+like "$("$kiln" checkpoint)" "^$step +[0-9]+ +[0-9-]+ [0-9:]+ +yes +yes\$" "and listed"
 like "$("$kiln" status)" "^checkpoint +step $step, .* ago, safely uploaded; in the store: step $step\$" "status says so"
 "$kiln" resume >/dev/null
 moved() { [ "$(figure progress.step)" -gt "$step" ]; }
