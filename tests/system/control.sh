@@ -131,7 +131,7 @@ code 0 "stop now" "$kiln" stop --now
 is "$(tail -n 1 "$words")" run.stop "and the word is said"
 "$kiln" resume >/dev/null
 is "$(raw keys-many)" "199 200" "of many idempotency keys the newest are remembered, the oldest are forgotten"
-is "$(raw turns "$controld")" "300 answers, and the other waited for some" "a client that asks 300 times at once lets the others have their turn"
+is "$(raw turns "$controld")" "300 answers, and the other waited for few" "a client that asks 300 times at once lets the others have their turn"
 is "$(raw notifications)" "1 done, answer 1 is the next" "requests without an id get no answer"
 echo wait >"$answers"
 is "$(raw keys-at-work "$answers" "$words")" "state result result, said 1 times" \
