@@ -117,7 +117,7 @@ static int take_value(struct arguments *arguments, const struct typed *typed, co
 	char word[VERB_WORD_BYTES], wanted[EXPECTED_BYTES];
 	const char *value = typed->value;
 	struct verb_option option;
-	uint32_t index;
+	uint32_t index = 0;
 	int r = find_option(arguments->verb, typed, &index, &option);
 
 	*ret_used = false;
