@@ -56,7 +56,7 @@ options.add_argument("port", type=int)
 options.add_argument("--listen", action="append")
 options.add_argument("--seed", type=int)
 options = options.parse_args()
-log = open(os.path.join(options.dir, "requests"), "w")
+log = open(os.path.join(options.dir, "requests"), "a")  # a test may empty it
 
 
 class Gone(Exception):

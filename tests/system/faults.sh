@@ -68,7 +68,11 @@ begin() { # name, endpoint, other keys of fetch
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		fetch: { part_bytes = ${part_bytes:-65536}; connect_timeout_ms = 2000; ${3:-low_speed_s = 1; attempts_max = 20;} };
 	CONF
+	# The faults are for fetchd: kiln-oneshot, which looks at the data, meets none of them.
+	[ ! -e "$work/$1/faults" ] || mv "$work/$1/faults" "$work/$1/faults.later"
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
+	[ ! -e "$work/$1/requests" ] || : >"$work/$1/requests"
+	[ ! -e "$work/$1/faults.later" ] || mv "$work/$1/faults.later" "$work/$1/faults"
 }
 
 # Puts the reader's lines into $work/NAME.out, fetchd's log into $KILN_ROOT/fetchd.log, and the seconds into $took.

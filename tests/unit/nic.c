@@ -605,7 +605,7 @@ static void the_note_of_a_route(void **state)
 /* A pair of virtual interfaces with 4 queues, of which 1 is used. Returns as above. */
 static int channels_in_a_network(void)
 {
-	struct nic_channels channels = {0};
+	struct nic_channels channels = { 0 };
 
 	if (unshare(CLONE_NEWNET) < 0 ||
 	    system("ip link add kiln0 numrxqueues 4 numtxqueues 4 type veth peer name kiln1 numrxqueues 4 "
