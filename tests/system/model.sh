@@ -273,6 +273,7 @@ refused surplus 'c/kernel: found a tensor that the network does not have'
 mkdir -p "$KILN_ROOT/data/kiln/credentials" asked
 printf 'access_key_id = id\nsecret_access_key = secret\n' >"$KILN_ROOT/data/kiln/credentials/box"
 python3 -u -m http.server --bind 127.0.0.1 --directory asked 0 >asked.log 2>&1 &
+server=$!
 wait_for 20 grep -q "Serving" asked.log
 port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' asked.log)
 store="url = \"s3://bucket/data\"; endpoint = \"http://127.0.0.1:$port\"; credential = \"box\";"
@@ -303,6 +304,7 @@ asks
 [ "$asked" -gt 0 ]
 ok $? "so is the box's own kiln.conf" "$(cat said)"
 rm "$KILN_ROOT/etc/kiln/kiln.conf"
+kill $server
 
 # ---- Predictions for records, and for values on standard input ----
 
