@@ -21,6 +21,8 @@ start() { # name, source, floats of a record, keys of fetch, options of the read
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >"$work/$1.begin" 2>&1
 	"$KILN_BIN/kiln-controld" 2>"$work/$1.controld" &
 	controld=$!
+	# The faults are for fetchd: kiln-oneshot, which looks at the data, meets none of them.
+	[ ! -e "$work/$1.proxy/faults.later" ] || mv "$work/$1.proxy/faults.later" "$work/$1.proxy/faults"
 	LD_PRELOAD=${preload:-} "$KILN_BIN/kiln-fetchd" 2>"$work/$1.fetchd" &
 	fetchd=$!
 	timeout 120 stdbuf -oL "$reader" "${@:5}" >"$work/$1.out" 2>"$work/$1.err" &
@@ -29,7 +31,7 @@ start() { # name, source, floats of a record, keys of fetch, options of the read
 
 begin() { # name, faults, keys of fetch, options of the reader...
 	mkdir -p "$work/$1.proxy"
-	echo "$2" >"$work/$1.proxy/faults"
+	echo "$2" >"$work/$1.proxy/faults.later"
 	/usr/bin/python3 tests/system/fault_proxy.py "$work/$1.proxy" "$server" >"$work/$1.proxy/port" 2>"$work/$1.proxy/err" &
 	proxy=$!
 	wait_for 20 test -s "$work/$1.proxy/port"
