@@ -250,7 +250,8 @@ static int result_of(cJSON *answer, cJSON **ret_result, struct error *err)
 	cJSON *result;
 
 	if (message)
-		return error_set(err, is_config_error(answer) ? -EINVAL : -EREMOTEIO, "%s", message);
+		return is_config_error(answer) ? error_set_lines(err, -EINVAL, "%s", message)
+					       : error_set(err, -EREMOTEIO, "%s", message);
 	result = cJSON_DetachItemFromObjectCaseSensitive(answer, "result");
 	if (!result ||
 	    cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(result, "protocol")) != CONTROL_PROTOCOL) {

@@ -86,8 +86,8 @@ int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	return error_set(err, errno_of(code), "%s: %s: %s (%d)", gpu->description, what, cl_error_name(code),
-			 code);
+	return error_set_lines(err, errno_of(code), "%s: %s: %s (%d)", gpu->description, what,
+			       cl_error_name(code), code);
 }
 
 /* PoCL's directory must exist and be writable before the first OpenCL call: otherwise PoCL aborts. PoCL also

@@ -2,6 +2,7 @@
 #include "drivers/notify/notify.h"
 
 #include "core/base/clock.h"
+#include "core/base/visible.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,26 +11,31 @@
 
 #define STATUS_BYTES 512
 
+/* A line end in a status would begin another assignment to systemd. */
+static void send_status(const char *before, const char *format, va_list args)
+{
+	char raw[STATUS_BYTES], status[STATUS_BYTES];
+
+	(void)vsnprintf(raw, sizeof(raw), format, args);
+	(void)sd_notifyf(0, "%sSTATUS=%s", before, visible(raw, status, sizeof(status)));
+}
+
 void notify_ready(const char *format, ...)
 {
-	char status[STATUS_BYTES];
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(status, sizeof(status), format, args);
+	send_status("READY=1\n", format, args);
 	va_end(args);
-	(void)sd_notifyf(0, "READY=1\nSTATUS=%s", status);
 }
 
 void notify_status(const char *format, ...)
 {
-	char status[STATUS_BYTES];
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(status, sizeof(status), format, args);
+	send_status("", format, args);
 	va_end(args);
-	(void)sd_notifyf(0, "STATUS=%s", status);
 }
 
 void notify_extend(unsigned seconds)

@@ -80,7 +80,7 @@ size_t store_glob_literal(const char *glob);
 bool store_glob_matches(const char *glob, const char *key);
 
 #define STORE_KEY_TEXT (4u * STORE_KEY_MAX + 1)
-/* Makes a key printable for messages: control characters become \xNN. */
+/* Writes the visible form of a key (core/base/visible.h), for messages. */
 const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT]);
 
 /* What store_hash_file() computes of a range of a file; each pointer may be NULL. */

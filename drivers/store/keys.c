@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/visible.h"
 #include "drivers/store/backend.h"
 
 #include <fnmatch.h>
@@ -18,16 +19,5 @@ bool store_glob_matches(const char *glob, const char *key)
 
 const char *store_key_text(const char *key, char out[static STORE_KEY_TEXT])
 {
-	char *to = out;
-
-	for (; *key && to < out + STORE_KEY_TEXT - 5; key++) {
-		unsigned char c = (unsigned char)*key;
-
-		if (c < 0x20 || c == 0x7f)
-			to += sprintf(to, "\\x%02x", c);
-		else
-			*to++ = *key;
-	}
-	*to = 0;
-	return out;
+	return visible(key, out, STORE_KEY_TEXT);
 }

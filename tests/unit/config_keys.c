@@ -74,7 +74,7 @@ static void test_keys(void **state)
 		{ "an integer where a word belongs", STORES "run: { start_from = 1; };",
 		  "k.conf:2: run.start_from: found 1, allowed: one of \"scratch\", \"latest\"" },
 		{ "a line feed in a string", STORES "fetch: { nic = \"a\\nExecStartPre=b\"; };",
-		  "k.conf:2: fetch.nic: found \"a?ExecStartPre=b\", allowed: a string without control "
+		  "k.conf:2: fetch.nic: found \"a\\x0aExecStartPre=b\", allowed: a string without control "
 		  "characters" },
 	};
 

@@ -193,6 +193,42 @@ static void test_numbers_stay(void **state)
 			    cJSON_GetArrayItem(again, i)->valuedouble);
 }
 
+/* Printed JSON has no byte that a terminal obeys, and reading it gives the same text again. */
+static void test_hidden_characters(void **state)
+{
+	static const char text[] = "[\"\\u001b]0;x\\n\\u0080 \\u009b \\u202e \\u007f \xc3\xb6\"]";
+	CLEANUP(json_free) cJSON *json = NULL, *again = NULL;
+	CLEANUP(free_ptr) char *line = NULL, *pretty = NULL, *bad = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(json_parse("x", text, strlen(text), &json, &err), 0);
+	assert_int_equal(json_print_line(json, &line, &err), 0);
+	assert_string_equal(line, "[\"\\u001b]0;x\\n\\u0080 \\u009b \\u202e \\u007f \xc3\xb6\"]\n");
+	assert_int_equal(json_print(json, &pretty, &err), 0);
+	assert_int_equal(json_parse("x", pretty, strlen(pretty), &again, &err), 0);
+	assert_true(cJSON_Compare(json, again, true));
+	cJSON_AddItemToArray(json, cJSON_CreateString("gr\xf6"));
+	assert_int_equal(json_print_line(json, &bad, &err), 0);
+	assert_non_null(strstr(bad, ",\"gr\\ufffd\"]\n"));
+}
+
+/* Strings and keys of the whole tree, but no numbers. */
+static void test_visible_tree(void **state)
+{
+	static const char text[] = "{\"a\\n\":[1,\"\\u001b[2J\",{\"b\":\"\\u009b\"}],\"c\":\"plain\"}";
+	CLEANUP(json_free) cJSON *json = NULL;
+	CLEANUP(free_ptr) char *line = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(json_parse("x", text, strlen(text), &json, &err), 0);
+	json_visible(json);
+	assert_int_equal(json_print_line(json, &line, &err), 0);
+	assert_string_equal(line, "{\"a\\\\x0a\":[1,\"\\\\x1b[2J\",{\"b\":\"\\\\xc2\\\\x9b\"}],"
+				  "\"c\":\"plain\"}\n");
+}
+
 /* Exactly the encoded scalar values of Unicode are valid. */
 static void test_every_character(void **state)
 {
@@ -265,6 +301,8 @@ int main(void)
 		cmocka_unit_test(test_getters),
 		cmocka_unit_test(test_u64_there_and_back),
 		cmocka_unit_test(test_numbers_stay),
+		cmocka_unit_test(test_hidden_characters),
+		cmocka_unit_test(test_visible_tree),
 		cmocka_unit_test(test_every_character),
 		cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_member),

@@ -22,6 +22,17 @@ int cli_usage(const char *verb, const char *format, ...)
 	return CLI_USAGE;
 }
 
+int cli_print_json_line(const cJSON *json)
+{
+	CLEANUP(free_ptr) char *line = NULL;
+	struct error err = { 0 };
+
+	if (json_print_line(json, &line, &err) < 0)
+		return cli_error(&err);
+	fputs(line, stdout);
+	return CLI_OK;
+}
+
 int cli_print_json(const cJSON *json)
 {
 	CLEANUP(free_ptr) char *text = NULL;

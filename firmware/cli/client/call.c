@@ -86,5 +86,8 @@ int call_run(const struct arguments *arguments, const char *method, int (*print)
 		return r;
 	if (client_ask(method, TAKE(params), &result, &err) < 0)
 		return client_error(&err);
-	return arguments_have(arguments, "json") ? client_print_json(result) : print(result);
+	if (arguments_have(arguments, "json"))
+		return client_print_json(result);
+	json_visible(result);
+	return print(result);
 }

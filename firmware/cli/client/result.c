@@ -20,21 +20,7 @@ double client_number(const cJSON *object, const char *path)
 	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-void client_print(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		(void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
-}
-
 int client_print_json(const cJSON *json)
 {
-	CLEANUP(free_ptr) char *line = NULL;
-	struct error err = { 0 };
-
-	if (!client_one_of_many())
-		return cli_print_json(json);
-	if (json_print_line(json, &line, &err) < 0)
-		return cli_error(&err);
-	fputs(line, stdout);
-	return CLI_OK;
+	return client_one_of_many() ? cli_print_json_line(json) : cli_print_json(json);
 }

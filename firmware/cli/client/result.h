@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a result of the control protocol as text or JSON. A path has the syntax of json_member():
- * "progress.step". */
+ * "progress.step". A verb that prints a result as text calls json_visible() for the whole result first. */
 #pragma once
 
 #include "core/base/json.h"
@@ -11,8 +11,6 @@
 const char *client_text(const cJSON *object, const char *path);
 /* Returns the number at `path`; NaN where the value is null or missing. */
 double client_number(const cJSON *object, const char *path);
-/* Prints text that comes from a box. Control characters of the terminal are printed as '?'. */
-void client_print(const char *text, FILE *out);
 /* Prints JSON to standard output: indented, or as one line where --host gives several boxes. Returns CLI_OK
  * or CLI_ERROR. */
 int client_print_json(const cJSON *json);

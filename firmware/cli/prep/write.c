@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/write.h"
 
+#include "cli/base/say.h"
 #include "cli/prep/dataset.h"
 #include "cli/prep/output.h"
 #include "cli/prep/parallel.h"
@@ -286,7 +287,6 @@ static void report_json(const struct writing *writing, const struct summary *sum
 {
 	const struct prep *prep = writing->prep;
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *line = NULL;
 
 	cJSON_AddItemToObject(json, "url", json_string(prep->where.url));
 	json_add_u64(json, "shards", writing->total);
@@ -295,8 +295,7 @@ static void report_json(const struct writing *writing, const struct summary *sum
 	for (int s = 0; s < TEXTS_SPLITS; s++)
 		json_add_u64(json, prep_split_names[s], prep->rows[s]);
 	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
-	line = cJSON_PrintUnformatted(json);
-	puts(line ? line : "{}");
+	(void)cli_print_json_line(json);
 }
 
 static void report(const struct writing *writing, double seconds)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/answer.h"
+#include "core/base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,19 +60,26 @@ const char *answer_class(const struct answers *answers, uint64_t class,
 	return number;
 }
 
+const char *answer_class_text(const struct answers *answers, uint64_t class,
+			      char out[static ANSWER_CLASS_BYTES])
+{
+	char number[ANSWER_NUMBER_BYTES];
+
+	return visible(answer_class(answers, class, number), out, ANSWER_CLASS_BYTES);
+}
+
 void answer_print(const struct answers *answers, const float *output, const char *what)
 {
 	const uint64_t class = class_of(answers, output);
-	char number[ANSWER_NUMBER_BYTES];
+	char name[ANSWER_CLASS_BYTES];
 
-	if (!answers->numbers) {
-		printf("%-12s %.4f  %s\n", answer_class(answers, class, number),
-		       probability_of(answers, output, class), what);
-		return;
-	}
-	for (uint64_t i = 0; i < answers->outputs; i++)
-		printf("%.7g ", (double)output[i]);
-	printf(" %s\n", what);
+	if (!answers->numbers)
+		printf("%-12s %.4f  ", answer_class_text(answers, class, name),
+		       probability_of(answers, output, class));
+	for (uint64_t i = 0; answers->numbers && i < answers->outputs; i++)
+		printf("%.7g %s", (double)output[i], i + 1 == answers->outputs ? " " : "");
+	visible_print(what, stdout);
+	(void)putchar('\n');
 }
 
 static void add_numbers(const struct answers *answers, const float *output, cJSON *object)

@@ -28,8 +28,14 @@ struct answers answers_of(const struct config *config, uint64_t outputs);
 const char *answer_class(const struct answers *answers, uint64_t class,
 			 char number[static ANSWER_NUMBER_BYTES]);
 
-/* Prints one line: the class, its probability and the text `what`; for a regression the numbers and
- * `what`. */
+#define ANSWER_CLASS_BYTES 512u
+/* Writes the name of a class as text may show it (core/base/visible.h), cut to ANSWER_CLASS_BYTES. Returns
+ * `out`. */
+const char *answer_class_text(const struct answers *answers, uint64_t class,
+			      char out[static ANSWER_CLASS_BYTES]);
+
+/* Prints one line: the class, its probability and the visible form of the text `what`; for a regression the
+ * numbers and `what`. */
 void answer_print(const struct answers *answers, const float *output, const char *what);
 /* Adds the answer to a JSON object. For classes: the members class, label, probability, and probabilities
  * {label: probability}. For a regression: value, or values for several outputs. Errors: -EDOM an output is

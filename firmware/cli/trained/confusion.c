@@ -49,11 +49,11 @@ static int width_of(const char *name)
 
 static int widest(const struct answers *answers, uint64_t classes)
 {
-	char number[ANSWER_NUMBER_BYTES];
+	char text[ANSWER_CLASS_BYTES];
 	int width = WIDTH_MIN;
 
 	for (uint64_t i = 0; i < classes; i++) {
-		const int own = width_of(answer_class(answers, i, number));
+		const int own = width_of(answer_class_text(answers, i, text));
 
 		width = own > width ? own : width;
 	}
@@ -63,20 +63,20 @@ static int widest(const struct answers *answers, uint64_t classes)
 static void print_matrix(const double *matrix, uint64_t classes, const struct answers *answers)
 {
 	const int first = widest(answers, classes);
-	char number[ANSWER_NUMBER_BYTES];
+	char text[ANSWER_CLASS_BYTES];
 
 	printf("\nconfusion matrix: one row per label, one column per prediction\n%*s", first, "");
 	for (uint64_t i = 0; i < classes; i++) {
-		const char *name = answer_class(answers, i, number);
+		const char *name = answer_class_text(answers, i, text);
 
 		putchar(' ');
 		print_name(name, width_of(name));
 	}
 	for (uint64_t label = 0; label < classes; label++) {
 		putchar('\n');
-		print_name(answer_class(answers, label, number), -first);
+		print_name(answer_class_text(answers, label, text), -first);
 		for (uint64_t i = 0; i < classes; i++)
-			printf(" %*.10g", width_of(answer_class(answers, i, number)),
+			printf(" %*.10g", width_of(answer_class_text(answers, i, text)),
 			       matrix[label * classes + i]);
 	}
 	putchar('\n');
@@ -94,13 +94,13 @@ static void print_classes(const struct metrics *metrics, uint64_t classes, const
 	const struct metrics_class mean = metrics_class_mean(metrics);
 	const int names = widest(answers, classes), least = (int)strlen(MEAN_NAME),
 		  width = names > least ? names : least;
-	char number[ANSWER_NUMBER_BYTES];
+	char text[ANSWER_CLASS_BYTES];
 
 	printf("\n%-*s %9s %10s %10s %10s\n", width, "class", "rows", "precision", "recall", "f1");
 	for (uint64_t i = 0; i < classes; i++) {
 		const struct metrics_class figures = metrics_class_of(metrics, i);
 
-		print_class(answer_class(answers, i, number), width, &figures);
+		print_class(answer_class_text(answers, i, text), width, &figures);
 	}
 	print_class(MEAN_NAME, width, &mean);
 }

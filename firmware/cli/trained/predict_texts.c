@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
 
+#include "cli/base/say.h"
 #include "cli/base/where.h"
 
 #include <inttypes.h>
@@ -151,7 +152,6 @@ int predict_add_text(struct predict *predict, const char *text, size_t bytes, st
 static int print_text(const struct predict *predict, uint32_t row, const float *output, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
-	CLEANUP(free_ptr) char *line = NULL;
 	const char *text = predict->text[row].text;
 	int r;
 
@@ -164,8 +164,7 @@ static int print_text(const struct predict *predict, uint32_t row, const float *
 	r = answer_json(&predict->answers, output, object, err);
 	if (r < 0)
 		return error_prefix(err, "text %u", row + 1);
-	line = cJSON_PrintUnformatted(object);
-	puts(line ? line : "{}");
+	(void)cli_print_json_line(object);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static void print_preload(const cJSON *preload)
 	       client_number(preload, "objects"), giga(preload, "bytes_done"), giga(preload, "bytes"));
 	if (*client_text(preload, "text")) {
 		fputs("; ", stdout);
-		client_print(client_text(preload, "text"), stdout);
+		fputs(client_text(preload, "text"), stdout);
 	}
 	putchar('\n');
 }
@@ -48,7 +48,7 @@ static int print_status(const cJSON *result)
 		       client_number(run, "hits"), client_number(run, "misses"), client_number(run, "kept"));
 	cJSON_ArrayForEach(pin, json_member(result, "pins")) {
 		fputs("pinned     ", stdout);
-		client_print(client_text(pin, "url"), stdout);
+		fputs(client_text(pin, "url"), stdout);
 		printf("  %.0f objects, %.3f GB\n", client_number(pin, "objects"), giga(pin, "bytes"));
 	}
 	print_preload(json_member(result, "preload"));
@@ -111,6 +111,8 @@ static int wait_for_preload(double before_us, bool json)
 
 		if (ask(&status, &err) < 0)
 			return client_error(&err);
+		if (!json)
+			json_visible(status);
 		preload = json_member(status, "preload");
 		now_s = client_number(status, "time_s");
 		asked_s = isnan(asked_s) ? now_s : asked_s;

@@ -4,10 +4,13 @@
 #include "cli/base/exit.h"
 #include "cli/base/say.h"
 #include "core/base/json.h"
+#include "core/base/visible.h"
 
 static void print_row(const struct preflight_row *row)
 {
-	printf("%-10s %-11s %s\n", preflight_result_name(row->result), row->part, row->text);
+	printf("%-10s %-11s ", preflight_result_name(row->result), row->part);
+	visible_print(row->text, stdout);
+	(void)putchar('\n');
 	if (*row->todo)
 		printf("%-10s %-11s -> %s\n", "", "", row->todo);
 }

@@ -212,6 +212,7 @@ static int apply(const struct arguments *arguments)
 	(void)cJSON_AddStringToObject(params, "text", text);
 	if (client_ask("config.apply", TAKE(params), &result, &err) < 0)
 		return client_error(&err);
+	json_visible(result);
 	cJSON_ArrayForEach(item, json_member(result, "changed"))
 		printf("%s: %s\n", client_text(item, "key"), client_text(item, "applies"));
 	if (cJSON_IsFalse(json_member(result, "reloaded"))) {

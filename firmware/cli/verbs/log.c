@@ -21,7 +21,7 @@ static void print_fields(const cJSON *fields)
 			cJSON_IsString(field) ? strdup(field->valuestring) : cJSON_PrintUnformatted(field);
 
 		printf(" %s=", field->string);
-		client_print(text ? text : "-", stdout);
+		fputs(text ? text : "-", stdout);
 	}
 }
 
@@ -33,7 +33,7 @@ static void print_entry(const cJSON *entry)
 	       client_text(entry, "unit"));
 	if (cJSON_IsString(json_member(entry, "event")))
 		printf("%s: ", client_text(entry, "event"));
-	client_print(client_text(entry, "message"), stdout);
+	fputs(client_text(entry, "message"), stdout);
 	print_fields(json_member(entry, "fields"));
 	(void)putchar('\n');
 }
@@ -56,10 +56,12 @@ static int follow(cJSON *params, bool json)
 		r = client_event(client, &entry, &err);
 		if (r < 0)
 			break;
-		if (!json)
+		if (!json) {
+			json_visible(entry);
 			print_entry(entry);
-		else if (json_print_line(entry, &line, &err) == 0)
+		} else if (json_print_line(entry, &line, &err) == 0) {
 			fputs(line, stdout);
+		}
 		(void)fflush(stdout);
 	}
 	return client_error(&err);

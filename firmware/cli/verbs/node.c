@@ -16,7 +16,7 @@ static void print_network(const cJSON *network)
 	printf("%-11s%s", "network", client_text(network, "interface"));
 	cJSON_ArrayForEach(device, json_member(network, "devices")) {
 		fputs(device->prev->next ? ", " : " on ", stdout);
-		client_print(cJSON_IsString(device) ? device->valuestring : "-", stdout);
+		fputs(cJSON_IsString(device) ? device->valuestring : "-", stdout);
 	}
 	printf(", cores %s%s, decode on %s\n", client_text(network, "cores"),
 	       cJSON_IsTrue(json_member(network, "cores_known")) ? "" : " (not known which are near)",

@@ -59,7 +59,6 @@ static int print_row(const struct predict *predict, const float *output, struct 
 		     struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *line = NULL;
 	int r;
 
 	if (from.key)
@@ -68,8 +67,7 @@ static int print_row(const struct predict *predict, const float *output, struct 
 	r = answer_json(&predict->answers, output, object, err);
 	if (r < 0)
 		return records_blame(from, err);
-	line = cJSON_PrintUnformatted(object);
-	puts(line ? line : "{}");
+	(void)cli_print_json_line(object);
 	return 0;
 }
 

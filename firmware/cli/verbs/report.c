@@ -29,12 +29,19 @@ static int read_record(const char *run_id, const struct config_store *sink, char
 	return r < 0 ? r : store_get_all(store, key, RECORD_MAX, ret_text, &bytes, err);
 }
 
-static int print_report(const char *text, const char *sink_url, bool all_epochs, struct error *err)
+static int print_report(const struct arguments *arguments, const char *text, const char *sink_url,
+			struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(free_ptr) char *json = NULL;
 	int r = json_parse("run.json", text, strlen(text), &record, err);
 
-	return r < 0 ? r : record_print(record, sink_url, all_epochs, stdout, err);
+	if (r == 0 && arguments_have(arguments, "json") && (r = json_print(record, &json, err)) == 0)
+		puts(json);
+	if (r < 0 || json)
+		return r;
+	json_visible(record);
+	return record_print(record, sink_url, arguments_have(arguments, "all-epochs"), stdout, err);
 }
 
 /* Prints the report of a run. The store that holds the report is the sink of the current run's configuration
@@ -56,11 +63,7 @@ static int report(const struct arguments *arguments, struct error *err)
 	}
 	if (r == 0)
 		r = read_record(run_id, sink, &text, err);
-	if (r == 0 && arguments_have(arguments, "json"))
-		puts(text);
-	else if (r == 0)
-		r = print_report(text, sink->url, arguments_have(arguments, "all-epochs"), err);
-	return r;
+	return r < 0 ? r : print_report(arguments, text, sink->url, err);
 }
 
 /* ---- A night ---- */
@@ -77,6 +80,7 @@ static void print_pending(const char *id)
 	if (file_read(report_path(id, "pending", path), REPORT_BYTES_MAX, &text, &bytes, NULL) < 0 ||
 	    json_parse(path, text, bytes, &pending, NULL) < 0)
 		return;
+	json_visible(pending);
 	cJSON_ArrayForEach(why, pending)
 		if (cJSON_IsString(why))
 			printf("\nnot delivered to %s yet: %s\n",

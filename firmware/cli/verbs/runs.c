@@ -44,7 +44,7 @@ static void print_run(const cJSON *run, int width)
 					      figures[i].format, value));
 	if (cJSON_IsString(json_member(run, "error"))) {
 		fputs("  ", stdout);
-		client_print(client_text(run, "error"), stdout);
+		fputs(client_text(run, "error"), stdout);
 	}
 	(void)putchar('\n');
 }
@@ -141,7 +141,10 @@ static int list_all(const struct arguments *arguments)
 	}
 	while ((uint64_t)cJSON_GetArraySize(runs) > limit)
 		cJSON_DeleteItemFromArray(runs, cJSON_GetArraySize(runs) - 1);
-	return arguments_have(arguments, "json") ? client_print_json(result) : print_list(result);
+	if (arguments_have(arguments, "json"))
+		return client_print_json(result);
+	json_visible(result);
+	return print_list(result);
 }
 
 /* ---- One run ---- */
@@ -158,6 +161,7 @@ static int show(const struct arguments *arguments)
 		return client_error(&err);
 	if (arguments_have(arguments, "json"))
 		return client_print_json(result);
+	json_visible(result);
 	if (record_print(json_member(result, "run"), NULL, arguments_have(arguments, "all-epochs"), stdout,
 			 &err) < 0)
 		return cli_error(&err);

@@ -40,14 +40,14 @@ struct screen {
 static void say(const struct screen *screen, const char *name, const char *text)
 {
 	fprintf(screen->out, "%-11s", name);
-	client_print(text, screen->out);
+	fputs(text, screen->out);
 	(void)fputc('\n', screen->out);
 }
 
 static void say_in(const struct screen *screen, enum color color, const char *name, const char *text)
 {
 	fprintf(screen->out, "%-11s%s", name, color_begin(color));
-	client_print(text, screen->out);
+	fputs(text, screen->out);
 	fprintf(screen->out, "%s\n", color_end());
 }
 
@@ -265,12 +265,12 @@ static void say_report(const struct screen *screen)
 	if (!cJSON_IsObject(report))
 		return;
 	fprintf(screen->out, "%-11s", "report");
-	client_print(client_text(report, "text"), screen->out);
+	fputs(client_text(report, "text"), screen->out);
 	cJSON_ArrayForEach(why, json_member(report, "pending")) {
 		if (!cJSON_IsString(why))
 			continue;
 		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
-		client_print(why->valuestring, screen->out);
+		fputs(why->valuestring, screen->out);
 	}
 	(void)fputc('\n', screen->out);
 }
@@ -300,6 +300,6 @@ void screen_print_brief(const cJSON *status, FILE *out)
 	fprintf(out, "%s, %s %%%s, loss %s, ", client_text(status, "state"),
 		format_number(client_number(status, "progress.percent"), "%.1f", a), left_of(status, rest),
 		format_number(client_number(status, "loss"), "%.4f", b));
-	client_print(client_text(status, "why"), out);
+	fputs(client_text(status, "why"), out);
 	(void)fputc('\n', out);
 }

@@ -22,7 +22,7 @@ static void print_now(const cJSON *stalls)
 	printf("%-11sthe trainer waits: %s", "now", stage);
 	if (cJSON_IsString(json_member(stalls, "now.key"))) {
 		fputs(" of ", stdout);
-		client_print(client_text(stalls, "now.key"), stdout);
+		fputs(client_text(stalls, "now.key"), stdout);
 	}
 	(void)putchar('\n');
 }

@@ -7,6 +7,15 @@
 #include "cli/verbs/screen.h"
 #include "cli/verbs/verbs.h"
 
+static void print_text(cJSON *answer)
+{
+	json_visible(answer);
+	if (client_one_of_many())
+		screen_print_brief(answer, stdout);
+	else
+		screen_print(answer, stdout);
+}
+
 static int status(const struct arguments *arguments)
 {
 	CLEANUP(json_free) cJSON *answer = NULL;
@@ -16,10 +25,8 @@ static int status(const struct arguments *arguments)
 		return client_error(&err);
 	if (arguments_have(arguments, "json"))
 		(void)client_print_json(answer);
-	else if (client_one_of_many())
-		screen_print_brief(answer, stdout);
 	else
-		screen_print(answer, stdout);
+		print_text(answer);
 	return screen_exit_code(answer);
 }
 

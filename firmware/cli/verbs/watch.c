@@ -148,6 +148,7 @@ static int watch(struct client *client, struct error *err)
 
 		if (r < 0)
 			return asked_to_stop ? CLI_OK : client_error(err);
+		json_visible(status);
 		remember(&losses, status, &step);
 		if (terminal)
 			redraw(status, &losses, &lines);

@@ -30,13 +30,16 @@
 
 struct error {
 	int code;                  /* negative errno, 0 while nothing failed */
-	char text[ERROR_TEXT_MAX]; /* one sentence without a full stop, cut when too long; for a
-				      configuration: one line for each mistake */
+	char text[ERROR_TEXT_MAX]; /* one sentence without a full stop, cut when too long, without hidden
+				      characters (core/base/visible.h); for a configuration: one line for
+				      each mistake */
 };
 
 /* Stores the code and the sentence. Returns `code`, so that a function can write `return error_set(...)`.
  * `err` may be NULL. */
 int error_set(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
+/* Does the same, but line ends stay: for the mistakes of a configuration, and the log of a compiler. */
+int error_set_lines(struct error *err, int code, const char *format, ...) PRINTF(3, 4);
 
 /* Puts "PREFIX: " before the sentence in `err`. Returns the code in `err`. */
 int error_prefix(struct error *err, const char *format, ...) PRINTF(2, 3);

@@ -3,6 +3,7 @@
 
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -81,12 +82,13 @@ static int send_to_journal(const struct event *event, const char *text)
 
 void event_send(const struct event *event, const char *format, ...)
 {
-	char text[LOG_TEXT_MAX];
+	char raw[LOG_TEXT_MAX], text[LOG_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
-	(void)vsnprintf(text, sizeof(text), format, args);
+	(void)vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
+	(void)visible_lines(raw, text, sizeof(text));
 	/* Print a line where standard error is not the journal, or where journald does not accept the entry,
 	 * for example during its restart. */
 	if (!log_is_journal() || send_to_journal(event, text) < 0)

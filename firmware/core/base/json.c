@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/json.h"
 #include "core/base/utf8.h"
+#include "core/base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -193,25 +194,81 @@ static bool keep_numbers(cJSON *item)
 	return true;
 }
 
-int json_print(const cJSON *json, char **ret_text, struct error *err)
+/* Returns a copy of the text in which the hidden characters that cJSON does not escape are escaped, and `end`
+ * after it; NULL: no memory. */
+static char *escape(const char *text, const char *end)
+{
+	char *copy = malloc(6 * strlen(text) + strlen(end) + 1), *to = copy;
+
+	while (copy && *text) {
+		uint32_t code = 0;
+		const unsigned bytes = utf8_character(text, strnlen(text, 4), &code);
+
+		if (bytes && (code < 0x20 || !visible_hides(code))) {
+			memcpy(to, text, bytes);
+			to += bytes;
+		} else {
+			to += sprintf(to, "\\u%04x", bytes ? code : 0xfffd);
+		}
+		text += bytes ? bytes : 1;
+	}
+	if (copy)
+		memcpy(to, end, strlen(end) + 1);
+	return copy;
+}
+
+static int print(const cJSON *json, char *(*print_with)(const cJSON *item), const char *end, char **ret_text,
+		 struct error *err)
 {
 	CLEANUP(json_free) cJSON *copy = cJSON_Duplicate(json, true);
-	char *text = copy && keep_numbers(copy) ? cJSON_Print(copy) : NULL;
+	CLEANUP(free_ptr) char *text = copy && keep_numbers(copy) ? print_with(copy) : NULL;
+	char *escaped = text ? escape(text, end) : NULL;
 
-	if (!text)
+	if (!escaped)
 		return error_set(err, -ENOMEM, "no memory for JSON text");
-	*ret_text = text;
+	*ret_text = escaped;
 	return 0;
+}
+
+int json_print(const cJSON *json, char **ret_text, struct error *err)
+{
+	return print(json, cJSON_Print, "", ret_text, err);
 }
 
 int json_print_line(const cJSON *json, char **ret_text, struct error *err)
 {
-	CLEANUP(json_free) cJSON *copy = cJSON_Duplicate(json, true);
-	CLEANUP(free_ptr) char *text = copy && keep_numbers(copy) ? cJSON_PrintUnformatted(copy) : NULL;
+	return print(json, cJSON_PrintUnformatted, "\n", ret_text, err);
+}
 
-	if (!text || asprintf(ret_text, "%s\n", text) < 0)
-		return error_set(err, -ENOMEM, "no memory for JSON text");
-	return 0;
+/* ---- Printing as text ---- */
+
+/* Gives a string that cJSON owns its visible form. */
+static void show(char **text)
+{
+	const size_t size = VISIBLE_TIMES * (*text ? strlen(*text) : 0) + 1;
+	char *shown;
+
+	if (!*text || visible_is(*text))
+		return;
+	shown = cJSON_malloc(size);
+	if (shown) {
+		(void)visible(*text, shown, size);
+		cJSON_free(*text);
+		*text = shown;
+	} else {
+		**text = '\0';
+	}
+}
+
+/* The recursion ends, because json_parse() limits the nesting depth. */
+void json_visible(cJSON *json) // NOLINT(misc-no-recursion)
+{
+	cJSON *child;
+
+	show(&json->string);
+	show(&json->valuestring);
+	cJSON_ArrayForEach(child, json)
+		json_visible(child);
 }
 
 /* ---- Members ---- */

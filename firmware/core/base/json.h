@@ -22,8 +22,9 @@ void json_free(cJSON **json); /* for CLEANUP() */
 MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_json,
 			  struct error *err);
 
-/* Prints indented JSON. Every finite number is printed so that parsing gives the same number again. The
- * caller frees the text. */
+/* Prints indented JSON. Every finite number is printed so that parsing gives the same number again; hidden
+ * characters (core/base/visible.h) are printed as \uNNNN, and a byte that is not UTF-8 as \ufffd. The caller
+ * frees the text. */
 MUST_CHECK int json_print(const cJSON *json, char **ret_text, struct error *err);
 /* Does the same as json_print(), but prints one line that ends with "\n". */
 MUST_CHECK int json_print_line(const cJSON *json, char **ret_text, struct error *err);
@@ -40,6 +41,10 @@ MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char
 /* Returns the member at a path such as "progress.step"; NULL where there is none. The empty path returns the
  * object. */
 const cJSON *json_member(const cJSON *object, const char *path);
+
+/* Gives all strings and keys of a value their visible form (core/base/visible.h), before they are printed as
+ * text. A string for which memory is short becomes "". */
+void json_visible(cJSON *json);
 
 /* Makes a string item from bytes that need not be valid UTF-8: U+FFFD replaces each invalid byte. NULL: no
  * memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/log.h"
+#include "core/base/visible.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -67,18 +68,35 @@ static int line_start(int level, char *line, size_t size)
 	return snprintf(line, size, "%s %s: ", clock, program_name);
 }
 
+/* Copies the text to the end of `line`. Further lines of the text are indented, so that none of them looks
+ * like a line of its own, nor begins with a priority. */
+static void add_text(const char *text, char *line, size_t size)
+{
+	size_t used = strlen(line);
+
+	for (; *text && used + 3 < size; text++) {
+		line[used++] = *text;
+		if (*text == '\n') {
+			line[used++] = ' ';
+			line[used++] = ' ';
+		}
+	}
+	line[used] = '\0';
+}
+
 void log_line(int level, const char *format, ...)
 {
-	char line[LINE_MAX_BYTES];
+	char raw[LOG_TEXT_MAX], text[LOG_TEXT_MAX], line[LINE_MAX_BYTES];
 	va_list args;
 	size_t used;
 
 	if (level > level_max)
 		return;
-	used = (size_t)line_start(level, line, sizeof(line));
 	va_start(args, format);
-	(void)vsnprintf(line + used, sizeof(line) - used - 1, format, args);
+	(void)vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
+	(void)line_start(level, line, sizeof(line));
+	add_text(visible_lines(raw, text, sizeof(text)), line, sizeof(line) - 1);
 	used = strlen(line);
 	line[used] = '\n';
 	/* Ignore an error: a failed log line must not stop the work. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/mistakes.h"
+#include "core/base/visible.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -8,17 +9,15 @@
 
 /* Adds a mistake to err->text where the whole line fits, otherwise counts it as left out. Only the first line
  * is cut instead, so that the text is never empty. */
-static void note(struct mistakes *mistakes, unsigned line, const char *format, va_list args)
+static void note(struct mistakes *mistakes, unsigned line, const char *text)
 {
 	char *end = mistakes->err->text + mistakes->text_bytes;
 	size_t free_bytes = ERROR_TEXT_MAX - MORE_BYTES - mistakes->text_bytes, bytes;
 
 	mistakes->err->code = -EINVAL;
 	if (mistakes->left_out == 0) {
-		bytes = (size_t)snprintf(end, free_bytes, "%s%s:%u: ", mistakes->text_bytes ? "\n" : "",
-					 mistakes->file, line);
-		if (bytes < free_bytes)
-			bytes += (size_t)vsnprintf(end + bytes, free_bytes - bytes, format, args);
+		bytes = (size_t)snprintf(end, free_bytes, "%s%s:%u: %s", mistakes->text_bytes ? "\n" : "",
+					 mistakes->file, line, text);
 		if (bytes < free_bytes || mistakes->text_bytes == 0) {
 			mistakes->text_bytes += bytes < free_bytes ? bytes : free_bytes - 1;
 			return;
@@ -31,19 +30,16 @@ static void note(struct mistakes *mistakes, unsigned line, const char *format, v
 
 void mistakes_add(struct mistakes *mistakes, unsigned line, const char *format, ...)
 {
+	char raw[ERROR_TEXT_MAX], text[ERROR_TEXT_MAX];
 	va_list args;
 
+	va_start(args, format);
+	(void)vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	(void)visible(raw, text, sizeof(text));
 	mistakes->count++;
-	if (mistakes->out) {
-		fprintf(mistakes->out, "%s:%u: ", mistakes->file, line);
-		va_start(args, format);
-		(void)vfprintf(mistakes->out, format, args);
-		va_end(args);
-		fputc('\n', mistakes->out);
-	}
-	if (mistakes->err) {
-		va_start(args, format);
-		note(mistakes, line, format, args);
-		va_end(args);
-	}
+	if (mistakes->out)
+		fprintf(mistakes->out, "%s:%u: %s\n", mistakes->file, line, text);
+	if (mistakes->err)
+		note(mistakes, line, text);
 }

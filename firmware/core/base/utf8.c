@@ -6,32 +6,37 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Returns the length in bytes of the character at `s`, 0 where these bytes are no valid character. */
-static unsigned character_bytes(const unsigned char *s, uint64_t left)
+unsigned utf8_character(const char *text, uint64_t left, uint32_t *ret_code)
 {
-	unsigned n = *s < 0x80                 ? 1
-		     : *s >= 0xc2 && *s < 0xe0 ? 2
-		     : (*s & 0xf0) == 0xe0     ? 3
-		     : *s >= 0xf0 && *s < 0xf5 ? 4
-					       : 0;
+	const unsigned char *s = (const unsigned char *)text;
+	const unsigned n = *s < 0x80                 ? 1
+			   : *s >= 0xc2 && *s < 0xe0 ? 2
+			   : (*s & 0xf0) == 0xe0     ? 3
+			   : *s >= 0xf0 && *s < 0xf5 ? 4
+						     : 0;
+	uint32_t code = n == 1 ? *s : *s & (0x7fu >> n);
 
 	if (n == 0 || n > left)
 		return 0;
-	for (unsigned i = 1; i < n; i++)
+	for (unsigned i = 1; i < n; i++) {
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] >= 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
-	    (*s == 0xf4 && s[1] >= 0x90))
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if ((n == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
+	    (n == 4 && (code < 0x10000 || code > 0x10ffff)))
 		return 0;
+	*ret_code = code;
 	return n;
 }
 
 uint64_t utf8_valid_bytes(const char *text, uint64_t bytes)
 {
 	uint64_t at = 0;
+	uint32_t code;
 
 	while (at < bytes) {
-		unsigned n = character_bytes((const unsigned char *)text + at, bytes - at);
+		unsigned n = utf8_character(text + at, bytes - at, &code);
 
 		if (n == 0)
 			break;

@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+/* Returns the length in bytes of the character at `text`, of which `left` bytes (at least 1) are there, and
+ * sets its code point; 0 where these bytes are no well-formed character. */
+unsigned utf8_character(const char *text, uint64_t left, uint32_t *ret_code);
+
 /* Returns the offset of the first byte that is not part of a well-formed character, or `bytes`. */
 uint64_t utf8_valid_bytes(const char *text, uint64_t bytes);
 

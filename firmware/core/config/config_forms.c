@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the forms of strings: names, URLs, hosts, CPU lists. */
+#include "core/base/visible.h"
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
 #include "core/config/local_time.h"
@@ -153,14 +154,6 @@ static bool is_web(const char *text)
 	return !*end && end - text <= CONFIG_WEB_MAX;
 }
 
-bool config_is_clean(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return false;
-	return true;
-}
-
 bool config_string_allowed(const struct config_key *key, const char *text)
 {
 	struct filter filter;
@@ -170,7 +163,7 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 	case KEY_NAME:
 		return config_is_name(text) || (!*text && key->fallback && !*key->fallback);
 	case KEY_URL:
-		return config_is_clean(text) && is_url(text);
+		return visible_is(text) && is_url(text);
 	case KEY_ENDPOINT:
 		return is_endpoint(text);
 	case KEY_WEB:
@@ -188,9 +181,9 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 	case KEY_HOSTS:
 		return is_hosts(text);
 	case KEY_FILTER:
-		return config_is_clean(text) && (!*text || filter_parse(text, &filter));
+		return visible_is(text) && (!*text || filter_parse(text, &filter));
 	default:
-		return config_is_clean(text);
+		return visible_is(text);
 	}
 }
 

@@ -16,7 +16,7 @@ enum key_type {
 	KEY_INT,      /* uint64_t */
 	KEY_FLOAT,    /* double */
 	KEY_BOOL,     /* bool */
-	KEY_STRING,   /* const char *, any text without control characters */
+	KEY_STRING,   /* const char *, any text without hidden characters (core/base/visible.h) */
 	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64}; or empty, where the default is empty */
 	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
 	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads model.layers: a list of layers, whose keys are the attributes of the layer's op. */
+#include "core/base/visible.h"
 #include "core/config/config_reading.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static bool read_inputs(struct config_reading *reading, const config_setting_t *
 	layer->inputs = (uint32_t)count;
 	for (int i = 0; i < count; i++) {
 		layer->input[i] = config_setting_get_string_elem(setting, i);
-		if (!config_is_clean(layer->input[i]))
+		if (!visible_is(layer->input[i]))
 			mistakes_add(reading->mistakes, config_setting_source_line(setting),
 				     "model.layers.inputs: found a control character, allowed: none");
 	}
@@ -79,7 +80,7 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 	case CONFIG_TYPE_STRING:
 		attribute->type = ATTRIBUTE_STRING;
 		attribute->s = config_setting_get_string(setting);
-		if (!config_is_clean(attribute->s))
+		if (!visible_is(attribute->s))
 			mistakes_add(reading->mistakes, attribute->line,
 				     "model.layers.%s: found a control character, allowed: none",
 				     attribute->key);

@@ -20,8 +20,6 @@ const char *config_type_name(const config_setting_t *setting);
 const char *config_found(const config_setting_t *setting, char *out, size_t size);
 /* config_forms.c */
 bool config_is_name(const char *text);
-/* Tells whether the text has no control characters. */
-bool config_is_clean(const char *text);
 bool config_string_allowed(const struct config_key *key, const char *text);
 
 /* config_value.c */

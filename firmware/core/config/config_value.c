@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/visible.h"
 #include "core/config/config_reading.h"
 
 #include <inttypes.h>
@@ -25,6 +26,8 @@ const char *config_type_name(const config_setting_t *setting)
 
 const char *config_found(const config_setting_t *setting, char *out, size_t size)
 {
+	char shown[101];
+
 	switch (config_setting_type(setting)) {
 	case CONFIG_TYPE_INT:
 	case CONFIG_TYPE_INT64:
@@ -38,11 +41,8 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 			(void)snprintf(out, size, "%.1f", config_setting_get_float(setting));
 		break;
 	case CONFIG_TYPE_STRING:
-		(void)snprintf(out, size, "\"%.100s\"", config_setting_get_string(setting));
-		/* Replace control characters, so that the message stays one line. */
-		for (char *c = out; *c; c++)
-			if ((unsigned char)*c < 0x20 || *c == 0x7f)
-				*c = '?';
+		(void)snprintf(out, size, "\"%s\"",
+			       visible(config_setting_get_string(setting), shown, sizeof(shown)));
 		break;
 	case CONFIG_TYPE_BOOL:
 		(void)snprintf(out, size, "%s", config_setting_get_bool(setting) ? "true" : "false");

@@ -76,7 +76,7 @@ static int check_config(const struct found *file, struct error *err)
 	r = config_check(file->path, graph_check, out);
 	if (fclose(out) != 0)
 		return error_set(err, -ENOMEM, "no memory");
-	return r < 0 ? error_set(err, r, "%s", said) : 0;
+	return r < 0 ? error_set_lines(err, r, "%s", said) : 0;
 }
 
 static int check_credential(const struct found *file, struct error *err)

@@ -12,14 +12,17 @@
 
 static int write_text(const cJSON *report, const char *id, struct error *err)
 {
+	CLEANUP(json_free) cJSON *shown = cJSON_Duplicate(report, true);
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(close_file) FILE *out = NULL;
 	char path[PATH_BYTES];
 	size_t bytes = 0;
 
-	out = open_memstream(&text, &bytes);
-	if (out)
-		report_print(report, out);
+	out = shown ? open_memstream(&text, &bytes) : NULL;
+	if (out) {
+		json_visible(shown);
+		report_print(shown, out);
+	}
 	if (!out || fflush(out) != 0)
 		return error_set(err, -ENOMEM, "no memory for the report");
 	return file_write_durable(report_path(id, "txt", path), text, bytes, err);
