@@ -157,13 +157,13 @@ for split in train test; do
 	head -n 160 $split.tsv >imdb_$split.tsv
 done
 mkdir aclImdb/train/unsup
-echo "nobody said what this is" | tee aclImdb/train/unsup/0_0.txt aclImdb/README aclImdb/train/urls_pos.txt >/dev/null
+echo "nobody said what this is" | tee aclImdb/train/unsup/0_0.txt aclImdb/README aclImdb/train/urls_unsup.txt >/dev/null
 tar -czf imdb.tar.gz aclImdb
 tar -cf imdb.tar aclImdb
 prep lines imdb_train.tsv --test imdb_test.tsv
 prep tar imdb.tar.gz
 ok $? "aclImdb as a tar.gz" "$(cat tar.log)"
-same lines tar "the same bytes as from lines; unsup, README and lists of URLs are left out"
+same lines tar "the same bytes as from lines; unsup and README are left out"
 prep bare imdb.tar
 same lines bare "a tar without gzip"
 prep object "file://$work/imdb.tar.gz"
@@ -401,6 +401,55 @@ prep narrow ungrouped.tsv --group 4 --tokens
 like "$? $(tail -n 1 narrow.log)" '^1 kiln: ungrouped.tsv:1: found 2 columns, expected the label, the group in column 4' "a column that is not there"
 prep narrow imdb.tar.gz --group 2
 like "$? $(tail -n 1 narrow.log)" '^1 kiln: imdb.tar.gz: found --group, which is an option for lines of texts' "an archive has no columns"
+
+# ---- Groups of the Large Movie Review Dataset: its lists of URLs name the film of each review ----
+
+# Each of 23 films has reviews of both classes; the test split has films of its own. Line N, from 0, is the film of review N.
+rm -r aclImdb
+for split in train test; do
+	for label in pos neg; do
+		mkdir -p aclImdb/$split/$label
+		for ((i = 0; i < 100; i++)); do
+			film=$((i * 7 % 23))
+			[ $split = train ] || film=$((film + 100))
+			printf 'review %d of byfilm%d %s' $i $film "$([ $label = pos ] && echo grand || echo dull)" >"aclImdb/$split/$label/${i}_7.txt"
+			echo "http://www.imdb.com/title/tt00$film/usercomments" >>"aclImdb/$split/urls_$label.txt"
+		done
+	done
+done
+find aclImdb -type f | sort >members
+tar -cf films.tar -T members --no-recursion
+prep films films.tar --tokens --records-per-shard 15
+ok $? "an archive with lists of URLs" "$(cat films.log)"
+for shard in out/films/t*; do
+	authors_of films "$shard"
+done >films.shards
+is "$(cut -d' ' -f3- films.shards | tr ' ' '\n' | sort | uniq -d)" "" "no film is in two shards, so none validates what it trains" "$(cat films.shards)"
+is "$(cut -d' ' -f3- films.shards | tr ' ' '\n' | grep -v '^$' | sort -u | wc -l) $(awk '{ n += $2 } END { print n }' films.shards)" "23 400" \
+	"every film of the training split, and every review is there"
+like "$(cat films.log)" '^400 of 400 texts have a film: the texts of a film come into one shard$' "kiln prep says so"
+grep -q 'split' films.log
+is $? 1 "and of no film that it is in both splits"
+is "$(python3 -c 'import json; print(json.load(open("out/films/dataset.json"))["group"])')" film "dataset.json: the group"
+tac members >backwards
+tar -czf films2.tar.gz -T backwards --no-recursion
+prep films2 films2.tar.gz --tokens --records-per-shard 15
+same films films2 "the order of the members has no influence"
+sed -i 's/$/\r/' aclImdb/t*/urls_*.txt
+tar -cf films3.tar aclImdb
+prep films3 films3.tar --tokens --records-per-shard 15
+same films films3 "lists with lines of DOS"
+rm aclImdb/train/urls_neg.txt
+head -n 40 aclImdb/train/urls_pos.txt >urls && mv urls aclImdb/train/urls_pos.txt
+tar -cf films4.tar aclImdb
+prep films4 films4.tar --tokens --records-per-shard 15
+like "$(cat films4.log)" '^240 of 400 texts have a film' "a list that is missing, one that is short: the other texts have no film"
+cp aclImdb/train/urls_pos.txt aclImdb/test/
+tar -cf films5.tar aclImdb
+prep films5 films5.tar --tokens --records-per-shard 15
+like "$? $(cat films5.log)" 'http://www.imdb.com/title/tt000/usercomments: texts of this film are in the training split and in the test split' \
+	"a film in both splits of the archive is said"
+like "$(tail -n 1 films5.log)" '200 train and 200 test records' "and the split stays that of its authors"
 
 # ---- S3 ----
 

@@ -51,6 +51,8 @@ cJSON *dataset_describe(const struct prep *prep, const struct example_schema *sc
 	cJSON_AddStringToObject(json, "id", prep->id);
 	if (prep->group)
 		json_add_u64(json, "group", prep->group);
+	else if (prep->texts.films)
+		cJSON_AddStringToObject(json, "group", "film");
 	prep->kind->describe(prep, json);
 	return json;
 }

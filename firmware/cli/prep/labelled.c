@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/labelled.h"
+#include "core/base/visible.h"
 
 #include <string.h>
 
@@ -20,10 +21,28 @@ static int check_classes(const struct prep *prep, struct error *err)
 	return 0;
 }
 
+/* Says how many reviews of an archive have a film, and a film that its authors put on both sides. */
+static void say_films(struct texts *texts)
+{
+	const struct text_row *shared = texts->films ? texts_shared_group(texts) : NULL;
+
+	if (texts->films)
+		fprintf(stderr, "%ju of %ju texts have a film: the texts of a film come into one shard\n",
+			(uintmax_t)texts->films,
+			(uintmax_t)texts->rows[TEXTS_TRAIN] + texts->rows[TEXTS_TEST]);
+	if (shared) {
+		visible_print(shared->group, stderr);
+		fputs(": texts of this film are in the training split and in the test split\n", stderr);
+	}
+}
+
 static int order(struct prep *prep, struct error *err)
 {
-	int r = texts_shuffle(&prep->texts, prep->seed,
-			      prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
+	int r;
+
+	say_films(&prep->texts);
+	r = texts_shuffle(&prep->texts, prep->seed,
+			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
 
 	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
 	return r;

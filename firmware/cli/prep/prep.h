@@ -3,7 +3,7 @@
  * The job of `kiln prep`: reads the inputs, and writes a set of shards to a store.
  *
  *     input.c        reads files, folders and objects
- *     texts.c idx.c  read texts, and images in the format of MNIST
+ *     texts.h idx.c  read texts, and images in the format of MNIST
  *     kinds          vectors.c, tokens.c, images.c: what a record contains (struct prep_kind)
  *     labelled.c     orders texts, for the two kinds that are made from texts
  *     output.c       names of shards, and removal of those of an earlier set

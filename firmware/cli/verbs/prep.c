@@ -247,7 +247,8 @@ const struct verb verb_prep = {
 		 "place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
 		 "and label, int64[1].\n\n"
 		 "INPUT is one of: a file with lines of label<TAB>text; the tar of "
-		 "the Large Movie Review Dataset; an IDX file of images, such as MNIST's, with the IDX file "
+		 "the Large Movie Review Dataset, whose reviews are grouped by film; an IDX file of images, "
+		 "such as MNIST's, with the IDX file "
 		 "of their labels in the same folder; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
 		 "and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
 		 "Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
