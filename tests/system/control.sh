@@ -188,7 +188,7 @@ for want in progress.epoch progress.step progress.percent progress.eta_s rates.b
 done
 is "$(python3 -c 'import json,sys
 print(*sorted({"protocol"} ^ set(json.loads(sys.argv[1])) ^ {w.split()[0] for w in sys.argv[2].split(";")[0].split(", ")}))' \
-	"$status" "$(sed -n '/^### `status`/,/^###/s/^Result: //p' config/control.md)")" "" "the reference names every member of status"
+	"$status" "$(sed -n '/^### `status`/,/^###/p' config/control.md | sed -n '/^Result: /,/^$/p' | tr '\n' ' ' | sed 's/^Result: //')")" "" "the reference names every member of status"
 code 0 "status for people" "$kiln" status
 like "$said" "^run +$run$" "the run"
 like "$said" '^why +traind says so' "why"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/help.h"
+#include "core/base/wrap.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,23 +13,10 @@
  * each further line begins. */
 static void print_wrapped(const char *text, int at, int indent, FILE *out)
 {
-	bool first = true;
+	char blank[WIDTH];
 
-	while (*text) {
-		const int length = (int)strcspn(text, " ");
-
-		if (!first && at + 1 + length > WIDTH) {
-			fprintf(out, "\n%*s", indent, "");
-			at = indent;
-			first = true;
-		}
-		fprintf(out, "%s%.*s", first ? "" : " ", length, text);
-		at += length + !first;
-		first = false;
-		text += length;
-		text += strspn(text, " ");
-	}
-	(void)fputc('\n', out);
+	(void)snprintf(blank, sizeof(blank), "%*s", indent, "");
+	wrap_print(text, (size_t)at, blank, WIDTH, out);
 }
 
 static void print_row(const char *name, const char *text, int column, FILE *out)

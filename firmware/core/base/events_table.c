@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of events, and the reference that is printed from them. */
 #include "core/base/events.h"
+#include "core/base/wrap.h"
 
 #include <assert.h>
 #include <string.h>
 #include <syslog.h>
+
+#define WIDTH 112 /* longest line of the reference, in columns */
 
 enum field {
 	FIELD_RUN_ID,
@@ -326,44 +329,56 @@ static void reference_event(const struct event_row *row, FILE *out)
 {
 	static const char *const priorities[] = { "emerg",   "alert",  "crit", "err",
 						  "warning", "notice", "info", "debug" };
-	bool any = false;
+	const char *between = " Fields: ";
+	char text[1024];
+	size_t used = (size_t)snprintf(text, sizeof(text), "- `%s` (%s): %s.", row->name,
+				       priorities[row->priority], row->help);
 
-	fprintf(out, "| `%s` | %s | ", row->name, priorities[row->priority]);
-	for (size_t i = 0; i < event_fields_count; i++) {
+	for (size_t i = 0; i < event_fields_count && used < sizeof(text); i++) {
 		if (!(row->fields & 1u << i))
 			continue;
-		fprintf(out, "%s%s", any ? ", " : "", event_fields[i].name + strlen("KILN_"));
-		any = true;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", between,
+					 event_fields[i].name + strlen("KILN_"));
+		between = ", ";
 	}
-	fprintf(out, " | %s | `%s` |\n", row->help, row->message_id);
+	if (row->fields && used < sizeof(text))
+		(void)snprintf(text + used, sizeof(text) - used, ".");
+	wrap_print(text, 0, "  ", WIDTH, out);
 }
 
-void event_reference(FILE *out)
+static void reference_field(const struct event_field *field, FILE *out)
 {
 	static const char *const types[] = {
 		[EVENT_TEXT] = "text", [EVENT_COUNT] = "whole number", [EVENT_NUMBER] = "number"
 	};
+	char text[512];
 
+	(void)snprintf(text, sizeof(text), "- `%s` (%s): %s.", field->name, types[field->type], field->help);
+	wrap_print(text, 0, "  ", WIDTH, out);
+}
+
+void event_reference(FILE *out)
+{
 	fputs("# Events\n\n"
-	      "Printed by `kiln log reference` from the tables in firmware/core/base/events_table.c.\n\n"
-	      "An event is what a person wants to know in the morning: an entry of the systemd journal, with "
-	      "a\n"
-	      "sentence for people and a `MESSAGE_ID` and fields for machines. `kiln log --events` lists the "
-	      "events,\n`kiln log --follow` prints new events as they come (the method `events.subscribe`, "
-	      "[control.md](control.md)),\nand journalctl finds them without Kiln:\n\n"
-	      "    journalctl -o json MESSAGE_ID=",
+	      "Printed by `kiln log reference` from the tables in firmware/core/base/events_table.c.\n\n",
 	      out);
-	fprintf(out, "%s    # %s\n\n", event_rows[EVENT_CHECKPOINT_WRITTEN].message_id,
-		event_rows[EVENT_CHECKPOINT_WRITTEN].name);
-	fputs("| event | priority | fields, each with `KILN_` before it | meaning | `MESSAGE_ID` |\n"
-	      "| --- | --- | --- | --- | --- |\n",
+	wrap_print("An event is what a person wants to know in the morning: an entry of the systemd journal, "
+		   "with a sentence for people, and a `MESSAGE_ID` and fields for machines. `kiln log "
+		   "--events` lists the events, `kiln log --follow` prints new events as they come (the "
+		   "method `events.subscribe`, [control.md](control.md)), and journalctl finds them without "
+		   "Kiln:",
+		   0, "", WIDTH, out);
+	fprintf(out, "\n    journalctl -o json MESSAGE_ID=%s    # %s\n",
+		event_rows[EVENT_CHECKPOINT_WRITTEN].message_id, event_rows[EVENT_CHECKPOINT_WRITTEN].name);
+	fputs("\n## What happened\n\nThe word in brackets is the priority. Each field has `KILN_` before its "
+	      "name.\n\n",
 	      out);
 	for (size_t i = 0; i < EVENT_MAX; i++)
 		reference_event(&event_rows[i], out);
-	fputs("\nA field whose value is not known is left out.\n\n| field | type | meaning |\n| --- | --- | "
-	      "--- |\n",
-	      out);
+	fputs("\n## Fields\n\nA field whose value is not known is left out.\n\n", out);
 	for (size_t i = 0; i < event_fields_count; i++)
-		fprintf(out, "| `%s` | %s | %s |\n", event_fields[i].name, types[event_fields[i].type],
-			event_fields[i].help);
+		reference_field(&event_fields[i], out);
+	fputs("\n## MESSAGE_ID\n\n| event | `MESSAGE_ID` |\n| --- | --- |\n", out);
+	for (size_t i = 0; i < EVENT_MAX; i++)
+		fprintf(out, "| `%s` | `%s` |\n", event_rows[i].name, event_rows[i].message_id);
 }

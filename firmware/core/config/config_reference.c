@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the table of keys as the documented kiln.conf. */
+#include "core/base/wrap.h"
 #include "core/config/config_keys.h"
 
 #include <string.h>
@@ -24,21 +25,11 @@ static const char *value_in_new_file(const struct config_key *key)
  * with `next`. */
 static void print_comment(FILE *out, const char *first, const char *next, const char *text)
 {
-	size_t column = strlen(first);
+	char further[64];
 
-	fputs(first, out);
-	while (*text) {
-		size_t bytes = strcspn(text, " ");
-
-		if (column + 1 + bytes > WIDTH) {
-			fprintf(out, "\n%s", next);
-			column = strlen(next);
-		}
-		fprintf(out, " %.*s", (int)bytes, text);
-		column += 1 + bytes;
-		text += bytes + (text[bytes] == ' ');
-	}
-	fputc('\n', out);
+	(void)snprintf(further, sizeof(further), "%s ", next);
+	fprintf(out, "%s ", first);
+	wrap_print(text, strlen(first) + 1, further, WIDTH, out);
 }
 
 static void print_documented(FILE *out, const struct config_key *key, const char *indent, const char *end)
