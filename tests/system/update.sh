@@ -282,7 +282,7 @@ steps
 like "$? $(status)" '^77 failed, .*new.raucb, version 1.2.3: version 1.2.3 is older than 2.0.0, which was found good on this box; --allow-downgrade' \
 	"an older version than one that was good here is refused"
 is "$(tail -n 1 "$words")" update.install "kiln-steer was not asked for a downgrade"
-"$kiln" update "$work/new.raucb" --yes --allow_downgrade >"$work/said" 2>&1
+"$kiln" update "$work/new.raucb" --yes --allow-downgrade >"$work/said" 2>&1
 is "$? $(tail -n 1 "$words")" "0 update.downgrade" "kiln update --allow-downgrade: another word is said" "$(cat "$work/said")"
 steer() { echo "$1" | "$KILN_BIN/kiln-steer" >/dev/null 2>&1; } # it notes the word, though no systemd is on this bus
 steer update.downgrade
