@@ -5,6 +5,7 @@
 #include "data/filter.h"
 #include "data/inflate.h"
 #include "data/tfrecord.h"
+#include "preflight/numbers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -71,6 +72,7 @@ struct rows {
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
 	int64_t count[EXAMPLE_FEATURES_MAX];
 	uint8_t *memory;
+	struct numbers numbers;
 };
 
 static void rows_done(struct rows *rows)
@@ -85,6 +87,7 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 
 	if (r < 0)
 		return r;
+	numbers_of(config, &ret_rows->numbers);
 	for (uint32_t i = 0; i < ret_rows->schema.features; i++)
 		bytes += (example_row_bytes(&ret_rows->schema.feature[i]) + 7) / 8 * 8;
 	ret_rows->memory = malloc(bytes + 1);
@@ -106,6 +109,7 @@ struct look {
 	struct filter filter;
 	bool filtered, named; /* there is a filter; a record has its feature */
 	bool none;            /* the bytes hold no whole record */
+	bool number;          /* a record has a number that the network cannot take */
 	uint32_t records, matching;
 };
 
@@ -120,17 +124,27 @@ static int note_feature(void *context, const char *name, uint64_t name_bytes, ui
 	return 0;
 }
 
+/* Returns 1 where the run uses the record, or 0. */
+static int is_used(struct look *look, const struct tfrecord *record, struct error *err)
+{
+	int r;
+
+	if (!look->filtered)
+		return 1;
+	r = example_describe(record->data, record->bytes, note_feature, look, err);
+	return r < 0 ? r : filter_match(&look->filter, record->data, record->bytes, err);
+}
+
 static int look_at(struct look *look, struct rows *rows, const struct tfrecord *record, struct error *err)
 {
 	int r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
 
-	if (r < 0 || !look->filtered)
+	if (r < 0 || (r = is_used(look, record, err)) <= 0)
 		return r;
-	if ((r = example_describe(record->data, record->bytes, note_feature, look, err)) < 0 ||
-	    (r = filter_match(&look->filter, record->data, record->bytes, err)) < 0)
-		return r;
-	look->matching += (uint32_t)r;
-	return 0;
+	look->matching++;
+	r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
+	look->number = r < 0;
+	return r;
 }
 
 /* Parses the records of the begin of a shard. A record that the begin cuts ends the list. Errors: that of the
@@ -140,7 +154,7 @@ static int look_at_all(const struct begin *begin, struct rows *rows, struct look
 	uint64_t at = 0;
 
 	look->none = false;
-	while (look->records < FIRST_RECORDS_MAX) {
+	while (look->records < FIRST_RECORDS_MAX && at < begin->bytes) {
 		struct tfrecord record = { 0 };
 		int r = tfrecord_next(begin->data, begin->bytes, at, begin->bytes, &record, err);
 
@@ -208,7 +222,13 @@ void preflight_first(struct preflight *preflight, struct store *store, const str
 		preflight_add_error(preflight, PART, &err);
 		return;
 	}
-	preflight_add(preflight, PART, skips ? PREFLIGHT_WARNING : PREFLIGHT_FAILED,
-		      "make `schema` what the records are: see \"TFRecords that you have\" in the manual",
-		      "%s", err.text);
+	if (look.number)
+		preflight_add(preflight, PART, PREFLIGHT_FAILED,
+			      "make the network as large as the numbers are, or correct the records", "%s",
+			      err.text);
+	else
+		preflight_add(preflight, PART, skips ? PREFLIGHT_WARNING : PREFLIGHT_FAILED,
+			      "make `schema` what the records are: see \"TFRecords that you have\" in the "
+			      "manual",
+			      "%s", err.text);
 }

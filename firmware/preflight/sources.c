@@ -1,30 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/ring/cursor.h"
 #include "core/run/manifest.h"
+#include "data/hold_out.h"
 #include "preflight/dataset.h"
 #include "preflight/first.h"
 #include "preflight/preflight.h"
 #include "preflight/stores.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
 #define PART              "source"
 #define TEST_GLOB_DEFAULT "test-*" /* the default of split.test_glob, which may match nothing */
 
+static const char *const keys[SPLIT_MAX] = { "train_glob", "validation_glob", "test_glob" };
+
 /* The shards of one split. */
 struct listing {
+	const char *glob[SPLIT_MAX];
+	enum split split;
 	uint64_t shards, bytes, most;
-	struct store_object first;
+	uint64_t hash[PREFLIGHT_LISTED_MAX]; /* of each shard's key (hold_out.h) */
+	struct store_object first;           /* the first one that is not empty, or else the first one */
+	enum split other;              /* a later split that has one of the shards, too; SPLIT_MAX = none */
+	char twice[STORE_KEY_MAX + 1]; /* this shard */
 };
+
+/* Notes a shard that belongs to a later split, too. */
+static void note_twice(struct listing *listing, const char *key)
+{
+	for (int other = (int)listing->split + 1; other < SPLIT_MAX; other++)
+		if (listing->other == SPLIT_MAX && *listing->glob[other] &&
+		    fnmatch(listing->glob[other], key, 0) == 0) {
+			listing->other = (enum split)other;
+			(void)snprintf(listing->twice, sizeof(listing->twice), "%s", key);
+		}
+}
 
 static int count(void *context, const struct store_object *object)
 {
 	struct listing *listing = context;
 
-	if (listing->shards == 0)
+	if (listing->shards == 0 || (listing->first.pin.bytes == 0 && object->pin.bytes > 0))
 		listing->first = *object;
-	listing->shards++;
+	note_twice(listing, object->key);
+	listing->hash[listing->shards++] = hold_out_hash(object->key);
 	listing->bytes += object->pin.bytes;
 	return listing->shards == listing->most;
 }
@@ -45,59 +66,111 @@ static const char *glob_of(const struct config *config, uint32_t source, enum sp
 
 static void say_none(struct preflight *preflight, const char *url, enum split split, const char *glob)
 {
-	static const char *const keys[] = { "train_glob", "validation_glob", "test_glob" };
-
 	if (split != SPLIT_TEST || strcmp(glob, TEST_GLOB_DEFAULT) != 0)
 		preflight_add(preflight, PART, PREFLIGHT_FAILED,
 			      "write the shards there, or correct the url or the pattern",
 			      "%s: no object matches split.%s \"%s\"", url, keys[split], glob);
 }
 
+/* Returns how many of the training shards are held out for validation. */
+static uint64_t held_out(const struct config *config, const struct listing *listing)
+{
+	const uint64_t percent = config->split.validation_percent;
+	uint64_t bound, count = 0;
+
+	if (config->split.by == SPLIT_BY_PREFIX)
+		return 0;
+	if (config->split.by == SPLIT_BY_SHARD)
+		return hold_out_last(listing->shards, percent);
+	bound = hold_out_bound(listing->hash, listing->shards, percent);
+	for (uint64_t i = 0; i < listing->shards; i++)
+		count += listing->hash[i] < bound;
+	return count;
+}
+
 /* Adds what only the training split can lack: a shard for each lane, and one to validate with. */
 static void check_train(struct preflight *preflight, const char *url, const struct listing *listing)
 {
 	const struct config *config = preflight->config;
-	const bool held_out = config->split.by != SPLIT_BY_PREFIX && config->split.validation_percent > 0;
+	const uint64_t held = held_out(config, listing), train = listing->shards - held;
 
 	if (preflight->brief)
 		return;
-	if (listing->shards < config->order.lanes)
+	if (train < config->order.lanes)
 		preflight_add(preflight, PART, PREFLIGHT_FAILED, "lower order.lanes, or make more shards",
-			      "%s: found %" PRIu64 " training shards, order.lanes is %" PRIu64, url,
-			      listing->shards, config->order.lanes);
-	if (held_out && listing->shards == 1)
+			      "%s: found %" PRIu64 " training shards beside %" PRIu64
+			      " that validate, order.lanes is %" PRIu64,
+			      url, train, held, config->order.lanes);
+	if (config->split.by != SPLIT_BY_PREFIX && config->split.validation_percent > 0 && held == 0)
 		preflight_add(preflight, "validation", PREFLIGHT_WARNING,
 			      "make more shards (kiln prep --records-per-shard), or set "
 			      "split.validation_percent = 0",
 			      "%s: found 1 training shard, so none is held out: there is no validation", url);
 }
 
-/* Lists a split and looks into its first shard. Returns false where the store fails. */
-static bool check_split(struct preflight *preflight, struct store *store, uint32_t source, enum split split)
+static void say_twice(struct preflight *preflight, const char *url, const struct listing *listing)
 {
-	const char *glob = glob_of(preflight->config, source, split), *url = store_url(store);
-	struct listing listing = { .most = preflight->brief ? 1 : PREFLIGHT_LISTED_MAX };
+	preflight_add(preflight, PART, PREFLIGHT_FAILED, "make patterns that have no key in common",
+		      "%s: object \"%s\" is matched by split.%s \"%s\" and split.%s \"%s\", but belongs in "
+		      "one split only",
+		      url, listing->twice, keys[listing->split], listing->glob[listing->split],
+		      keys[listing->other], listing->glob[listing->other]);
+}
+
+static void say_shards(struct preflight *preflight, const char *url, const struct listing *listing)
+{
+	if (!preflight->brief)
+		preflight_add(preflight, PART, PREFLIGHT_OK, "",
+			      "%s: %s: %" PRIu64 "%s shards, %" PRIu64 " bytes", url,
+			      split_name(listing->split), listing->shards,
+			      listing->shards == listing->most ? " or more" : "", listing->bytes);
+	if (listing->other < SPLIT_MAX)
+		say_twice(preflight, url, listing);
+	if (listing->split == SPLIT_TRAIN)
+		check_train(preflight, url, listing);
+}
+
+/* Lists a split and looks into its first shard. Returns false where the store fails. */
+static bool check_split(struct preflight *preflight, struct store *store, struct listing *listing)
+{
+	const char *glob = listing->glob[listing->split], *url = store_url(store);
 	struct error err = { 0 };
 
 	if (!*glob)
 		return true;
-	if (store_list(store, glob, count, &listing, &err) < 0) {
+	if (store_list(store, glob, count, listing, &err) < 0) {
 		preflight_add_error(preflight, PART, &err);
 		return false;
 	}
-	if (listing.shards == 0) {
-		say_none(preflight, url, split, glob);
+	if (listing->shards == 0) {
+		say_none(preflight, url, listing->split, glob);
 		return true;
 	}
-	if (!preflight->brief)
-		preflight_add(preflight, PART, PREFLIGHT_OK, "",
-			      "%s: %s: %" PRIu64 "%s shards, %" PRIu64 " bytes", url, split_name(split),
-			      listing.shards, listing.shards == listing.most ? " or more" : "",
-			      listing.bytes);
-	if (split == SPLIT_TRAIN)
-		check_train(preflight, url, &listing);
-	preflight_first(preflight, store, &listing.first);
+	say_shards(preflight, url, listing);
+	preflight_first(preflight, store, &listing->first);
 	return true;
+}
+
+/* Checks the splits of a source one after the other, with the memory of one list. Returns false where the
+ * store fails. */
+static bool check_splits(struct preflight *preflight, struct store *store, uint32_t source,
+			 bool *ret_validates)
+{
+	const struct config *config = preflight->config;
+	CLEANUP(free_ptr) struct listing *listing = malloc(sizeof(*listing));
+
+	for (int split = 0; listing && split < SPLIT_MAX; split++) {
+		*listing = (struct listing){ .split = (enum split)split,
+					     .other = SPLIT_MAX,
+					     .most = preflight->brief ? 1 : PREFLIGHT_LISTED_MAX };
+		for (int other = 0; other < SPLIT_MAX; other++)
+			listing->glob[other] = glob_of(config, source, (enum split)other);
+		if (!check_split(preflight, store, listing))
+			return false;
+		*ret_validates = *ret_validates || (split == SPLIT_TRAIN && held_out(config, listing) > 0) ||
+				 (split == SPLIT_VALIDATION && listing->shards > 0);
+	}
+	return listing;
 }
 
 static void check_whole(struct preflight *preflight, struct store *store)
@@ -111,21 +184,34 @@ static void check_whole(struct preflight *preflight, struct store *store)
 			      store_url(store));
 }
 
-static void check_source(struct preflight *preflight, uint32_t source)
+/* Returns whether a shard of the source validates, also where that could not be seen. */
+static bool check_source(struct preflight *preflight, uint32_t source)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
+	bool validates = false;
 	struct error err = { 0 };
 
 	if (preflight_store_open(preflight->config, &preflight->config->source[source].store, &store, &err) <
 	    0) {
 		preflight_add_error(preflight, PART, &err);
-		return;
+		return true;
 	}
-	for (int split = 0; split < SPLIT_MAX; split++)
-		if (!check_split(preflight, store, source, (enum split)split))
-			return;
+	if (!check_splits(preflight, store, source, &validates))
+		return true;
 	check_whole(preflight, store);
 	preflight_dataset(preflight, store);
+	return validates;
+}
+
+/* A callback that monitors the validation needs a shard that validates. */
+static void check_monitor(struct preflight *preflight, bool validates)
+{
+	const char *monitor = config_validation_monitor(preflight->config);
+
+	if (monitor && !validates && !preflight->brief)
+		preflight_add(preflight, "validation", PREFLIGHT_FAILED,
+			      "monitor \"loss\" or \"accuracy\", or make more shards",
+			      "%s: found a metric of the validation, which has no shard", monitor);
 }
 
 /* The rule that holds shards out: only the hash leaves a shard on its side when others arrive. */
@@ -143,7 +229,10 @@ static void check_rule(struct preflight *preflight)
 
 void preflight_sources(struct preflight *preflight)
 {
+	bool validates = false;
+
 	for (uint32_t i = 0; i < preflight->config->sources; i++)
-		check_source(preflight, i);
+		validates = check_source(preflight, i) || validates;
+	check_monitor(preflight, validates);
 	check_rule(preflight);
 }

@@ -57,7 +57,9 @@ fails 's/name = "sentence"/name = "words"/; s/^model: {/model: { input = "words"
 fails 's/filter = ""/filter = "lang == 3"/' 'filter +order.filter "lang == 3": the first 50 records of train-.* have no feature "lang"' "a filter on a feature that is not there"
 fails "s,$work/data,$work/none," "source +.*(no object matches split.train_glob \"train-\*\"|none)" "a folder without shards"
 fails 's/by = "hash"/by = "prefix"/' 'source +.*: no object matches split.validation_glob "validation-\*"' "a pattern that matches nothing"
-fails 's/filter = ""/lanes = 9/' 'source +.*found 4 training shards, order.lanes is 9' "more lanes than shards"
+fails 's/filter = ""/lanes = 9/' 'source +.*found 3 training shards beside 1 that validate, order.lanes is 9' "more lanes than shards"
+fails 's/filter = ""/lanes = 4/' 'source +.*found 3 training shards beside 1 that validate, order.lanes is 4' "a lane for each shard, but one of them validates"
+fails 's/by = "hash"/by = "hash"; train_glob = "*-of-*"/' 'source +.*object "test-00000-of-00001.tfrecord.gz" is matched by split.train_glob "\*-of-\*" and split.test_glob "test-\*"' "a shard in two splits"
 fails "s,file://$work/runs,file:///proc/none," 'sink ' "a sink that cannot be written to"
 fails 's/^run:/device: { platform = "none such"; }; run:/' 'device ' "a device that is not there"
 fails 's/^source: { /source: { credential = "none-such"; /; s,file://'"$work"'/data,s3://bucket/data,' 'source +.*none-such' "a credential that is not there"
@@ -68,6 +70,29 @@ rm "$work/data/dataset.json"
 : >"$work/data/prep.incomplete"
 fails '' "source +.*prep.incomplete: kiln prep did not finish here" "a set that is not finished"
 rm "$work/data/prep.incomplete"
+
+# ---- Numbers that the network does not take ----
+printf '%s\n' label,shop,x 0,7,0.5 1,8,0.5 2,9,0.5 0,1,0.5 1,2,0.5 2,3,0.5 >"$work/classes.csv"
+config/examples/tfrecord.py from-csv "$work/classes.csv" "$work/classes" --label label --integers shop --per-shard 2 >"$work/csv.log"
+numbers() { # units of the last layer, ids of the embedding
+	config "s,$work/data,$work/classes,; /^schema/,\$d"
+	cat >>"$work/kiln.conf" <<-CONF
+		schema = ( { name = "shop"; dtype = "int64"; shape = [ 1 ]; }, { name = "label"; dtype = "float32"; shape = [ 1 ]; } );
+		model: { input = "shop"; loss = "binary_crossentropy"; layers = ( { op = "embedding"; input_dim = $1; output_dim = 2; },
+		         { op = "flatten"; }, { op = "dense"; units = 1; }, { op = "sigmoid"; } ); };
+		fetch: { bad_record = "$2"; };
+	CONF
+	check
+	like "$code $(tr '\n' ' ' <<<"$said")" "$3" "$4"
+}
+numbers 10 stop '^1 .*failed +record +train-.*: record [0-9]+: feature "label": found 2, but the network takes 0 .. 1' "a label that the loss does not take"
+numbers 10 skip '^1 .*failed +record +train-.*: feature "label": found 2' "which ends a run that skips bad records, too"
+sed -i 's/"binary_crossentropy"/"mean_squared_error"/; s/, *{ op = "sigmoid"; }//' "$work/kiln.conf"
+check
+is "$code" 0 "numbers that a regression takes" "$said"
+sed -i 's/input_dim = 10/input_dim = 3/' "$work/kiln.conf"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +record +train-.*: feature "shop": found [0-9], but the network takes 0 .. 2' "an id that the embedding does not have"
 
 # ---- Warnings, and what could not be looked at ----
 config 's/filter = ""/filter = "label[0] == 7"/'
@@ -81,6 +106,19 @@ cp "$work"/data/train-00000-* "$work/one/"
 config "s,$work/data,$work/one,"
 check
 like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*warning +validation +.*found 1 training shard, so none is held out' "a single training shard"
+config "s,$work/data,$work/one,; s/^run:/keep_best: { monitor = \"val_loss\"; }; run:/"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +validation +keep_best.monitor: found a metric of the validation, which has no shard' \
+	"a callback that monitors a validation without shards"
+: >"$work/one/train-00000-none"
+mkdir "$work/none"
+: >"$work/none/train-00000-none"
+config "s,$work/data,$work/one,; s/shape = \[ 8 \]/shape = [ 9 ]/"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +record +train-00000-of-.*found 8 values, expected 9' "an empty shard in front: the first records are those of the next one"
+config "s,$work/data,$work/none,"
+check
+is "$(grep -c '^not seen' <<<"$said")" 0 "a shard without records hides no network error" "$said"
 config "s,file://$work/data,s3://bucket/data\"; endpoint = \"http://127.0.0.1:9,"
 check
 like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*not seen +source +.*-> try again with a network that reaches the server' "without network: not seen"

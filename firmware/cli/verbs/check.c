@@ -57,7 +57,8 @@ const struct verb verb_check = {
 	.summary = "look at everything that a night with a configuration needs, and say what is missing",
 	.about = "Opens each source and the sink with their credentials. Lists the shards of each split, "
 		 "compares "
-		 "dataset.json and the first records with the schema and the filter. Writes an object into "
+		 "dataset.json and the first records with the schema, the filter and the network. Writes an "
+		 "object into "
 		 "the sink "
 		 "and deletes it. Sends a test message to notify.url. Builds the network on the device with "
 		 "its "
