@@ -288,6 +288,8 @@ int config_scan(const char *text, uint64_t bytes, struct mistakes *mistakes, cha
 		if (!skip_gap(&scan))
 			scan_token(&scan);
 	(void)fputs(scan.copied, scan.out);
+	if (bytes > 0 && text[bytes - 1] != '\n')
+		(void)fputc('\n', scan.out);
 	if (fclose(scan.out) != 0)
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
 	if (scan.hopeless)

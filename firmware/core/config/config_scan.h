@@ -13,7 +13,8 @@
 /* Finds mistakes in the text: @include, integers outside int32 without the suffix L, strings where none is
  * allowed, brackets nested too deep, NUL bytes, and bytes that are not UTF-8 (the run record could not store
  * those). `text` has a NUL after `bytes`. *ret_text is the
- * text with each missing L added, so that libconfig reads the true numbers and later checks can continue. An
+ * text with each missing L added, so that libconfig reads the true numbers and later checks can continue, and
+ * with a newline at the end, without which libconfig 1.5 refuses a comment in the last line. An
  * integer outside the bounds of its key is no mistake here, because the check of the bounds finds it. The
  * caller frees *ret_text. Returns 0, also after a mistake; -EINVAL where the text must not be given to
  * libconfig. */
