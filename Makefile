@@ -292,6 +292,11 @@ test-interop: deps-test programs tests
 	@tools/deps/install bench
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run interop:tests/interop/run
 
+# With the libraries of the next Debian, mbedTLS 3.6 among them, in a container.
+test-debian13: deps-test
+	@tools/deps/install image
+	@KILN_TEST_LIMIT_S=3600 tests/run debian13:tests/interop/debian13.sh
+
 # Coverage-guided fuzzing of one parser: make fuzz NAME=example SECONDS=60
 SECONDS ?= 60
 fuzz: deps-test
@@ -346,6 +351,7 @@ help:
 	@echo "  make test-power            check the disk after a power cut at every flush of a run and of an update, and"
 	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
 	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
+	@echo "  make test-debian13         build in a container of Debian 13, with mbedTLS 3.6, and run tests there"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
@@ -355,5 +361,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-image test-power image bundle flash vm fuzz fuzz-all bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all bench gpu-check profile help
 .SECONDARY:

@@ -40,6 +40,30 @@ static bool place_of(CURLU *url, char out[static S3_HOST_BYTES])
 	return (size_t)snprintf(out, S3_HOST_BYTES, "%s:%s", host, port) < S3_HOST_BYTES;
 }
 
+/* Sets a path and a query on the URL's own host. libcurl 8 would resolve "//" and ".." in them, which belong
+ * to the key and are signed; of an absolute URL it keeps them. */
+static CURLUcode set_path(CURLU *url, const char *path)
+{
+	CLEANUP(s3_url_free_part) char *whole = NULL;
+	char absolute[HTTP_URL_BYTES];
+	int bytes;
+
+	if (curl_url_set(url, CURLUPART_PATH, "/", 0) || curl_url_set(url, CURLUPART_QUERY, NULL, 0) ||
+	    curl_url_get(url, CURLUPART_URL, &whole, 0))
+		return CURLUE_MALFORMED_INPUT;
+	bytes = snprintf(absolute, sizeof(absolute), "%s%s", whole, path + 1);
+	if (bytes < 0 || (size_t)bytes >= sizeof(absolute))
+		return CURLUE_MALFORMED_INPUT;
+	return curl_url_set(url, CURLUPART_URL, absolute, CURLU_PATH_AS_IS);
+}
+
+static CURLUcode go_to(CURLU *url, const char *location)
+{
+	if (location[0] == '/' && location[1] != '/')
+		return set_path(url, location);
+	return curl_url_set(url, CURLUPART_URL, location, CURLU_PATH_AS_IS);
+}
+
 /* Makes the URL of the redirect absolute, as it may be relative, and sets call->location or call->host. */
 static int read_location(struct s3_call *call, const char *location, struct error *err)
 {
@@ -51,10 +75,9 @@ static int read_location(struct s3_call *call, const char *location, struct erro
 	CLEANUP(s3_url_free_part) char *query = NULL;
 
 	if (!url || curl_url_set(url, CURLUPART_URL, call->http.url, CURLU_PATH_AS_IS) ||
-	    !place_of(url, own) || curl_url_set(url, CURLUPART_URL, location, CURLU_PATH_AS_IS) ||
-	    curl_url_get(url, CURLUPART_URL, &whole, 0) || curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) ||
-	    curl_url_get(url, CURLUPART_HOST, &host, 0) || !place_of(url, place) ||
-	    strlen(whole) >= sizeof(call->location))
+	    !place_of(url, own) || go_to(url, location) || curl_url_get(url, CURLUPART_URL, &whole, 0) ||
+	    curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) || curl_url_get(url, CURLUPART_HOST, &host, 0) ||
+	    !place_of(url, place) || strlen(whole) >= sizeof(call->location))
 		return error_set(err, -EBADMSG, "the server redirects to a URL that makes no sense");
 	if (strcmp(scheme, "https") != 0 && (call->s3->tls || strcmp(scheme, "http") != 0))
 		return error_set(err, -EBADMSG, "the server redirects to %s://%.200s: not followed", scheme,

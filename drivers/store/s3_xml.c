@@ -182,13 +182,14 @@ void s3_xml_closep(struct s3_xml **xml)
 
 static int malformed(struct s3_xml *xml)
 {
+	const char *why = XML_ErrorString(XML_GetErrorCode(xml->parser));
+
 	if (xml->exhausted)
 		return error_set(&xml->err, -EBADMSG,
-				 "the answer's XML, line %lu: it takes more than %u bytes of memory",
-				 XML_GetCurrentLineNumber(xml->parser), S3_XML_MEMORY_MAX);
-	return error_set(&xml->err, -EBADMSG, "the answer's XML, line %lu: %s",
-			 XML_GetCurrentLineNumber(xml->parser),
-			 XML_ErrorString(XML_GetErrorCode(xml->parser)));
+				 "the answer's XML takes more than %u bytes of memory in its first %zu bytes",
+				 S3_XML_MEMORY_MAX, xml->bytes);
+	return error_set(&xml->err, -EBADMSG, "the answer's XML, in its first %zu bytes: %s", xml->bytes,
+			 why);
 }
 
 static int parse(struct s3_xml *xml, const char *data, size_t bytes, bool final, struct error *err)

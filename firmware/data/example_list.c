@@ -154,13 +154,15 @@ bool example_read_lists(struct wire feature, uint32_t kind, struct example_row *
 		uint32_t field, type;
 		struct wire list;
 
-		/* The results are ignored: example_feature_kind() has checked these bytes. */
+		/* Results are ignored where they change nothing: example_feature_kind() has checked these
+		 * bytes. */
 		(void)example_read_tag(&feature, &field, &type);
 		if (type != WIRE_BYTES || field < FEATURE_BYTES || field > FEATURE_INT64) {
 			(void)example_skip_field(&feature, field, type);
 			continue;
 		}
-		(void)read_bytes(&feature, &list);
+		if (!read_bytes(&feature, &list))
+			return false;
 		if (field != kind)
 			row->count = 0;
 		else if (!read_list(list, row))

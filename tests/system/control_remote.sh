@@ -88,12 +88,17 @@ refused() { # name, who, the client's reason, the box's reason
 	like "$said" "$3" "$1: the client says why"
 	like "$(cat "$work/controld.log")" "$2 at 127\.0\.0\.1: refused: .*$4" "$1: the box says who and why"
 }
+# OpenSSL 3.4 and later refuse a negative number of days, and take dates.
+past=(-days -1)
+! openssl x509 -help 2>&1 | grep -q not_after || past=(-not_before 20200101000000Z -not_after 20200102000000Z)
 issue() { # name, subject, days, EKU: a certificate made by OpenSSL, as kiln pki would not make it
+	local dates=(-days "$3")
+	[ "$3" != -1 ] || dates=("${past[@]}")
 	openssl ecparam -name prime256v1 -genkey -noout -out "$pki/$1.key"
 	openssl req -new -key "$pki/$1.key" -subj "$2" -out "$work/req" 2>/dev/null
 	printf 'keyUsage=digitalSignature\nextendedKeyUsage=%s\n' "$4" >"$work/ext"
 	openssl x509 -req -in "$work/req" -CA "${5:-$pki}/ca.crt" -CAkey "${5:-$pki}/ca.key" -set_serial $RANDOM \
-		-days "$3" -extfile "$work/ext" -out "$pki/$1.crt" 2>/dev/null
+		"${dates[@]}" -extfile "$work/ext" -out "$pki/$1.crt" 2>/dev/null
 	me "$1"
 }
 issue expired /O=kiln/OU=admin/CN=expired -1 clientAuth
