@@ -66,7 +66,7 @@ int model_file_build(const char *what, const char *config, struct model_file *mo
 
 	if (r < 0)
 		return r;
-	if ((r = graph_build(&model->config, false, &model->graph, err)) < 0)
+	if (graph_build(&model->config, false, &model->graph, err) < 0)
 		return error_prefix(err, "%s", what);
 	r = check_tensors(what, model, err);
 	return r < 0 ? r : checkpoint_expect(what, model->file, "graph_hash", model->graph.hash, err);

@@ -119,7 +119,7 @@ void preflight_dataset(struct preflight *preflight, struct store *store)
 
 	if (r == -ENOENT)
 		return;
-	if (r < 0 || (r = json_parse(KEY, text, bytes, &dataset, &err)) < 0) {
+	if (r < 0 || json_parse(KEY, text, bytes, &dataset, &err) < 0) {
 		preflight_add_error(preflight, PART, &err);
 		return;
 	}

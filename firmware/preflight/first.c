@@ -139,7 +139,10 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 {
 	int r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
 
-	if (r < 0 || (r = is_used(look, record, err)) <= 0)
+	if (r < 0)
+		return r;
+	r = is_used(look, record, err);
+	if (r <= 0)
 		return r;
 	look->matching++;
 	r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
@@ -161,7 +164,7 @@ static int look_at_all(const struct begin *begin, struct rows *rows, struct look
 		look->none = r < 0 && look->records == 0;
 		if (r < 0)
 			return look->none ? r : 0;
-		if ((r = look_at(look, rows, &record, err)) < 0)
+		if (look_at(look, rows, &record, err) < 0)
 			return error_prefix(err, "record %u", look->records);
 		look->records++;
 		at = record.next;

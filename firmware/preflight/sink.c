@@ -39,8 +39,8 @@ void preflight_sink(struct preflight *preflight)
 	int r = preflight_store_open(preflight->config, &preflight->config->sink, &store, &err);
 
 	(void)gethostname(host, sizeof(host) - 1);
-	if (r < 0 || (r = store_list(store, NULL, stop, NULL, &err)) < 0 ||
-	    (r = write_and_delete(store, host, &err)) < 0) {
+	if (r < 0 || store_list(store, NULL, stop, NULL, &err) < 0 ||
+	    write_and_delete(store, host, &err) < 0) {
 		preflight_add_error(preflight, "sink", &err);
 		return;
 	}

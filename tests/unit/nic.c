@@ -535,6 +535,11 @@ static void few_queues(void **state)
 
 /* ---- Routes ---- */
 
+static bool shell(const char *commands)
+{
+	return system(commands) == 0; // NOLINT(cert-env33-c)
+}
+
 /* In a network of its own, with two interfaces of which kiln1 has the default route. Returns the
  * number of the check that failed, 0 none, 77 not possible on this machine. */
 static int routes_in_a_network(void)
@@ -549,22 +554,22 @@ static int routes_in_a_network(void)
 	struct error err;
 
 	/* The last two lines: a rule, which the tables in /proc/net do not show. */
-	if (unshare(CLONE_NEWNET) < 0 || system("exec 2>/dev/null; ip link set lo up && ip link add kiln0 "
-						"type veth peer name kiln1 &&" // NOLINT(cert-env33-c)
+	if (unshare(CLONE_NEWNET) < 0 || !shell("exec 2>/dev/null; ip link set lo up && ip link add kiln0 "
+						"type veth peer name kiln1 &&"
 						"ip link set kiln0 up && ip link set kiln1 up &&"
 						"ip address add 192.0.2.1/24 dev kiln0 && ip address add "
 						"2001:db8::1/64 dev kiln0 nodad &&"
 						"ip route add default dev kiln1 && ip -6 route add default "
 						"dev kiln1 &&"
 						"ip route add 203.0.113.0/24 dev kiln0 table 100 &&"
-						"ip rule add to 203.0.113.0/24 lookup 100") != 0)
+						"ip rule add to 203.0.113.0/24 lookup 100"))
 		return 77;
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
 		if (nic_route_to(routes[i].host, nic, &err) < 0 || strcmp(nic, routes[i].nic) != 0) {
 			fprintf(stderr, "# %s: %s %s\n", routes[i].host, nic, err.text);
 			return (int)i + 1;
 		}
-	if (system("ip route delete default") != 0) // NOLINT(cert-env33-c)
+	if (!shell("ip route delete default"))
 		return 77;
 	return nic_route_to("198.51.100.1", nic, &err) == -EHOSTUNREACH &&
 			       strstr(err.text, "198.51.100.1: no route")
@@ -608,9 +613,8 @@ static int channels_in_a_network(void)
 	struct nic_channels channels = { 0 };
 
 	if (unshare(CLONE_NEWNET) < 0 ||
-	    system("ip link add kiln0 numrxqueues 4 numtxqueues 4 type veth peer name kiln1 numrxqueues 4 "
-		   "numtxqueues 4 2>/dev/null") != // NOLINT(cert-env33-c)
-		    0 ||
+	    !shell("ip link add kiln0 numrxqueues 4 numtxqueues 4 type veth peer name kiln1 numrxqueues 4 "
+		   "numtxqueues 4 2>/dev/null") ||
 	    real_channels_get("kiln0", &channels) < 0)
 		return 77;
 	fprintf(stderr, "# %u of %u queues\n", channels.now, channels.max);
@@ -635,8 +639,7 @@ static int in_a_network(void)
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("sysfs", "/sys", "sysfs", 0, NULL) < 0 ||
-	    system("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") != // NOLINT(cert-env33-c)
-		    0)
+	    !shell("ip link add kiln0 numrxqueues 1 type veth peer name kiln1 numrxqueues 1") != 0)
 		return 77;
 	CPU_SET(0, &cores.network);
 	CPU_SET(1, &cores.network);

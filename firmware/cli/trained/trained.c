@@ -62,13 +62,12 @@ static int open_run(struct trained *trained, char **ret_config, struct error *er
 	CLEANUP(json_free) cJSON *record = NULL;
 	const char *config;
 	uint64_t bytes;
-	int r;
 
-	if ((r = locate_in_run(trained->folder, &trained->where, "", &run, err)) < 0 ||
-	    (r = locate_in_run(trained->folder, &trained->where, "model/", &folder, err)) < 0 ||
-	    (r = store_get_all(run, RECORD_FILE, RECORD_MAX, &text, &bytes, err)) < 0 ||
-	    (r = json_parse(RECORD_FILE, text, bytes, &record, err)) < 0 ||
-	    (r = json_get_string(RECORD_FILE, record, "config", &config, err)) < 0)
+	if (locate_in_run(trained->folder, &trained->where, "", &run, err) < 0 ||
+	    locate_in_run(trained->folder, &trained->where, "model/", &folder, err) < 0 ||
+	    store_get_all(run, RECORD_FILE, RECORD_MAX, &text, &bytes, err) < 0 ||
+	    json_parse(RECORD_FILE, text, bytes, &record, err) < 0 ||
+	    json_get_string(RECORD_FILE, record, "config", &config, err) < 0)
 		return error_prefix(err, "%s: the configuration of its run", trained->name);
 	*ret_config = strdup(config);
 	if (!*ret_config)
