@@ -71,6 +71,14 @@ wait "$controld"
 controld=$!
 wait_for 10 "$kiln" node
 like "$("$kiln" status)" '^why +there was no run yet$' "no run: why"
+LD_PRELOAD=$KILN_BUILD/system/preload/clock.so KILN_TEST_CLOCK=unset "$KILN_BIN/kiln-oneshot" nightly --clock-wait-s 300 2>"$work/nightly.log" &
+nightly=$!
+waits() { "$kiln" status | grep -q '^state *beginning$'; }
+wait_for 10 waits
+like "$("$kiln" status)" '^why +the timer waits for the clock to be set, at most [0-9]+ s more' "the timer waits for the clock: not idle" "$(cat "$work/nightly.log")"
+kill "$nightly"
+wait "$nightly"
+like "$("$kiln" status)" '^why +there was no run yet$' "nobody waits any more"
 touch "$KILN_ROOT/run/kiln/no-data"
 code 5 "a box without /data: degraded" "$kiln" status
 like "$said" '^why +no /data: its partition cannot be mounted' "and why"

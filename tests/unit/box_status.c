@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -382,6 +383,45 @@ static void test_esp(void **state)
 	}
 }
 
+/* Nobody waits; the timer waits; the boot waits with a run that has ended, with one that goes on; the process
+ * that waited has ended. */
+static void test_clock_wait(void **state)
+{
+	static const struct {
+		const char *verb, *state, *word, *why;
+	} cases[] = {
+		{ NULL, "idle", "\"idle\"", "" },
+		{ "nightly", "idle", "\"beginning\"", "the timer waits for the clock to be set, at most " },
+		{ "resume", "finished", "\"finished\"", "the boot waits for the clock to be set, at most " },
+		{ "resume", "running", "\"beginning\"", "; then a run goes on if one was interrupted" },
+		{ "gone", "idle", "\"idle\"", "" },
+	};
+	struct box box = { 0 };
+	pid_t pid;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct view view = { .box = &box, .state = cases[i].state, .now_us = NOW_US };
+		CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+		const char *why;
+
+		if (cases[i].verb && strcmp(cases[i].verb, "gone") != 0) {
+			clock_wait_begin(cases[i].verb, 300);
+		} else if (cases[i].verb) {
+			if ((pid = fork()) == 0) {
+				clock_wait_begin("nightly", 300);
+				_exit(0);
+			}
+			assert_int_equal(waitpid(pid, NULL, 0), pid);
+		}
+		health_add(object, &view);
+		assert_member(object, "state", cases[i].word);
+		why = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "why"));
+		assert_non_null(strstr(why ? why : "", cases[i].why));
+		clock_wait_end();
+	}
+}
+
 static void test_health_of_the_box(void **state)
 {
 	struct box box = { .metrics.error = "/x/kiln.prom: Permission denied" };
@@ -494,6 +534,7 @@ int main(void)
 		IN_SCRATCH(test_health),           IN_SCRATCH(test_health_of_the_box),
 		cmocka_unit_test(test_stalls),     cmocka_unit_test(test_metrics),
 		IN_SCRATCH(test_beginning),        IN_SCRATCH(test_esp),
+		IN_SCRATCH(test_clock_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "controld/status/health.h"
 #include "controld/status/figure.h"
 #include "core/base/paths.h"
+#include "core/box/clock_wait.h"
 #include "core/box/data_disk.h"
 #include "core/box/esp.h"
 #include "core/config/config.h"
@@ -98,12 +99,16 @@ static const char *trouble(const struct view *view, char *out, size_t size)
 	return NULL;
 }
 
+static bool is_active(const struct view *view)
+{
+	return strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
+	       strcmp(view->state, "stopping") == 0;
+}
+
 /* Returns why a person should look at the box; NULL = all is well. */
 static const char *degraded(const struct view *view, char *out, size_t size)
 {
-	bool active = strcmp(view->state, "running") == 0 || strcmp(view->state, "paused") == 0 ||
-		      strcmp(view->state, "stopping") == 0;
-	const char *why = active ? trouble(view, out, size) : obstacle(view->box, out, size);
+	const char *why = is_active(view) ? trouble(view, out, size) : obstacle(view->box, out, size);
 
 	if (why || !*view->box->metrics.error)
 		return why;
@@ -126,6 +131,28 @@ static const char *remark(const struct view *view)
 	return view->traind && watch_is_alive(view->traind) ? view->traind->text : NULL;
 }
 
+/* Returns why nothing happens while the timer or the boot waits for the clock; NULL = nobody waits.
+ * *ret_state is changed where a run is due, or goes on. */
+static const char *clock_wait(const struct view *view, const char **ret_state, char *out, size_t size)
+{
+	char verb[CLOCK_WAIT_VERB_BYTES];
+	bool is_timer;
+	unsigned left_s;
+
+	if (!clock_wait_find(verb, &left_s))
+		return NULL;
+	is_timer = strcmp(verb, "nightly") == 0;
+	*ret_state = is_timer || is_active(view) ? "beginning" : view->state;
+	(void)snprintf(
+		out, size,
+		is_timer ? "the timer waits for the clock to be set, at most %u s more; then a run begins if "
+			   "one is due"
+			 : "the boot waits for the clock to be set, at most %u s more; then a run goes on if "
+			   "one was interrupted",
+		left_s);
+	return out;
+}
+
 void health_add(cJSON *object, const struct view *view)
 {
 	const char *state = "degraded", *why;
@@ -136,6 +163,9 @@ void health_add(cJSON *object, const struct view *view)
 	} else if (view->begins) {
 		state = "beginning";
 		why = "kiln-begin prepares a run";
+	} else if (!obstacle(view->box, text, sizeof(text)) &&
+		   (why = clock_wait(view, &state, text, sizeof(text)))) {
+		/* state and why are set */
 	} else if (!(why = degraded(view, text, sizeof(text)))) {
 		state = view->state;
 		why = remark(view);

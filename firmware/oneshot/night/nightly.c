@@ -7,6 +7,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/box/clock_wait.h"
 #include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/boot/last_good.h"
@@ -20,16 +21,19 @@
 #include <sysexits.h>
 #include <time.h>
 
-static void wait_for_clock(unsigned wait_s)
+static void wait_for_clock(const char *verb, unsigned wait_s)
 {
 	unsigned waited = 0;
 
 	while (clock_synced() <= 0 && waited < wait_s) {
-		if (waited == 0)
+		if (waited == 0) {
 			log_info("waiting at most %u s for the clock to be set", wait_s);
+			clock_wait_begin(verb, wait_s);
+		}
 		(void)sleep(1);
 		waited++;
 	}
+	clock_wait_end();
 	if (wait_s && waited == wait_s)
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = wait_s },
 			   "the clock is not set after %u s, going on by what it says", wait_s);
@@ -164,7 +168,7 @@ static int nightly(unsigned wait_s, struct error *err)
 		report_unstarted(err->text);
 		return r;
 	}
-	wait_for_clock(wait_s);
+	wait_for_clock("nightly", wait_s);
 	due = due_decide(&config, &(struct due_facts){ time(NULL), uptime_s(), written_s(file) }, &late_s);
 	if (due != DUE_NOW) {
 		say_not_due(file, &config, due, late_s);
@@ -250,7 +254,7 @@ static int resume(unsigned wait_s, struct error *err)
 
 	if (run_asked_get(&since, NULL) == 0 ||
 	    (run_load(&run, NULL) == 0 && expire_is_interrupted(run.state) && run.ends_s))
-		wait_for_clock(wait_s);
+		wait_for_clock("resume", wait_s);
 	r = go_on(err);
 	if (r == 0)
 		report_ask_due(true);
