@@ -32,3 +32,13 @@ asks 64 'argument is missing' "an argument too few" "$KILN_BIN/kiln-generator" "
 asks 64 'expected a whole number' "a rank that is none" "$KILN_BIN/kiln-fetchd" --rank one --world 2
 asks 64 'expected a whole number' "a rank beyond the world" "$KILN_BIN/kiln-fetchd" --rank 2 --world 2
 is "$(find "$KILN_ROOT" -mindepth 1)" "" "no program made a file"
+
+# ---- The scripts in tools ----
+before=$(find . -path ./build -prune -o -path ./.git -prune -o -newer "$work" -print)
+for script in $(find tools -type f -executable | sort); do
+	for option in --help -h; do
+		asks 0 '^[A-Z].*[.:]' "$script $option" "$script" $option
+	done
+	asks 0 "^${script##*/} ${version//./\\.}\$" "$script --version" "$script" --version
+done
+is "$(find . -path ./build -prune -o -path ./.git -prune -o -newer "$work" -print)" "$before" "no script made a file"
