@@ -145,6 +145,8 @@ is "$("$kiln" config check "$work/kiln.conf" 2>&1)" "$work/kiln.conf: good" "kil
 said=$("$kiln" config check --data "$work/kiln.conf" 2>&1)
 like "$? $(tr '\n' ' ' <<<"$said")" '^1 .*failed +record +.*found 2 values, expected 3' "--data at the data, too"
 is "$(grep -cE ' (sink|device|disk) ' <<<"$said")" 0 "and at nothing else"
+said=$(TERM=xterm script -qec "$kiln config check --data $work/kiln.conf" /dev/null </dev/null)
+like "$said" $'^\033\\[31mfailed *\033\\[0m record ' "on a terminal, results have colours"
 config 's/by = "hash"/by = "hashes"/'
 check
 is "$code" 78 "mistakes of the file itself: exit 78"

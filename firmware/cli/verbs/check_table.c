@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs/check_table.h"
 
+#include "cli/base/color.h"
 #include "cli/base/exit.h"
 #include "cli/base/say.h"
 #include "core/base/json.h"
@@ -8,7 +9,13 @@
 
 static void print_row(const struct preflight_row *row)
 {
-	printf("%-10s %-11s ", preflight_result_name(row->result), row->part);
+	static const enum color colors[] = { [PREFLIGHT_OK] = COLOR_GOOD,
+					     [PREFLIGHT_WARNING] = COLOR_WARNING,
+					     [PREFLIGHT_FAILED] = COLOR_BAD,
+					     [PREFLIGHT_NOT_SEEN] = COLOR_WARNING };
+
+	printf("%s%-10s%s %-11s ", color_begin(colors[row->result]), preflight_result_name(row->result),
+	       color_end(), row->part);
 	visible_print(row->text, stdout);
 	(void)putchar('\n');
 	if (*row->todo)
