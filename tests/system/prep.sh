@@ -263,6 +263,31 @@ for mark in dataset.json manifest.jsonl prep.incomplete; do
 	rm out/foreign/*.json* out/foreign/encoder.bin
 done
 
+# ---- The patterns of --config ----
+
+globs() { # train_glob, test_glob
+	cat >globs.conf <<-CONF
+		source: { url = "file://$work/out/globs"; };
+		sink: { url = "file://$work/out/runs"; };
+		split: { train_glob = "$1"; test_glob = "$2"; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 512 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+	"$kiln" prep train.tsv --test test.tsv --config globs.conf >globs.log 2>&1
+}
+mkdir out/globs && echo mine >out/globs/data-1
+globs 't*' '*-1'
+like "$? $(cat globs.log)" 'split.test_glob: found "\*-1", which does not match .* such as test-00000-of-00001.tfrecord.gz' "one that no new shard matches"
+globs '*' 'test-*'
+like "$? $(cat globs.log)" "^1 kiln: file://$work/out/globs: found data-1, which kiln prep did not write" "one that matches a foreign object, too: refused"
+is "$(ls out/globs)" data-1 "and nothing is written"
+rm out/globs/data-1
+globs '*' 'test-*'
+globs '*' 'test-*'
+like "$? $(cat globs.log)" '4 already there' "the files of kiln prep itself are not foreign"
+globs 'part-*' 'test-*'
+like "$? $(cat globs.log)" '^1 kiln: globs.conf: split.train_glob: found "part-\*", which does not match' "no run would read the shards"
+
 # ---- Another set ----
 
 reviews 1250 3 >later.tsv

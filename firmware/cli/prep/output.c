@@ -67,18 +67,38 @@ static bool parse_manifest_key(const char *key, char ret_set[static PREP_SET_BYT
 /* ---- What is there ---- */
 
 struct search {
+	const struct config_source *configured;
 	char *own, *foreign;
 };
 
-/* Tells whether a run could read the object: the patterns that a configuration has by default, and the usual
- * suffix. */
-static bool is_like_shard(const char *key)
+/* Tells whether kiln prep itself writes an object of this name, beside the shards. */
+static bool is_own_file(const char *key)
 {
-	static const char *const globs[] = { "train-*", "test-*", "validation-*", "*.tfrecord*" };
+	static const char *const names[] = { PREP_DATASET_KEY, PREP_ENCODER_KEY, PREP_VOCABULARY_KEY,
+					     MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME };
+	char set[PREP_SET_BYTES];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], key) == 0)
+			return true;
+	return parse_manifest_key(key, set);
+}
+
+/* Tells whether a run could read the object: the patterns that a configuration has by default, the usual
+ * suffix, and the patterns of --config. */
+static bool is_like_shard(const char *key, const struct config_source *configured)
+{
+	const char *const globs[] = { "train-*",
+				      "test-*",
+				      "validation-*",
+				      "*.tfrecord*",
+				      configured ? configured->train_glob : "",
+				      configured ? configured->validation_glob : "",
+				      configured ? configured->test_glob : "" };
 
 	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
 		if (fnmatch(globs[i], key, 0) == 0)
-			return true;
+			return !is_own_file(key);
 	return false;
 }
 
@@ -86,22 +106,47 @@ static int note(void *context, const struct store_object *object)
 {
 	struct search *search = context;
 	struct shard_name name;
-	char *out = parse_shard_key(object->key, &name) ? search->own
-		    : is_like_shard(object->key)        ? search->foreign
-							: NULL;
+	char *out = parse_shard_key(object->key, &name)              ? search->own
+		    : is_like_shard(object->key, search->configured) ? search->foreign
+								     : NULL;
 
 	if (out && !*out)
 		memcpy(out, object->key, sizeof(object->key));
 	return *search->foreign != '\0';
 }
 
-int prep_find_shards(struct store *store, char ret_own[static STORE_KEY_MAX + 1],
+/* Refuses a configuration that would not read the new shards. */
+static int check_names(const struct prep *prep, struct error *err)
+{
+	const struct config_source *configured = prep->configured;
+	char train[PREP_KEY_BYTES], test[PREP_KEY_BYTES];
+
+	if (!configured)
+		return 0;
+	prep_shard_key(TEXTS_TRAIN, "", 0, 1, train);
+	prep_shard_key(TEXTS_TEST, "", 0, 1, test);
+	if (fnmatch(configured->train_glob, train, 0) != 0)
+		return error_set(err, -EINVAL,
+				 "%s: split.train_glob: found \"%s\", which does not match the names of the "
+				 "shards that kiln prep writes, such as %s",
+				 prep->config_file, configured->train_glob, train);
+	if (*configured->test_glob && fnmatch(configured->test_glob, test, 0) != 0)
+		return error_set(err, -EINVAL,
+				 "%s: split.test_glob: found \"%s\", which does not match the names of the "
+				 "shards that kiln prep writes, such as %s",
+				 prep->config_file, configured->test_glob, test);
+	return 0;
+}
+
+int prep_find_shards(const struct prep *prep, struct store *store, char ret_own[static STORE_KEY_MAX + 1],
 		     char ret_foreign[static STORE_KEY_MAX + 1], struct error *err)
 {
-	struct search search = { ret_own, ret_foreign };
+	struct search search = { prep->configured, ret_own, ret_foreign };
 	int r;
 
 	*ret_own = *ret_foreign = '\0';
+	if ((r = check_names(prep, err)) < 0)
+		return r;
 	r = store_list(store, NULL, note, &search, err);
 	return r < 0 ? r : 0;
 }

@@ -20,8 +20,10 @@ void prep_shard_key(enum texts_split split, const char *set, uint64_t number, ui
 void prep_manifest_key(const char *set, char key[static PREP_KEY_BYTES]);
 
 /* Lists the output. ret_own: the key of a shard with a name that kiln prep gives; ret_foreign: of an object
- * that a run could take for a shard, with another name; "" = there is none. Errors: those of a store. */
-MUST_CHECK int prep_find_shards(struct store *store, char ret_own[static STORE_KEY_MAX + 1],
+ * that a run could take for a shard, with another name; "" = there is none. Errors: those of a store; -EINVAL
+ * the patterns of --config would not match the new shards. */
+MUST_CHECK int prep_find_shards(const struct prep *prep, struct store *store,
+				char ret_own[static STORE_KEY_MAX + 1],
 				char ret_foreign[static STORE_KEY_MAX + 1], struct error *err);
 
 /* Removes the shards and manifests of earlier sets, because training would read them, too. `shards`: the

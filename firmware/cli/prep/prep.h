@@ -75,6 +75,7 @@ struct prep {
 	char **input;
 	int inputs;
 	const char *config_file, *test_input, *encoder_name;
+	const struct config_source *configured; /* the source of --config; NULL = not given */
 	struct config_store where;
 	uint64_t test_percent, dims, records_per_shard, shard_bytes, seed, threads;
 	uint64_t vocabulary_max, ngrams, tokens_max, group;

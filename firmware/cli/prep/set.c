@@ -55,7 +55,7 @@ int set_look(struct prep *prep, struct error *err)
 	char own[STORE_KEY_MAX + 1], foreign[STORE_KEY_MAX + 1];
 	int r = store_open(&prep->where, &options, &store, err);
 
-	if (r < 0 || (r = prep_find_shards(store, own, foreign, err)) < 0 ||
+	if (r < 0 || (r = prep_find_shards(prep, store, own, foreign, err)) < 0 ||
 	    (r = read_marks(store, &prep->there, err)) < 0)
 		return r;
 	if (*foreign)

@@ -205,8 +205,10 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 
 	if (r < 0)
 		return r;
-	if (prep->config_file)
+	if (prep->config_file) {
+		prep->configured = &config.source[0];
 		where_merge(&prep->where, &config.source[0].store);
+	}
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = set_look(prep, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
 	    (r = check_options(arguments, prep, err)) < 0)
