@@ -28,6 +28,10 @@ struct store_ops {
 	int (*list)(struct store *store, const char *glob,
 		    int (*each)(void *context, const struct store_object *object), void *context,
 		    struct error *err);
+	int (*list_versions)(struct store *store, const char *glob,
+			     int (*each)(void *context, const struct store_object *object), void *context,
+			     struct error *err);
+	const char *(*versions_refused)(const struct store *store); /* NULL = never */
 	int (*stat)(struct store *store, const char *key, struct store_object *ret_object, struct error *err);
 	int (*get_all)(struct store *store, const char *key, uint64_t max, char **ret_data,
 		       uint64_t *ret_bytes, struct error *err);

@@ -216,6 +216,7 @@ static void file_close(struct store *store)
 static const struct store_ops file_ops = {
 	.close = file_close,
 	.list = file_list,
+	.list_versions = file_list,
 	.stat = file_stat,
 	.get_all = file_get_all,
 	.put = file_put,

@@ -61,6 +61,18 @@ int store_list(struct store *store, const char *glob,
 	return store->ops->list(store, glob, each, context, err);
 }
 
+int store_list_versions(struct store *store, const char *glob,
+			int (*each)(void *context, const struct store_object *object), void *context,
+			struct error *err)
+{
+	return store->ops->list_versions(store, glob, each, context, err);
+}
+
+const char *store_versions_refused(const struct store *store)
+{
+	return store->ops->versions_refused ? store->ops->versions_refused(store) : NULL;
+}
+
 int store_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err)
 {
 	return store->ops->stat(store, key, ret_object, err);

@@ -54,6 +54,8 @@ static void s3_closep(struct s3_store **s3)
 static const struct store_ops s3_ops = {
 	.close = s3_close,
 	.list = s3_list,
+	.list_versions = s3_list_versions,
+	.versions_refused = s3_versions_refused,
 	.stat = s3_stat,
 	.get_all = s3_get_all,
 	.put = s3_put,

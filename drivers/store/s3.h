@@ -22,6 +22,10 @@
 
 int s3_list(struct store *store, const char *glob,
 	    int (*each)(void *context, const struct store_object *object), void *context, struct error *err);
+int s3_list_versions(struct store *store, const char *glob,
+		     int (*each)(void *context, const struct store_object *object), void *context,
+		     struct error *err);
+const char *s3_versions_refused(const struct store *store);
 int s3_stat(struct store *store, const char *key, struct store_object *ret_object, struct error *err);
 int s3_get_all(struct store *store, const char *key, uint64_t max, char **ret_data, uint64_t *ret_bytes,
 	       struct error *err);

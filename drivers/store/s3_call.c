@@ -136,9 +136,7 @@ static int head(struct http_request *request, struct error *err)
 		return r;
 	if (!s3_etag_copy(http_header(request, "etag"), call->etag))
 		return error_set(err, -EBADMSG, "the answer's ETag makes no sense");
-	(void)snprintf(call->version, sizeof(call->version), "%s", http_header(request, "x-amz-version-id"));
-	if (!strcmp(call->version, "null"))
-		call->version[0] = 0;
+	s3_version_copy(http_header(request, "x-amz-version-id"), call->version);
 	if (!call->ranged)
 		return 0;
 	r = check_range(call, &total, err);

@@ -38,6 +38,10 @@ struct s3_store {
 	uint32_t pooled, pool_calls;
 	struct s3_seen seen;
 	struct s3_hedge hedge;
+	struct {
+		bool looked;          /* whether the credential may read a version was found out */
+		struct error refused; /* why the store gives no versions; code 0 = nothing was refused */
+	} versions;
 	bool completed;                    /* set when `until` is completed; http_drive() then returns */
 	const struct store_request *until; /* the awaited request, NULL = any */
 };
@@ -55,7 +59,9 @@ struct s3_call {
 	bool ranged;
 	uint64_t offset, bytes;
 	const struct store_pin *pin;
-	bool explains;    /* asks why another call was refused: a refusal without a reason is not doubted */
+	/* a refusal is final, also one without a reason of S3: the caller asks why another call was refused,
+	 * or can do without the answer */
+	bool undoubted;
 	bool only_new;    /* put the object only where none with this key exists */
 	const char *body; /* NULL: the body is read from body_fd, from body_offset on */
 	int body_fd;

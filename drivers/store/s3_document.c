@@ -24,6 +24,9 @@ static int check_document(struct s3_call *call, enum retry_class *retry, struct 
 
 	if (r == 0 && document->reply.error.code[0])
 		return s3_error_late(call, &document->reply.error, retry, err);
+	if (r == 0 && document->root_refused && strcmp(document->reply.root, document->root_refused) == 0)
+		return error_set(err, -EOPNOTSUPP, "the server answers with <%s>, not with <%s>",
+				 document->reply.root, document->root);
 	if (r == 0 && strcmp(document->reply.root, document->root) != 0)
 		return error_set(err, -EBADMSG, "the answer's XML is <%s>, expected <%s>",
 				 document->reply.root, document->root);

@@ -7,6 +7,9 @@
 struct s3_document {
 	/* The caller sets these before s3_document_open(). */
 	const char *root; /* name of the root element that the answer must have */
+	/* NULL, or the root of a server that does not understand the question: -EOPNOTSUPP, not asked again
+	 */
+	const char *root_refused;
 	/* Or NULL: looks at a complete document. After -EBADMSG the document is asked for again. */
 	int (*check)(const void *context, const struct s3_reply *reply, struct error *err);
 	const void *context;

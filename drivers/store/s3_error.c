@@ -143,9 +143,12 @@ int s3_error_judge(struct s3_call *call, enum retry_class *retry, struct error *
 	one_line(error->region);
 	r = result_of(call->http.status, error->code, retry);
 	/* S3 gives a code with each refusal, except where the answer has no body. */
-	if (*retry == RETRY_NEVER && !error->code[0] && call->method != HTTP_HEAD && !call->explains &&
+	if (*retry == RETRY_NEVER && !error->code[0] && call->method != HTTP_HEAD && !call->undoubted &&
 	    call->http.status != 407)
 		*retry = RETRY_MALFORMED;
+	/* The pinned version was removed for good; the object may have another one. */
+	if (r == -ENOENT && call->pin && call->pin->version[0] && strcmp(error->code, "NoSuchBucket") != 0)
+		r = -ESTALE;
 	if ((r == -ESTALE || r == -ERANGE) && call->pin)
 		return error_set(err, -ESTALE,
 				 "the object changed: pinned %" PRIu64

@@ -38,7 +38,7 @@ static int explain(struct s3_store *s3, const char *key, int r, bool *ret_wrong,
 
 	if (!call)
 		return -ENOMEM;
-	call->explains = true;
+	call->undoubted = true;
 	call->ranged = true;
 	call->bytes = 1;
 	call->http.buffer = &byte;

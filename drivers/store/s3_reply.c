@@ -38,6 +38,16 @@ bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX])
 	return true;
 }
 
+void s3_version_copy(const char *text, char out[static STORE_VERSION_MAX])
+{
+	size_t bytes = strcmp(text, "null") == 0 ? 0 : strlen(text);
+
+	if (bytes >= STORE_VERSION_MAX)
+		bytes = 0;
+	memcpy(out, text, bytes);
+	out[bytes] = 0;
+}
+
 static int add_text(struct s3_reply *reply, const char *text, size_t bytes, size_t *ret_offset,
 		    struct error *err)
 {
@@ -121,6 +131,10 @@ static int entry_element(struct s3_reply *reply, const char *name, const char *t
 		return number(text, &entry->pin.bytes, err);
 	if (!strcmp(name, "/LastModified"))
 		entry->mtime_s = date(text);
+	if (!strcmp(name, "/VersionId"))
+		s3_version_copy(text, entry->pin.version);
+	if (!strcmp(name, "/IsLatest"))
+		entry->old = strcmp(text, "true") != 0;
 	if (!strcmp(name, "/ETag") && !s3_etag_copy(text, entry->pin.etag))
 		return error_set(err, -EBADMSG, "the answer's ETag '%.40s' makes no sense", text);
 	return 0;
@@ -136,13 +150,20 @@ static void error_element(struct s3_error *error, const char *name, const char *
 		(void)snprintf(error->region, sizeof(error->region), "%s", text);
 }
 
+/* The elements of a page that are entries. */
+static const char *const entries[] = { "/Contents", "/Upload", "/Version", "/DeleteMarker" };
+
 static int page_element(struct s3_reply *reply, const char *name, const char *text, size_t bytes,
 			struct error *err)
 {
-	if (!strncmp(name, "/Contents", 9) && (!name[9] || name[9] == '/'))
-		return entry_element(reply, name + 9, text, bytes, err);
-	if (!strncmp(name, "/Upload", 7) && (!name[7] || name[7] == '/'))
-		return entry_element(reply, name + 7, text, bytes, err);
+	size_t element = 1 + strcspn(name + (name[0] == '/'), "/");
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (strlen(entries[i]) == element && !strncmp(name, entries[i], element)) {
+			if (!name[element] && !strcmp(entries[i], "/DeleteMarker"))
+				reply->entry.old = true;
+			return entry_element(reply, name + element, text, bytes, err);
+		}
 	if (!strcmp(name, "/IsTruncated")) {
 		reply->truncated = !strcmp(text, "true");
 		reply->says_truncated = reply->truncated || !strcmp(text, "false");
@@ -150,8 +171,8 @@ static int page_element(struct s3_reply *reply, const char *name, const char *te
 		reply->url_encoded = !strcmp(text, "url");
 	} else if (!strcmp(name, "/NextContinuationToken") || !strcmp(name, "/NextKeyMarker")) {
 		return copy(text, bytes, reply->token, sizeof(reply->token), "continuation token", err);
-	} else if (!strcmp(name, "/NextUploadIdMarker")) {
-		return copy(text, bytes, reply->upload_id, sizeof(reply->upload_id), "upload id", err);
+	} else if (!strcmp(name, "/NextUploadIdMarker") || !strcmp(name, "/NextVersionIdMarker")) {
+		return copy(text, bytes, reply->upload_id, sizeof(reply->upload_id), "marker", err);
 	}
 	return 0;
 }
@@ -174,6 +195,7 @@ int s3_reply_element(void *context, const char *path, const char *text, size_t b
 			       struct error *err);
 	} roots[] = {
 		{ "ListBucketResult", page_element },
+		{ "ListVersionsResult", page_element },
 		{ "ListMultipartUploadsResult", page_element },
 		{ "InitiateMultipartUploadResult", upload_element },
 		{ "CompleteMultipartUploadResult", upload_element },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of S3's XML answers: a page of ListObjectsV2 or ListMultipartUploads, the result of starting or
- * completing an upload, or an error. s3_reply_element() fills a struct s3_reply, s3_reply_begin() empties it
- * for the next attempt.
+ * The content of S3's XML answers: a page of ListObjectsV2, ListObjectVersions or ListMultipartUploads, the
+ * result of starting or completing an upload, or an error. s3_reply_element() fills a struct s3_reply,
+ * s3_reply_begin() empties it for the next attempt.
  */
 #pragma once
 
@@ -29,6 +29,7 @@ struct s3_entry {
 	struct store_pin pin;
 	int64_t mtime_s;
 	bool sized; /* the entry has a Size */
+	bool old;   /* in a list of versions: not the current version of its key, or a delete marker */
 };
 
 struct s3_reply {
@@ -40,9 +41,10 @@ struct s3_reply {
 	char *text;
 	size_t text_used, text_size;
 	bool truncated, says_truncated, url_encoded; /* says_truncated: IsTruncated is "true" or "false" */
-	/* NextContinuationToken; for a list of uploads NextKeyMarker, not decoded */
+	/* NextContinuationToken; for a list of uploads or versions NextKeyMarker, not decoded */
 	char token[S3_TOKEN_BYTES];
-	/* For starting and completing an upload. For a list of uploads upload_id is NextUploadIdMarker. */
+	/* For starting and completing an upload. For a list of uploads upload_id is NextUploadIdMarker, for a
+	 * list of versions NextVersionIdMarker. */
 	char upload_id[S3_UPLOAD_BYTES];
 	char etag[STORE_ETAG_MAX];
 };
@@ -65,3 +67,6 @@ void s3_error_parse(const char *text, size_t bytes, struct s3_error *ret_error);
 /* Copies an ETag without its quotes and without the mark of a weak ETag ("W/"). Returns false where it does
  * not fit. */
 bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX]);
+/* Copies a version id; "" where the object has none ("null"), or one that does not fit: its ETag then
+ * identifies the object. */
+void s3_version_copy(const char *text, char out[static STORE_VERSION_MAX]);

@@ -11,7 +11,7 @@
  * requests are not signed. On file:// a key is refused where its path could be outside the folder: empty, "."
  * or ".." segments, control characters.
  *
- * Blocking: store_list, store_stat, store_get*, store_put*, store_delete, store_abort_stale.
+ * Blocking: store_list*, store_stat, store_get*, store_put*, store_delete, store_abort_stale.
  * Not blocking: start several ranged gets with store_submit(), then call store_poll() until they are
  * completed.
  *
@@ -70,8 +70,9 @@ struct store_options {
  * all others. */
 struct store_options store_options_of(const struct config *config);
 
-/* Identifies one version of an object; every answer is compared with it. On s3:// the pin is the version id,
- * or ETag and size; on file:// it is size, mtime in ns and inode (in `etag`, as "ns-inode"). */
+/* Identifies one version of an object; every answer is compared with it. On s3:// the pin is ETag and size,
+ * and the version id where it is known: then exactly this version is read, also when the object has a newer
+ * one. On file:// the pin is size, mtime in ns and inode (in `etag`, as "ns-inode"). */
 struct store_pin {
 	uint64_t bytes;
 	char etag[STORE_ETAG_MAX];       /* without quotes; "" = not known, so not checked */
@@ -121,6 +122,17 @@ uint64_t store_counters_retries(const struct store_counters *counters);
 MUST_CHECK int store_list(struct store *store, const char *glob,
 			  int (*each)(void *context, const struct store_object *object), void *context,
 			  struct error *err);
+/* Does what store_list() does, with pins that also name the version, where the bucket keeps versions and the
+ * credential may list and read them (the actions s3:ListBucketVersions and s3:GetObjectVersion of S3).
+ * Elsewhere the pins are those of store_list(): a refusal costs one request, is not tried again, and later
+ * lists of this store do not ask for versions any more. Costs a page for each 1 000 versions, also of old
+ * ones. */
+MUST_CHECK int store_list_versions(struct store *store, const char *glob,
+				   int (*each)(void *context, const struct store_object *object),
+				   void *context, struct error *err);
+/* Returns why store_list_versions() gives no versions, a sentence with the server's refusal. NULL: nothing
+ * was refused; objects without a version were put while the bucket kept none. Valid until store_close(). */
+const char *store_versions_refused(const struct store *store);
 MUST_CHECK int store_stat(struct store *store, const char *key, struct store_object *ret_object,
 			  struct error *err);
 

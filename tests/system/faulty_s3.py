@@ -65,6 +65,24 @@ LISTS = {
 }
 
 
+# Answers of servers to a list of versions.
+VERSIONS_GOOD = (b"<ListVersionsResult><EncodingType>url</EncodingType><IsTruncated>false</IsTruncated><Version><Key>l/v-%s/a</Key>"
+                 b"<VersionId>v1</VersionId><IsLatest>true</IsLatest><Size>1</Size></Version></ListVersionsResult>")
+VERSIONS = {
+    "501": (501, xml_error("NotImplemented")),
+    "bare-501": (501, b""),
+    "400": (400, xml_error("InvalidArgument")),
+    "bare-400": (400, b"what?"),
+    "403": (403, xml_error("AccessDenied")),
+    "bare-403": (403, b""),
+    "404": (404, xml_error("NoSuchKey")),
+    "405": (405, xml_error("MethodNotAllowed")),
+    "ignored": (200, page(entry("l/v-ignored/a"))),
+    "head": (200, VERSIONS_GOOD % b"head"),
+    "good": (200, VERSIONS_GOOD % b"good"),
+}
+
+
 # What a server may send without end: the first bytes, then the repeated ones.
 FLOODS = {
     "keys": ("<ListBucketResult><Contents>", "<Key>" + "k" * 10000 + "</Key>"),
@@ -164,8 +182,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path, _, query = self.path.partition("?")
         fault = path.split("/")[-1]
-        if "list-type" in query:
+        if "list-type" in query or "versions=" in query:
             fault = dict(p.split("=") for p in query.split("&"))["prefix"].split("%2F")[-2]
+            if fault.startswith("v-"):
+                self.note(fault)
+                return self.answer(*(VERSIONS[fault[2:]] if "versions=" in query else (200, page(entry(f"l/{fault}/a")))))
             nth = self.note("list-" + fault)
             if fault in FLOODS:
                 return self.flood(fault)
@@ -243,7 +264,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self):
         path = self.path.partition("?")[0].split("/")[-1]
         self.note(path)
-        if path in ("denied", "skew"):
+        if path in ("denied", "skew") or "/v-head/" in self.path:
             return self.answer(403)
         if path == "login":
             return self.login()

@@ -173,6 +173,23 @@ flood 'headers without end' headers 'headers'
 flood 'interim answers without end' continues 'headers'
 unset KILN_ATTEMPTS
 
+# ---- Lists of versions: two lists from one store, of which only the first asks a server that refuses ----
+versions() { # answer, errno's words
+	prefix=/v-$1 expect "a list of versions: $1" list-versions x "'' a '' a refused: GET s3://bucket/l/.*$2" "requests=3 $none"
+}
+versions 501 '501 NotImplemented'
+versions bare-501 'answers 501'
+versions 400 '400 InvalidArgument'
+versions bare-400 'answers 400'
+versions 403 '403 AccessDenied'
+versions bare-403 'answers 403'
+versions 404 '404 NoSuchKey'
+versions 405 '405 MethodNotAllowed'
+versions ignored '<ListBucketResult>, not with <ListVersionsResult>'
+prefix=/v-head expect 'a list of versions that may not be read' list-versions x \
+	"'' a '' a refused: HEAD s3://bucket/l/v-head/a: the server answers 403" "requests=3 $none"
+prefix=/v-good expect 'a list of versions' list-versions x "'v1' a 'v1' a refused: nothing" "requests=3 $none"
+
 # ---- Puts ----
 expect 'the MD5 differs: sent again' put other-md5 OK 'requests=2 .*reset=1'
 expect 'an ETag that is no MD5' put kms OK "requests=1 $none"

@@ -13,7 +13,8 @@
  *
  * The environment: KILN_S3_ENDPOINT, KILN_S3_CA, KILN_S3_STYLE=virtual, KILN_S3_HTTP2=1, KILN_S3_CREDENTIAL,
  * KILN_S3_REGION, KILN_ATTEMPTS, KILN_CONNECT_TIMEOUT_MS, KILN_LOW_SPEED_S, KILN_CONNECTIONS,
- * KILN_NORMALISED=1 (something before the server changes paths with "//", "." and "..").
+ * KILN_NORMALISED=1 (something before the server changes paths with "//", "." and ".."), KILN_VERSIONED=1
+ * (the bucket keeps versions: radosgw 17 then overwrites objects in spite of If-None-Match).
  */
 #include "drivers/store/store.h"
 
@@ -32,7 +33,7 @@
 #define PART      (5u << 20)
 
 static int number;
-static bool failed, is_file, normalised;
+static bool failed, is_file, normalised, versioned;
 static struct store *store;
 static struct error err;
 static struct store_options options = { .part_bytes = PART };
@@ -130,6 +131,15 @@ static const char *const keys[] = {
 
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
+/* A list with versions has the same keys, in the same order. */
+static bool lists_versions(const struct seen *expected)
+{
+	struct seen seen = { 0 };
+
+	return store_list_versions(store, NULL, see, &seen, &err) == 0 && seen.count == expected->count &&
+	       (seen.in_order || !seen.count) && !strcmp(seen.last, expected->last);
+}
+
 static void test_keys(void)
 {
 	struct store_object object;
@@ -158,6 +168,7 @@ static void test_keys(void)
 
 	say(store_list(store, NULL, see, &seen, &err) == 0 && seen.count == expected && seen.in_order,
 	    "all of them are listed, in bytewise order");
+	say(lists_versions(&seen), "and with their versions");
 	seen = (struct seen){ 0 };
 	say(store_list(store, "\\[glob\\]\\**", see, &seen, &err) == 0 && seen.count == 1,
 	    "a glob with escapes");
@@ -170,6 +181,7 @@ static void test_keys(void)
 	    "and are deleted while listed");
 	seen = (struct seen){ 0 };
 	say(store_list(store, NULL, see, &seen, &err) == 0 && !seen.count, "then none is left");
+	say(lists_versions(&seen), "nor with versions");
 }
 
 static void test_pages(void)
@@ -185,6 +197,7 @@ static void test_pages(void)
 	say(good && store_list(store, NULL, see, &seen, &err) == 0 && seen.count == MANY_KEYS &&
 		    seen.in_order,
 	    "more keys than a page holds");
+	say(lists_versions(&seen), "with their versions, too");
 	seen = (struct seen){ .stop_after = 1003 };
 	say(store_list(store, "many/*", see, &seen, &err) == 42 && !strcmp(seen.last, "many/01002"),
 	    "the callback stops a list on its second page");
@@ -252,21 +265,56 @@ static void test_put_new(void)
 	    "they are deleted");
 }
 
+static int keep(void *context, const struct store_object *object)
+{
+	*(struct store_object *)context = *object;
+	return 0;
+}
+
+/* What was pinned by version is read as it was, until the version is removed for good. */
+static void test_versions(const struct store_pin *pin)
+{
+	struct store_pin gone = *pin;
+	struct store_object object = { 0 };
+	char buffer[9];
+
+	say(store_get(store, "pinned", pin, 0, buffer, 9, &err) == 0 && !memcmp(buffer, "version 1", 9),
+	    "the object changed: the pinned version is read");
+	say(store_list_versions(store, "pinned", keep, &object, &err) == 0 && object.pin.version[0] &&
+		    strcmp(object.pin.version, pin->version) != 0 && object.pin.bytes == 10,
+	    "the list has the current version");
+	say(store_list(store, "pinned", keep, &object, &err) == 0 && !object.pin.version[0],
+	    "a list without versions has none");
+	gone.version[0] ^= 1;
+	say(store_get(store, "pinned", &gone, 0, buffer, 9, &err) < 0, "a version that does not exist");
+	(void)!store_delete(store, "pinned", &err);
+	object = (struct store_object){ 0 };
+	say(store_list_versions(store, "pinned", keep, &object, &err) == 0 && !object.key[0],
+	    "a deleted object is not in the list");
+	say(store_get(store, "pinned", pin, 0, buffer, 9, &err) == 0 && !memcmp(buffer, "version 1", 9),
+	    "and its version is still read");
+}
+
 static void test_pins(void)
 {
 	struct store_object object;
-	char buffer[8];
+	char buffer[9];
 
 	say(put("pinned", "version 1") && store_stat(store, "pinned", &object, &err) == 0 &&
-		    store_get(store, "pinned", &object.pin, 0, buffer, 8, &err) == 0,
+		    store_get(store, "pinned", &object.pin, 0, buffer, 9, &err) == 0,
 	    "a get with the right pin");
+	(void)put("pinned", "version 10");
+	if (object.pin.version[0]) {
+		test_versions(&object.pin);
+		return;
+	}
 	(void)put("pinned", "version 2");
-	say(store_get(store, "pinned", &object.pin, 0, buffer, 8, &err) == -ESTALE &&
+	say(store_get(store, "pinned", &object.pin, 0, buffer, 9, &err) == -ESTALE &&
 		    strstr(err.text, object.pin.etag),
 	    "the object changed: the pin is named");
 	(void)put("pinned", "version three");
 	object.pin.etag[0] = 0;
-	say(store_get(store, "pinned", &object.pin, 0, buffer, 8, &err) == -ESTALE,
+	say(store_get(store, "pinned", &object.pin, 0, buffer, 9, &err) == -ESTALE,
 	    "the size alone tells, too");
 	(void)!store_delete(store, "pinned", &err);
 }
@@ -396,7 +444,8 @@ static int contract(void)
 	test_keys();
 	test_pages();
 	test_objects();
-	test_put_new();
+	if (!versioned)
+		test_put_new();
 	test_pins();
 	test_many_at_once();
 	test_files();
@@ -415,6 +464,27 @@ static int see_and_print(void *context, const struct store_object *object)
 	return 0;
 }
 
+/* Prints version and key of each object, then why there are no versions. */
+static int print_version(void *context, const struct store_object *object)
+{
+	(void)context;
+	printf("'%s' %s ", object->pin.version, object->key);
+	return 0;
+}
+
+/* The second list shows what the store has learnt from the first. */
+static int list_versions_twice(void)
+{
+	int rc = store_list_versions(store, NULL, print_version, NULL, &err);
+
+	if (rc == 0)
+		rc = store_list_versions(store, NULL, print_version, NULL, &err);
+	if (rc == 0)
+		printf("refused: %s\n",
+		       store_versions_refused(store) ? store_versions_refused(store) : "nothing");
+	return rc;
+}
+
 static int try_one(const char *verb, const char *key)
 {
 	struct store_pin pin = { .bytes = 10,
@@ -426,7 +496,9 @@ static int try_one(const char *verb, const char *key)
 	uint64_t bytes;
 	int rc = -EINVAL;
 
-	if (!strcmp(verb, "list"))
+	if (!strcmp(verb, "list-versions"))
+		rc = list_versions_twice();
+	else if (!strcmp(verb, "list"))
 		rc = store_list(store, NULL, see_and_print, NULL, &err);
 	else if (!strcmp(verb, "stat"))
 		rc = store_stat(store, key, &object, &err);
@@ -606,6 +678,7 @@ int main(int argc, char **argv)
 	options.low_speed_s = strtoull(environment("KILN_LOW_SPEED_S"), NULL, 10);
 	options.connections = (uint32_t)strtoul(environment("KILN_CONNECTIONS"), NULL, 10);
 	normalised = environment("KILN_NORMALISED")[0];
+	versioned = environment("KILN_VERSIONED")[0];
 	is_file = !strncmp(where.url, "file:", 5);
 	rc = store_open(&where, &options, &store, &err);
 	if (rc < 0) {

@@ -69,6 +69,13 @@ contract http "s3://kiln/a prefix+with%41"
 KILN_S3_ENDPOINT=$tls KILN_S3_CA=$ca contract https s3://kiln/tls/
 KILN_S3_ENDPOINT=${http/127.0.0.1/localhost} KILN_S3_STYLE=virtual contract virtual-host s3://kiln/virtual
 
+# ---- A bucket with versioning ----
+versioning='<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'
+KILN_S3_ENDPOINT=$http "$tools/s3_request" PUT /versions >"$dir/bucket" &&
+	KILN_S3_ENDPOINT=$http "$tools/s3_request" PUT /versions versioning "$versioning" >>"$dir/bucket"
+say $? 'a bucket with versioning' "$(cat "$dir/bucket")"
+KILN_VERSIONED=1 KILN_S3_ENDPOINT=$http contract versions s3://versions/v
+
 # ---- A network that cuts connections: the whole contract holds, by retries ----
 /usr/bin/python3 "$tests/proxy.py" "$dir" --cut >"$dir/proxy" &
 proxy=$!

@@ -81,6 +81,43 @@ static void test_list(void **state)
 	}
 }
 
+/* S3 API, ListObjectVersions: the newest version of a key comes first, and a delete marker is a version. */
+static void test_versions(void **state)
+{
+	static const char text[] =
+		"<ListVersionsResult><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>"
+		"<NextKeyMarker>c</NextKeyMarker><NextVersionIdMarker>v0</NextVersionIdMarker>"
+		"<Version><Key>a+b</Key><VersionId>v2</VersionId><IsLatest>true</IsLatest><Size>7</Size>"
+		"<Owner><ID>x</ID></Owner></Version>"
+		"<Version><Key>a+b</Key><VersionId>v1</VersionId><IsLatest>false</IsLatest></Version>"
+		"<DeleteMarker><Key>b</Key><VersionId>v3</VersionId><IsLatest>true</IsLatest></DeleteMarker>"
+		"<Version><Key>c</Key><VersionId>null</VersionId><IsLatest>true</IsLatest></Version>"
+		"</ListVersionsResult>";
+	struct document *document = *state;
+	const struct s3_reply *reply = &document->reply;
+	struct error err = { 0 };
+	char longest[STORE_VERSION_MAX + 1], version[STORE_VERSION_MAX];
+
+	assert_int_equal(parse(document, text, sizeof(text) - 1, 100, &err), 0);
+	assert_int_equal(reply->count, 4);
+	assert_string_equal(reply->entries[0].pin.version, "v2");
+	assert_int_equal(reply->entries[0].pin.bytes, 7);
+	assert_false(reply->entries[0].old);
+	assert_true(reply->entries[1].old);
+	assert_true(reply->entries[2].old);
+	assert_string_equal(reply->entries[3].pin.version, "");
+	assert_false(reply->entries[3].old);
+	assert_string_equal(reply->token, "c");
+	assert_string_equal(reply->upload_id, "v0");
+	/* A version that is cut would be that of another object. */
+	memset(longest, 'v', sizeof(longest));
+	longest[STORE_VERSION_MAX] = 0;
+	s3_version_copy(longest, version);
+	assert_string_equal(version, "");
+	s3_version_copy(longest + 1, version);
+	assert_string_equal(version, longest + 1);
+}
+
 /* Any document that was cut is an error, never a shorter list. */
 static void test_truncated(void **state)
 {
@@ -274,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_truncated, setup, teardown),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test_setup_teardown(test_uploads, setup, teardown),
