@@ -157,7 +157,7 @@ part same 'another range' 'malformed=1' 20 '[{"fault": "range", "from": 20, "cou
 part same 'login pages for some ranges' 'malformed=4' 20 '[{"fault": "page", "from": 20, "count": 4}]'
 part same 'seven bytes that are not HTTP, for some ranges' 'malformed=4' 20 '[{"fault": "garbage", "from": 20, "count": 4}]'
 for kind in page garbage half; do
-	part same "the listing: $kind, three times" '' 40 '[{"match": "list-type", "fault": "'$kind'", "count": 3}]'
+	part same "the listing: $kind, three times" '' 40 '[{"match": "(list-type|versions)=", "fault": "'$kind'", "count": 3}]'
 done
 for kind in page garbage; do
 	part same "HEAD of the manifest: $kind, three times" '' 40 '[{"match": "^HEAD .*manifest", "fault": "'$kind'", "count": 3}]'
@@ -233,9 +233,9 @@ part stops 'ranges ignored' '^ERROR -74 .*ignores ranges' '[{"fault": "all", "fr
 part stops 'a login page for ever: no object changed' '^ERROR -64 train-.*the network answers for the store: found status 200' \
 	'[{"fault": "page", "from": 10}]' "$few"
 part stays 'a listing that is always cut: exit 65' 65 'GET s3://kiln/data/: after 3 attempts: the answer.s XML' \
-	'[{"match": "list-type", "fault": "half"}]'
+	'[{"match": "(list-type|versions)=", "fault": "half"}]'
 part stays 'a login page for the listing, for ever: exit 69' 69 'GET s3://kiln/data/: after 3 attempts: the network answers for the store' \
-	'[{"match": "list-type", "fault": "page"}]'
+	'[{"match": "(list-type|versions)=", "fault": "page"}]'
 
 # ---- Random schedules ----
 schedule() { # seed

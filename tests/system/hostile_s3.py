@@ -6,7 +6,7 @@ hostile_s3.py DIR --fetchd FILE --reader FILE --bin FOLDER [--seed N] [--cases N
 
 DIR/data holds the shards. A run without changes comes first: its records and its memory are what each case is compared with.
 A case is a copy of the begun run, by whose access key the server knows it. Seed and case decide which kinds of answers are
-changed, and how; kiln-fetchd decides in which order it asks for them. Prints a line for each case, "ok NAME" or "not ok NAME" and details."""
+changed, and how; kiln-fetchd decides in which order it asks for them. With an odd seed the bucket keeps versions. Prints a line for each case, "ok NAME" or "not ok NAME" and details."""
 import argparse
 import concurrent.futures
 import hashlib
@@ -38,8 +38,8 @@ OBJECT = re.compile(r"s3://kiln|train-|test-|manifest\.jsonl|/plan|fetch\.memory
 # ---- The honest answers ----
 
 class Bucket:
-    def __init__(self, folder):
-        self.objects = {}
+    def __init__(self, folder, versions):
+        self.objects, self.versions = {}, versions
         for name in sorted(os.listdir(folder)):
             with open(os.path.join(folder, name), "rb") as file:
                 self.objects["data/" + name] = file.read()
@@ -50,17 +50,40 @@ class Bucket:
     def answer(self, method, key, query, headers, body):
         if "list-type" in query:
             return self.page(query)
+        if "versions" in query:
+            return self.page_of_versions(query) if self.versions else error(501, "NotImplemented")
         if method == "PUT":
             self.objects[key] = body
             return Reply(200, [("ETag", f'"{etag_of(body)}"')], b"")
         if key not in self.objects:
             return error(404, "NoSuchKey")
+        if query.get("versionId", self.version_of(key)) != self.version_of(key):
+            return error(404, "NoSuchVersion")
         return self.get(key, headers.get("range"))
 
+    def version_of(self, key):
+        return f"v.{etag_of(self.objects[key])[:8]}" if self.versions else None
+
+    def keys_after(self, prefix, marker):
+        """The keys of a page, and whether more follow: a list has several pages."""
+        keys = [k for k in sorted(self.objects) if k.startswith(prefix) and k > marker]
+        return keys[:3], len(keys) > 3
+
+    def page_of_versions(self, query):
+        some, more = self.keys_after(query["prefix"], query.get("key-marker", ""))
+        text = "".join(f"<Version><Key>{urllib.parse.quote(k)}</Key><VersionId>{self.version_of(k)}</VersionId><IsLatest>true</IsLatest>"
+                       f"<ETag>&quot;{etag_of(self.objects[k])}&quot;</ETag><Size>{len(self.objects[k])}</Size></Version>"
+                       f"<Version><Key>{urllib.parse.quote(k)}</Key><VersionId>old</VersionId><IsLatest>false</IsLatest><Size>1</Size></Version>"
+                       for k in some)
+        text += "<DeleteMarker><Key>data/train-~</Key><VersionId>gone</VersionId><IsLatest>true</IsLatest></DeleteMarker>" if not more else ""
+        marker = f"<NextKeyMarker>{some[-1]}</NextKeyMarker><NextVersionIdMarker>old</NextVersionIdMarker>" if more else ""
+        return Reply(200, [("Content-Type", "application/xml")],
+                     ('<?xml version="1.0" encoding="UTF-8"?>\n<ListVersionsResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+                      f"<Name>kiln</Name><EncodingType>url</EncodingType>{marker}"
+                      f"<IsTruncated>{'true' if more else 'false'}</IsTruncated>{text}</ListVersionsResult>").encode())
+
     def page(self, query):
-        keys = [k for k in sorted(self.objects) if k.startswith(query["prefix"]) and k > query.get("continuation-token", "")]
-        some = keys[:3]  # several pages
-        more = len(keys) > 3
+        some, more = self.keys_after(query["prefix"], query.get("continuation-token", ""))
         text = "".join(f"<Contents><Key>{urllib.parse.quote(k)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
                        f"<ETag>&quot;{etag_of(self.objects[k])}&quot;</ETag><Size>{len(self.objects[k])}</Size>"
                        "<StorageClass>STANDARD</StorageClass></Contents>" for k in some)
@@ -215,7 +238,7 @@ def pause(r, reply, method):
 def element(r, reply, method):
     """Some element of an XML answer: gone, twice, moved, of another text; or something that S3 never sends."""
     text = reply.body.decode()
-    found = list(re.finditer(r"<(\w+)>([^<]*)</\1>", text)) + list(re.finditer(r"<Contents>.*?</Contents>", text))
+    found = list(re.finditer(r"<(\w+)>([^<]*)</\1>", text)) + list(re.finditer(r"<(Contents|Version)>.*?</\1>", text))
     if not found:
         return flip(r, reply, method)
     for _ in range(r.randint(1, 2)):
@@ -226,7 +249,7 @@ def element(r, reply, method):
                         "<a>" * 20 + "</a>" * 20, f"<{tag[1:-1]} a='{odd}'/>", "&undefined;", "<!DOCTYPE a>", "<Contents>" * 2000, at.group() * 1001])
         text = text.replace(at.group(), new, 1)
     if r.random() < 0.1:
-        text = text.replace("<ListBucketResult", "<OtherResult").replace("</ListBucketResult", "</OtherResult")
+        text = re.sub("(</?)List(Bucket|Versions)Result", r"\1OtherResult", text)
     reply.body = text.encode() if r.random() < 0.95 else text.encode("utf-16")
     reply.set("Content-Length", str(len(reply.body)))
     return reply.bytes(method)
@@ -250,7 +273,7 @@ KINDS = {"list": [element] * 8 + GENERIC, "manifest": [lines] * 4 + GENERIC, "he
 def kind_of(method, key, query):
     if method in ("PUT", "HEAD"):
         return method.lower()
-    return "list" if "list-type" in query else "manifest" if key.endswith("manifest.jsonl") else "shard"
+    return "list" if "list-type" in query or "versions" in query else "manifest" if key.endswith("manifest.jsonl") else "shard"
 
 
 class Plan:
@@ -478,7 +501,7 @@ arguments.add_argument("--cases", type=int, default=24)
 arguments.add_argument("--only", type=int)
 arguments.add_argument("--jobs", type=int, default=4)
 options = arguments.parse_args()
-server = Server(Bucket(os.path.join(options.dir, "data")))
+server = Server(Bucket(os.path.join(options.dir, "data"), options.seed % 2 == 1))
 begin()
 honest = begun("honest")
 wrong = wrong_with(honest, honest) if honest.follow() else "does not end"

@@ -142,7 +142,7 @@ touch "$work/thinking.proxy/released"
 end thinking
 kept thinking first_byte
 
-begin listing '[{"match": "GET /kiln/?[?].*list-type", "fault": "hold", "count": 1}]' 'low_speed_s = 60;'
+begin listing '[{"match": "GET /kiln/?[?].*versions", "fault": "hold", "count": 1}]' 'low_speed_s = 60;'
 wait_for 30 test -e "$work/listing.proxy/held"
 ok $? 'the list is asked for' "$(cat "$work/listing.proxy/requests")"
 sleep 1 # the request is held for at least so long

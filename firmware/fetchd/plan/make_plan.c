@@ -99,7 +99,7 @@ static int list_split(const struct config *config, struct store *store, struct p
 	int r;
 
 	notify_extend(LISTING_S);
-	r = *glob.text ? store_list(store, glob.text, add_shard, &listing, err) : 0;
+	r = *glob.text ? store_list_versions(store, glob.text, add_shard, &listing, err) : 0;
 
 	if (r < 0 || plan_added(writer, source, split) > 0 || may_be_empty(split, glob.text))
 		return r;
@@ -223,6 +223,9 @@ static int list_sources(const struct config *config, struct plan_writer *writer,
 		r = store_open(&config->source[i].store, &options, &store, err);
 		if (r == 0)
 			r = list_source(config, store, writer, i, err);
+		if (r == 0 && store_versions_refused(store))
+			log_notice("%s: the plan has ETags in place of versions, as the store refuses: %s",
+				   store_url(store), store_versions_refused(store));
 	}
 	return r;
 }
@@ -327,6 +330,18 @@ static int check_served(const struct config *config, const char *path, const str
 	return check_monitor(config, plan, err);
 }
 
+/* Returns the number of shards that the plan pins by version. */
+static uint64_t versions_of(const struct plan *plan)
+{
+	uint64_t versions = 0;
+
+	for (uint32_t source = 0; source < plan_settings_of(plan)->sources; source++)
+		for (int split = 0; split < SPLIT_MAX; split++)
+			for (uint64_t i = 0; i < plan_source_shards(plan, source, (enum split)split); i++)
+				versions += *plan_shard(plan, source, (enum split)split, i).version != '\0';
+	return versions;
+}
+
 int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -340,8 +355,9 @@ int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)
 		r = check_served(&run->config, path, *ret_plan, err);
 	if (r < 0)
 		return r;
-	log_info("plan: %" PRIu64 " train, %" PRIu64 " validation, %" PRIu64 " test shards in %s",
+	log_info("plan: %" PRIu64 " train, %" PRIu64 " validation, %" PRIu64 " test shards in %s; %" PRIu64
+		 " of them are pinned by version",
 		 plan_shards(*ret_plan, SPLIT_TRAIN), plan_shards(*ret_plan, SPLIT_VALIDATION),
-		 plan_shards(*ret_plan, SPLIT_TEST), run->config.source[0].store.url);
+		 plan_shards(*ret_plan, SPLIT_TEST), run->config.source[0].store.url, versions_of(*ret_plan));
 	return 0;
 }

@@ -3,6 +3,9 @@
  * The run's plan (data/plan.h): made from listings of all sources at the run's first start, opened and
  * checked at every other start. The main thread calls, before any other thread runs.
  *
+ * Where the bucket keeps versions, the plan pins them: a shard that is overwritten later is still read as it
+ * was.
+ *
  * Crash: the plan is written, uploaded, and only then named in the run record. A start that finds no plan in
  * the record makes it anew; a record that names a plan has it in the store.
  */

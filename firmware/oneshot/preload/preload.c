@@ -118,7 +118,7 @@ static int list(struct preload *p, const struct config_store *where, const char 
 	if ((r = store_open(where, &options, &store, p->err)) < 0 ||
 	    (fetch && (r = fetcher_open(&p->config, where, p->space.cache, &p->fetcher, p->err)) < 0))
 		return r;
-	r = store_list(store, glob, each_object, p, p->err);
+	r = store_list_versions(store, glob, each_object, p, p->err);
 	if (r == 0 && p->fetcher)
 		r = fetcher_finish(p->fetcher, fetched, p, p->err);
 	fetcher_closep(&p->fetcher);
