@@ -103,6 +103,19 @@ static void find_devices(const char *root, const char *nic, unsigned depth, stru
 	globfree(&found);
 }
 
+/* Reads the speed of a link (Documentation/ABI/testing/sysfs-class-net). Returns 0 where the file cannot be
+ * read, as while the link is down, or where the driver does not know the speed: -1. */
+static uint64_t speed_of(const char *root, const char *nic)
+{
+	char path[PATH_MAX_BYTES], line[32];
+	long speed = 0;
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/speed", nic);
+	if (cores_line(root, path, line, sizeof(line)))
+		speed = strtol(line, NULL, 10);
+	return speed > 0 && speed < INT32_MAX ? (uint64_t)speed : 0;
+}
+
 /* Collects the cores near all devices. False: of one device they are not known. */
 static bool cores_of_devices(const char *root, struct nic_cores *cores)
 {
@@ -168,6 +181,8 @@ int nic_cores_among(const char *root, const char *nic, const char *cores, const 
 		return r;
 	if (*found.nic)
 		find_devices(root, found.nic, LOWER_DEPTH, &found);
+	for (unsigned i = 0; i < found.devices; i++)
+		found.mbit_per_s += speed_of(root, found.device[i]);
 	if (strcmp(cores, "auto") != 0) {
 		if ((r = use_cores(cores, allowed, &found, err)) < 0)
 			return r;

@@ -5,6 +5,7 @@
  * processors.
  *
  *     route.c      the interface by which the kernel sends to a host
+ *     threads.c    the number of network threads that the link needs
  *     nic.c        the interface's devices, and the cores near them
  *     steer.c      interrupts and queues of these devices
  *     channels.c   the number of a device's queues
@@ -16,6 +17,7 @@
 #pragma once
 
 #include "core/base/error.h"
+#include "core/config/config.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -29,7 +31,8 @@ struct nic_cores {
 	 * VLAN, the ports of a bridge; `nic` itself where it has a device. */
 	char device[NIC_DEVICES_MAX][NIC_NAME_BYTES];
 	unsigned devices;
-	cpu_set_t network; /* cores for network threads */
+	uint64_t mbit_per_s; /* link speed of these devices together; 0 = sysfs says it of none of them */
+	cpu_set_t network;   /* cores for network threads */
 	/* cores for decode workers: all that are not in `network` or, where these are fewer than two, all
 	 * cores */
 	cpu_set_t decode;
@@ -49,6 +52,19 @@ MUST_CHECK int nic_cores_among(const char *root, const char *nic, const char *co
 
 /* Finds the cores near an interface that has a device. Returns false where sysfs does not say. */
 bool nic_device_cores(const char *root, const char *nic, cpu_set_t *ret_set);
+
+#define NIC_WHY_BYTES 160u
+
+/* How many threads fetch from each source, and the reason, as text for a person. */
+struct nic_threads {
+	unsigned count;
+	char why[NIC_WHY_BYTES];
+};
+/* Returns fetch.network_threads or, where the key is 0: 1 for a link of up to 25 Gbit/s or of unknown speed,
+ * and one for each started 25 Gbit/s of a faster link, but not more than `cores->network` has cores, and not
+ * more than CONFIG_THREADS_MAX; the sources share them. Never more than a source has connections, as a thread
+ * needs at least one. */
+struct nic_threads nic_threads_of(const struct config *config, const struct nic_cores *cores);
 
 /* Finds the interface by which the kernel sends to a host, a name or an address of IPv4 or IPv6: of its
  * addresses the first that has a route. Blocks: for the name service. Errors: -EHOSTUNREACH the name is not

@@ -51,9 +51,9 @@ static void put_link(const char *path, const char *target)
 }
 
 /* ---- Two sockets ----
- * big0 is on the cores 0-7 of one socket, big1 on 8-15 of the other, each with 16 queues; bond0 is above
- * both, bond0.100 is a VLAN on it, br0 a bridge on the VLAN; veil0 is a bond of big0 and of an interface
- * whose cores are not known. */
+ * big0 is on the cores 0-7 of one socket, big1 on 8-15 of the other, each of 100 Gbit/s with 16 queues;
+ * bond0 is above both, bond0.100 is a VLAN on it, br0 a bridge on the VLAN; veil0 is a bond of big0 and of an
+ * interface whose cores are not known. */
 
 #define BIG_QUEUES 16u
 
@@ -88,12 +88,21 @@ int nic_channels_set(const char *nic, unsigned count)
 	return 0;
 }
 
+static void put_speed(const char *nic, const char *text)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/speed", nic);
+	put(path, text);
+}
+
 static void put_big(unsigned n, const char *cores)
 {
 	char nic[8], path[128];
 
 	(void)snprintf(nic, sizeof(nic), "big%u", n);
 	put_device(nic, "local_cpulist", cores);
+	put_speed(nic, "100000\n");
 	for (unsigned i = 0; i < BIG_QUEUES; i++) {
 		(void)snprintf(path, sizeof(path), "msi_irqs/%u", 100 * (n + 1) + i);
 		put_device(nic, path, "msix\n");
@@ -207,6 +216,63 @@ static const struct {
 	{ "bond0.100", "big0 big1", "0-15", "16-31", true }, { "br0", "big0 big1", "0-15", "16-31", true },
 	{ "veil0", "big0 far0", "0-31", "0-31", false },     { "ring0", "", "0-31", "0-31", false },
 };
+
+/* ---- Network threads, on a machine of 32 cores ---- */
+
+static const struct {
+	const char *nic, *cores;
+	uint64_t key, connections;
+	uint32_t sources;
+	const char *speed; /* of big0; NULL = 100000 */
+	unsigned count;
+	const char *why;
+} threads[] = {
+	{ "big0", "auto", 0, 0, 1, NULL, 4, "one for each started 25 Gbit/s of 100000 Mbit/s" },
+	{ "bond0", "auto", 0, 0, 1, NULL, 8, "one for each started 25 Gbit/s of 200000 Mbit/s" },
+	{ "bond0.100", "auto", 0, 0, 1, NULL, 8, "one for each started 25 Gbit/s of 200000 Mbit/s" },
+	{ "br0", "auto", 0, 0, 1, "400000\n", 8, "the link is faster, but there are no more threads" },
+	{ "big0", "auto", 0, 0, 1, "10000\n", 1, "one is enough for 10000 Mbit/s" },
+	{ "big0", "auto", 0, 0, 1, "25000\n", 1, "one is enough for 25000 Mbit/s" },
+	{ "big0", "auto", 0, 0, 1, "40000\n", 2, "one for each started 25 Gbit/s of 40000 Mbit/s" },
+	/* no speed: unknown, no number, not readable; of one of two devices */
+	{ "big0", "auto", 0, 0, 1, "-1\n", 1, "the speed of the link is not known" },
+	{ "big0", "auto", 0, 0, 1, "fast\n", 1, "the speed of the link is not known" },
+	{ "big0", "auto", 0, 0, 1, "99999999999999999999\n", 1, "the speed of the link is not known" },
+	{ "near0", "auto", 0, 0, 1, NULL, 1, "the speed of the link is not known" },
+	{ "bond0", "auto", 0, 0, 1, "-1\n", 4, "one for each started 25 Gbit/s of 100000 Mbit/s" },
+	{ "bond0", "1-3", 0, 0, 1, NULL, 3, "the link is faster, but no more cores fetch" },
+	{ "bond0", "auto", 0, 0, 3, NULL, 3,
+	  "one for each started 25 Gbit/s of 200000 Mbit/s, shared by 3 sources" },
+	{ "big0", "auto", 0, 0, 32, NULL, 1,
+	  "one for each started 25 Gbit/s of 100000 Mbit/s, shared by 32 sources" },
+	{ "bond0", "auto", 0, 2, 1, NULL, 2, "a source has no more connections" },
+	{ "bond0", "auto", 6, 4, 4, NULL, 1, "a source has no more connections" },
+	{ "near0", "auto", 5, 0, 2, NULL, 5, "fetch.network_threads says so" },
+};
+
+static void threads_for_the_link(void **state)
+{
+	const cpu_set_t all = cores_of(32);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		const struct config config = { .sources = threads[i].sources,
+					       .fetch = { .network_threads = threads[i].key,
+							  .connections = threads[i].connections,
+							  .memory_bytes = UINT64_C(2) << 30 } };
+		struct nic_threads found;
+		struct nic_cores cores;
+
+		put_speed("big0", threads[i].speed ? threads[i].speed : "100000\n");
+		assert_int_equal(nic_cores_among(root, threads[i].nic, threads[i].cores, &all, &cores, NULL),
+				 0);
+		found = nic_threads_of(&config, &cores);
+		print_message("# %zu %s: %u, %s\n", i, threads[i].nic, found.count, found.why);
+		assert_int_equal(found.count, threads[i].count);
+		assert_string_equal(found.why, threads[i].why);
+	}
+	put_speed("big0", "100000\n");
+}
 
 static void what_is_below_an_interface(void **state)
 {
@@ -684,6 +750,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cores_of_interfaces),
 		cmocka_unit_test(what_is_below_an_interface),
+		cmocka_unit_test(threads_for_the_link),
 		cmocka_unit_test(which_interface_is_meant),
 		cmocka_unit_test(a_box_without_routes),
 		cmocka_unit_test(the_configuration_wins),

@@ -32,6 +32,7 @@
 #define CONFIG_SHAPE_MAX      8u
 #define CONFIG_STREAMS_MAX    32u /* lanes times sources: the number of places in a cursor */
 #define CONFIG_LAYERS_MAX     256u
+#define CONFIG_THREADS_MAX    8u  /* network threads of one source */
 #define CONFIG_INPUTS_MAX     32u /* of a layer: CONFIG_FEATURES_MAX, so that a layer may join all features */
 #define CONFIG_ATTRIBUTES_MAX 16u
 #define CONFIG_NUMBERS_MAX    4096u
@@ -158,6 +159,8 @@ struct config {
 		const char *nic;   /* name of a network interface, or "auto" */
 		const char *cores; /* list of CPUs, or "auto" */
 		int interrupts;    /* enum config_interrupts */
+		/* network threads of each source; 0 = nic_threads_of() chooses */
+		uint64_t network_threads;
 		uint64_t connections, part_bytes, target_bytes_per_s, hedge_percent, decode_workers,
 			memory_bytes;
 		uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s, attempts_max;
@@ -336,6 +339,9 @@ unsigned config_line(const struct config *config, const char *key);
  * where the key is 0, a value derived from fetch.memory_bytes. */
 uint64_t config_fetch_connections(const struct config *config);
 uint64_t config_fetch_part_bytes(const struct config *config);
+/* Returns the largest number of concurrent requests to one source, at least 1: the sources share
+ * config_fetch_connections(). */
+uint64_t config_source_connections(const struct config *config);
 
 /* Frees all memory that the config owns; accepts a zeroed config. */
 void config_done(struct config *config);

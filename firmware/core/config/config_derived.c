@@ -50,6 +50,13 @@ uint64_t config_fetch_connections(const struct config *config)
 		       : within(budget / CONFIG_CONNECTION_BYTES, CONNECTIONS_LEAST, CONNECTIONS_MOST);
 }
 
+uint64_t config_source_connections(const struct config *config)
+{
+	uint64_t connections = config_fetch_connections(config) / config->sources;
+
+	return connections ? connections : 1;
+}
+
 /* Each range costs processor time at the client and at the server. From radosgw, ranges of 32 MiB needed 0.70
  * CPU-s/GB and ranges of 8 MiB 0.88; ranges larger than 32 MiB were not better. One 64th of the memory budget
  * is the limit, so that a small budget has space for 64 ranges. */
