@@ -509,3 +509,4 @@ like "$? $(cat "$work/errors")" '^0 .*lo, cores [0-9,-]+: the interface has no d
 wait_for 10 "$KILN_BIN/kiln" node
 like "$("$KILN_BIN/kiln" node)" '^network +lo, cores [0-9,-]+ \(not known which are near\), decode on [0-9,-]+$' "kiln node shows what was found"
 like "$("$KILN_BIN/kiln" node)" '^ +the interface has no device: nothing to do$' "and what was chosen"
+like "$("$KILN_BIN/kiln" node)" '^ +network threads for each source: 1, the speed of the link is not known$' "and how many threads fetch, and why"

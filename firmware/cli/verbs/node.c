@@ -18,10 +18,16 @@ static void print_network(const cJSON *network)
 		fputs(device->prev->next ? ", " : " on ", stdout);
 		fputs(cJSON_IsString(device) ? device->valuestring : "-", stdout);
 	}
+	if (cJSON_IsNumber(json_member(network, "link_mbit_per_s")))
+		printf(", %.0f Mbit/s", client_number(network, "link_mbit_per_s"));
 	printf(", cores %s%s, decode on %s\n", client_text(network, "cores"),
 	       cJSON_IsTrue(json_member(network, "cores_known")) ? "" : " (not known which are near)",
 	       client_text(network, "decode_cores"));
 	printf("%-11s%s\n", "", client_text(network, "text"));
+	if (cJSON_IsNumber(json_member(network, "network_threads")))
+		printf("%-11snetwork threads for each source: %.0f, %s\n", "",
+		       client_number(network, "network_threads"),
+		       client_text(network, "network_threads_why"));
 	if (cJSON_IsString(json_member(network, "refused")))
 		printf("%-11srefused: %s\n", "", client_text(network, "refused"));
 }

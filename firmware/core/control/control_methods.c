@@ -217,9 +217,10 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "host, version, machine, slot, build (the image's commit), kernel, system, cores, memory, "
 	  "hugepages, gpu, nics, network, watchdog, disk, temperatures; network: what was found and set "
-	  "before "
-	  "the last run, null = nothing: {interface, devices, cores_known, cores, decode_cores, interrupts, "
-	  "interrupts_moved, queues_before, queues, send_queues, spread, refused, text}",
+	  "before the last run, null = nothing: {interface, devices, link_mbit_per_s (of all devices, null = "
+	  "not known), network_threads (of each source), network_threads_why, cores_known, cores, "
+	  "decode_cores, interrupts, interrupts_moved, queues_before, queues, send_queues, spread, refused, "
+	  "text}",
 	  "show the machine" },
 	{ "stalls",
 	  CONTROL_VIEW,

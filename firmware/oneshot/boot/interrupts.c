@@ -28,7 +28,20 @@ static void add_cores(cJSON *note, const char *key, const cpu_set_t *set)
 	(void)cJSON_AddStringToObject(note, key, text);
 }
 
-static cJSON *note_of(const struct nic_cores *cores, const struct nic_steered *steered, const char *text)
+static void add_link(cJSON *note, const struct config *config, const struct nic_cores *cores)
+{
+	const struct nic_threads threads = nic_threads_of(config, cores);
+
+	if (cores->mbit_per_s)
+		(void)json_add_u64(note, "link_mbit_per_s", cores->mbit_per_s);
+	else
+		(void)cJSON_AddNullToObject(note, "link_mbit_per_s");
+	(void)json_add_u64(note, "network_threads", threads.count);
+	(void)cJSON_AddItemToObject(note, "network_threads_why", json_string(threads.why));
+}
+
+static cJSON *note_of(const struct config *config, const struct nic_cores *cores,
+		      const struct nic_steered *steered, const char *text)
 {
 	cJSON *note = cJSON_CreateObject(), *devices;
 
@@ -37,6 +50,7 @@ static cJSON *note_of(const struct nic_cores *cores, const struct nic_steered *s
 	devices = cJSON_AddArrayToObject(note, "devices");
 	for (unsigned i = 0; i < cores->devices; i++)
 		(void)cJSON_AddItemToArray(devices, json_string(cores->device[i]));
+	add_link(note, config, cores);
 	(void)cJSON_AddBoolToObject(note, "cores_known", cores->known);
 	add_cores(note, "cores", &cores->network);
 	add_cores(note, "decode_cores", &cores->decode);
@@ -53,9 +67,10 @@ static cJSON *note_of(const struct nic_cores *cores, const struct nic_steered *s
 }
 
 /* A note that cannot be written is no reason to end the run: nobody but `kiln node` reads it. */
-static void write_note(const struct nic_cores *cores, const struct nic_steered *steered, const char *text)
+static void write_note(const struct config *config, const struct nic_cores *cores,
+		       const struct nic_steered *steered, const char *text)
 {
-	CLEANUP(json_free) cJSON *note = note_of(cores, steered, text);
+	CLEANUP(json_free) cJSON *note = note_of(config, cores, steered, text);
 	CLEANUP(free_ptr) char *line = NULL;
 	char path[PATH_BYTES];
 	struct error err;
@@ -103,7 +118,7 @@ static void steer(const struct run *run, const char *root, const struct nic_core
 			steered.send_queues,
 			steered.spread ? "; received packets are distributed over its cores" : "");
 	log_info("%s, cores %s: %s", *cores->nic ? cores->nic : "no interface", list, text);
-	write_note(cores, &steered, text);
+	write_note(&run->config, cores, &steered, text);
 	if (*steered.why)
 		event_send(&(struct event){ .id = EVENT_INTERRUPTS_LEFT,
 					    .run_id = run->id,
