@@ -48,6 +48,23 @@ const char *store_counters_text(const struct store_counters *counters, char out[
 	return out;
 }
 
+void store_counters_add(struct store_counters *sum, const struct store_counters *more)
+{
+	sum->requests += more->requests;
+	sum->bytes_in += more->bytes_in;
+	sum->bytes_out += more->bytes_out;
+	sum->connections += more->connections;
+	sum->at_once += more->at_once;
+	sum->hedged += more->hedged;
+	sum->hedges_won += more->hedges_won;
+	sum->retries_connect += more->retries_connect;
+	sum->retries_timeout += more->retries_timeout;
+	sum->retries_reset += more->retries_reset;
+	sum->retries_server += more->retries_server;
+	sum->retries_slow_down += more->retries_slow_down;
+	sum->retries_malformed += more->retries_malformed;
+}
+
 uint64_t store_counters_retries(const struct store_counters *counters)
 {
 	return counters->retries_connect + counters->retries_timeout + counters->retries_reset +

@@ -113,6 +113,8 @@ struct store_counters store_counters_of(const struct store *store);
 /* Writes the counters for the log: "requests=3 bytes_in=20 ... retries: connect=0 timeout=0 reset=1 server=0
  * slow_down=0 malformed=0". */
 const char *store_counters_text(const struct store_counters *counters, char out[static STORE_COUNTERS_TEXT]);
+/* Adds the numbers of another store of the same source; `pace` stays. */
+void store_counters_add(struct store_counters *sum, const struct store_counters *more);
 /* Returns the number of retries of all classes together. */
 uint64_t store_counters_retries(const struct store_counters *counters);
 
