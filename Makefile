@@ -248,7 +248,7 @@ lint: deps-test
 
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
-THREADED     := crc32c ring_stress
+THREADED     := crc32c network ring_stress
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
 	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \

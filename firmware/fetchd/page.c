@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "fetchd/cache/shard_cache.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 
 #define PAGE_US 250000
 
@@ -44,8 +44,10 @@ void page_write(struct page *page, const struct producer *producer, const struct
 	status->skipped = producer->published.skipped;
 	status->bytes = status->retries = 0;
 	for (uint32_t i = 0; i < fetch->sources->count; i++) {
-		status->bytes += atomic_load(&fetch->sources->source[i].bytes_in);
-		status->retries += atomic_load(&fetch->sources->source[i].retries);
+		const struct store_counters counters = source_counters(&fetch->sources->source[i]);
+
+		status->bytes += counters.bytes_in;
+		status->retries += store_counters_retries(&counters);
 	}
 	shard_cache_count(fetch, status);
 	tune_show(tune, fetch, status);

@@ -12,7 +12,7 @@
 #include "fetchd/produce/publish.h"
 #include "fetchd/produce/segment.h"
 #include "fetchd/produce/slot.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 #include "fetchd/tune.h"
 
@@ -45,8 +45,7 @@ static void quiesce(struct producer *producer)
 	struct fetch *fetch = producer->fetch;
 
 	fetch->discard = true;
-	for (uint32_t i = 0; i < fetch->sources->count; i++)
-		store_wake(fetch->sources->source[i].store);
+	sources_wake(fetch->sources);
 	while (streams_are_loading(fetch->streams) || fetch->work->spans > 0)
 		wait_progress(fetch);
 	fetch->discard = false;
@@ -159,7 +158,9 @@ static int finish(struct loop *loop)
 	struct fetch *fetch = loop->producer.fetch;
 
 	stall_say(&loop->producer.stall);
+	(void)pthread_mutex_lock(&fetch->lock);
 	page_write(&loop->page, &loop->producer, &loop->tune);
+	(void)pthread_mutex_unlock(&fetch->lock);
 	shard_cache_end(fetch);
 	return 0;
 }

@@ -122,14 +122,52 @@ static int open_ring(struct fetch *fetch, struct error *err)
 
 /* ---- Store and threads ---- */
 
+/* The share of the n-th of `threads` threads; all shares together are `all`. */
+static uint64_t share_of(uint64_t all, uint32_t threads, uint32_t nth)
+{
+	return all / threads + (nth < all % threads);
+}
+
+static uint64_t at_least_1(uint64_t number)
+{
+	return number ? number : 1;
+}
+
+/* Opens a store for each thread of a source. `all` is what the threads share; a target of 0 is none. */
+static int open_source(struct fetch *fetch, const struct store_options *all, uint32_t which,
+		       struct error *err)
+{
+	const struct config_store *where = &fetch->run.config.source[which].store;
+	struct source *source = &fetch->sources->source[which];
+	const uint32_t threads = fetch->sources->threads;
+	int r = 0;
+
+	source->fetch = fetch;
+	source->url = where->url;
+	for (uint32_t i = 0; i < threads && r == 0; i++) {
+		struct store_options options = *all;
+
+		options.connections_max = (uint32_t)share_of(all->connections_max, threads, i);
+		options.connections = (uint32_t)at_least_1(share_of(all->connections, threads, i));
+		options.requests = (uint32_t)at_least_1(share_of(all->requests, threads, i));
+		if (all->target_bytes_per_s)
+			options.target_bytes_per_s =
+				at_least_1(share_of(all->target_bytes_per_s, threads, i));
+		source->network[i].source = source;
+		r = store_open(where, &options, &source->network[i].store, err);
+	}
+	return r;
+}
+
 static int open_stores(struct fetch *fetch, struct error *err)
 {
 	const struct config *config = &fetch->run.config;
 	struct store_options options = store_options_of(config);
+	int r = 0;
 
 	fetch->sources->count = config->sources;
-	options.connections_max = (uint32_t)config_fetch_connections(config) / config->sources;
-	options.connections_max = options.connections_max ? options.connections_max : 1;
+	fetch->sources->threads = fetch->threads.count;
+	options.connections_max = (uint32_t)config_source_connections(config);
 	options.connections =
 		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
 	fetch->sources->connections_max = options.connections_max;
@@ -139,15 +177,9 @@ static int open_stores(struct fetch *fetch, struct error *err)
 		network_requests(fetch, (uint64_t)fetch->streams->count / config->sources * (1 + AHEAD_MAX));
 	options.hedge_percent = (uint32_t)config->fetch.hedge_percent;
 	options.hedge_bytes = config_fetch_part_bytes(config);
-	for (uint32_t i = 0; i < config->sources; i++) {
-		struct source *source = &fetch->sources->source[i];
-		int r = store_open(&config->source[i].store, &options, &source->store, err);
-
-		if (r < 0)
-			return r;
-		source->fetch = fetch;
-	}
-	return 0;
+	for (uint32_t i = 0; i < config->sources && r == 0; i++)
+		r = open_source(fetch, &options, i, err);
+	return r;
 }
 
 int fetch_setup(struct fetch *fetch, struct error *err)
@@ -161,6 +193,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 				 "--world: found %u, order.lanes is %u: each rank needs at least one lane",
 				 fetch->world, lanes);
 	fetch->settings = settings;
+	fetch->threads = nic_threads_of(&fetch->run.config, &fetch->cores);
 	fetch->sources = &sources;
 	fetch->work = &work;
 	fetch->windows = &windows;
@@ -181,29 +214,52 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	return r;
 }
 
+static void say_threads(const struct fetch *fetch, uint64_t workers)
+{
+	char network[256], decode[256];
+
+	cores_text(&fetch->cores.network, network, sizeof(network));
+	cores_text(&fetch->cores.decode, decode, sizeof(decode));
+	log_info("network threads for each source: %u, %s; on cores %s (%s%s), %" PRIu64
+		 " decode workers on cores %s",
+		 fetch->threads.count, fetch->threads.why, network,
+		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
+		 fetch->cores.known ? "" : ", no core is known to be near it: all cores", workers, decode);
+}
+
+/* Starts the decode workers, and then the threads of all sources. */
+static int start_threads(struct fetch *fetch, uint64_t workers, struct error *err)
+{
+	struct sources *all = fetch->sources;
+	const uint64_t threads = workers + (uint64_t)all->count * all->threads;
+	pthread_t thread;
+
+	for (uint64_t i = 0; i < threads; i++) {
+		const uint64_t n = i - workers;
+		int r = i < workers
+				? pthread_create(&thread, NULL, worker_thread, fetch)
+				: pthread_create(&thread, NULL, network_thread,
+						 &all->source[n / all->threads].network[n % all->threads]);
+
+		if (r != 0)
+			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
+					 threads);
+	}
+	return 0;
+}
+
 int fetch_start_threads(struct fetch *fetch, struct error *err)
 {
 	uint64_t workers = fetch->run.config.fetch.decode_workers;
-	char network[256], decode[256];
-	pthread_t thread;
+	int r;
 
 	if (workers == 0)
 		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
 	fetch->work->workers = fetch->work->workers_max = (uint32_t)workers;
 	fetch->sources->index_arrivals = arrival_pays(fetch->work->workers_max, fetch->filtered);
-	for (uint64_t i = 0; i < workers + fetch->sources->count; i++) {
-		int r = i < workers ? pthread_create(&thread, NULL, worker_thread, fetch)
-				    : pthread_create(&thread, NULL, network_thread,
-						     &fetch->sources->source[i - workers]);
-
-		if (r != 0)
-			return error_set(err, -EAGAIN, "cannot start thread %" PRIu64 " of %" PRIu64, i + 1,
-					 workers + fetch->sources->count);
-	}
-	cores_text(&fetch->cores.network, network, sizeof(network));
-	cores_text(&fetch->cores.decode, decode, sizeof(decode));
-	log_info("network thread on cores %s (%s%s), %" PRIu64 " decode workers on cores %s", network,
-		 *fetch->cores.nic ? fetch->cores.nic : "no default route",
-		 fetch->cores.known ? "" : ", no core is known to be near it: all cores", workers, decode);
+	r = start_threads(fetch, workers, err);
+	if (r < 0)
+		return r;
+	say_threads(fetch, workers);
 	return shard_cache_start(fetch, err);
 }

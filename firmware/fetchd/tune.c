@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 
 #include <string.h>
@@ -119,30 +119,32 @@ void tune_begin(struct tune *tune, struct fetch *fetch)
 static const char *no_pace(const struct sources *sources)
 {
 	for (uint32_t i = 0; i < sources->count; i++)
-		if (strncmp(store_url(sources->source[i].store), "file://", 7) != 0)
+		if (strncmp(sources->source[i].url, "file://", 7) != 0)
 			return "no request was made yet";
 	return "a folder is read without requests";
 }
 
-/* Shows the reason of one source: of the sources whose store gives a reason, the one whose store allows the
- * fewest requests at once. */
+/* Shows the reason of one store: of the stores that give a reason, the one that allows the fewest requests at
+ * once. Each thread of a source has a store. */
 static void show_pace(const struct fetch *fetch, struct status_fetchd *status)
 {
-	const char *why = no_pace(fetch->sources);
+	const struct sources *sources = fetch->sources;
+	const char *why = no_pace(sources);
 	uint64_t fewest = UINT64_MAX;
 	uint32_t which = 0;
 
-	for (uint32_t i = 0; i < fetch->sources->count; i++) {
-		const char *pace = atomic_load(&fetch->sources->source[i].pace);
-		uint64_t at_once = atomic_load(&fetch->sources->source[i].at_once);
+	for (uint32_t i = 0; i < sources->count * sources->threads; i++) {
+		const uint32_t source = i / sources->threads;
+		const struct store_counters *counters =
+			&sources->source[source].network[i % sources->threads].counters;
 
-		if (!pace || at_once >= fewest)
+		if (!counters->pace || counters->at_once >= fewest)
 			continue;
-		why = pace;
-		fewest = at_once;
-		which = i + 1;
+		why = counters->pace;
+		fewest = counters->at_once;
+		which = source + 1;
 	}
-	if (which > 0 && fetch->sources->count > 1)
+	if (which > 0 && sources->count > 1)
 		(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "source %u: %s", which, why);
 	else
 		(void)snprintf(status->pace_reason, sizeof(status->pace_reason), "%s", why);
@@ -155,11 +157,11 @@ void tune_show(const struct tune *tune, const struct fetch *fetch, struct status
 	status->at_once = status->at_once_max = 0;
 	status->hedged = status->hedges_won = 0;
 	for (uint32_t i = 0; i < fetch->sources->count; i++) {
-		const struct source *source = &fetch->sources->source[i];
+		const struct store_counters counters = source_counters(&fetch->sources->source[i]);
 
-		status->at_once += (uint32_t)atomic_load(&source->at_once);
-		status->hedged += atomic_load(&source->hedged);
-		status->hedges_won += atomic_load(&source->hedges_won);
+		status->at_once += (uint32_t)counters.at_once;
+		status->hedged += counters.hedged;
+		status->hedges_won += counters.hedges_won;
 		status->at_once_max += fetch->sources->connections_max;
 	}
 	status->part_bytes = atomic_load(&fetch->sources->part_bytes);

@@ -145,11 +145,14 @@ static void report_credentials(struct units_file *file, const struct config *con
 }
 
 /* Computes the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
- * twice, and the ring, which counts as memory of fetchd if it is on normal pages. */
+ * twice, at most 2 of each network thread, and the ring, which counts as memory of fetchd if it is on normal
+ * pages. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;
 	struct example_schema schema;
+	const uint64_t threads =
+		config->fetch.network_threads ? config->fetch.network_threads : CONFIG_THREADS_MAX;
 	uint64_t requests, bytes = MEMORY_OTHER;
 	int r = batch_schema(config, &schema, err);
 
@@ -157,7 +160,7 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 		return r;
 	batch_geometry(config, &schema, &geometry);
 	requests = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
-		   2 * config_fetch_part_bytes(config);
+		   config->sources * threads * 2 * config_fetch_part_bytes(config);
 	if (__builtin_add_overflow(bytes, requests, &bytes) ||
 	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
 	    __builtin_add_overflow(bytes, config_fetch_cache_backlog_bytes(config), &bytes) ||

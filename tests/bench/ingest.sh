@@ -145,7 +145,7 @@ kiln_verify() {
 }
 
 # Measures from the start of fetchd to END_RUN; CPU-seconds include both processes.
-kiln_round() {
+kiln_round() { # WHO, kiln if not given
 	local rows first wall epochs seconds user system
 	[ -e "$work/rows.server" ] || kiln_verify
 	export KILN_ROOT=$work/node
@@ -163,7 +163,7 @@ kiln_round() {
 		echo "Kiln read $rows rows, there are $kiln_rows" >&2
 		return 1
 	}
-	echo "$rows $kiln_bytes $wall $(awk "BEGIN { print $user + $system }")" >>"$work/kiln"
+	echo "$rows $kiln_bytes $wall $(awk "BEGIN { print $user + $system }")" >>"$work/${1:-kiln}"
 	echo "$first" >>"$work/first"
 	[ "$epochs" = 0 ] || echo "$((epochs * records)) $((epochs * kiln_bytes / (kiln_rows / records))) $seconds 0" >>"$work/sustained"
 }

@@ -55,7 +55,7 @@ peak_kib() { # shards: puts the peak memory into $peak, the plan file's size int
 	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log" &
 	fetchd=$!
 	# fetchd opens the network last: it requests nothing before a reader attaches.
-	set_up() { grep -q 'network thread on' "$KILN_ROOT/log" || [ ! -d /proc/$fetchd ]; }
+	set_up() { grep -q 'network threads' "$KILN_ROOT/log" || [ ! -d /proc/$fetchd ]; }
 	wait_for 300 set_up
 	peak=$(awk '/VmHWM/ { print $2 }' /proc/$fetchd/status)
 	kill $fetchd

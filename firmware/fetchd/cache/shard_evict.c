@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "data/next_use.h"
 #include "fetchd/cache/shard_object.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shared/ahead.h"
 
 #include <inttypes.h>

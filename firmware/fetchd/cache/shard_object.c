@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/cache/shard_object.h"
 
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 
 struct cache_object object_of_key(const struct fetch *fetch, uint32_t source, const char *key,
 				  const struct store_pin *pin, struct cache_strings *strings)

@@ -6,7 +6,7 @@
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/notify/alive.h"
 #include "fetchd/cache/shard_object.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 
 #include <inttypes.h>
@@ -95,7 +95,7 @@ static void missed(struct shard_reader *reader, struct shard *shard)
 		return;
 	}
 	(void)pthread_mutex_lock(&reader->fetch->lock);
-	network_fetch(shard);
+	sources_fetch(shard);
 	(void)pthread_mutex_unlock(&reader->fetch->lock);
 }
 

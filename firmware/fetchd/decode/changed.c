@@ -7,7 +7,7 @@
 #include "fetchd/decode/index.h"
 #include "fetchd/plan/manifest.h"
 #include "fetchd/plan/record.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "fetchd/produce/deal.h"
 #include "fetchd/produce/segment.h"
 #include "fetchd/produce/slot.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 #include "fetchd/workers/slot_quarantine.h"
 
@@ -104,8 +104,8 @@ static enum step next_pass(struct producer *producer, struct stream *stream, str
 
 	if (!stream->gave_rows) {
 		(void)error_set(&err, -EBADMSG, "%s: a whole pass over lane %u of %u gave no record",
-				store_url(producer->fetch->sources->source[stream->source].store),
-				stream->lane, producer->fetch->settings->lanes);
+				producer->fetch->sources->source[stream->source].url, stream->lane,
+				producer->fetch->settings->lanes);
 		return slot_fail(producer, &err, NULL, 0);
 	}
 	stream->gave_rows = false;

@@ -16,43 +16,65 @@
 #define PART_LEAST_BYTES  (UINT64_C(1) << 20)
 #define REQUESTS_MAX      4096u /* reserved at the start: 200 MB of addresses */
 
-void network_fetch(struct shard *shard)
-{
-	queue_append(&shard->source->to_fetch, shard);
-	store_wake(shard->source->store);
-}
-
 /* ---- Shards in flight: `flying`, the network thread's, as store_cancel_all() returns no requests ---- */
 
-static void give_up_parts(struct shard *shard, const struct shard *failed)
+/* Sends the shard to the workers, good or bad. */
+static void hand_over(struct shard *shard)
 {
-	if (shard != failed)
-		(void)error_set(&shard->err, -ECANCELED, "%s: given up, as %s failed", shard->plan.key,
-				failed->plan.key);
-	for (uint64_t i = 0; i < shard->parts && shard->parts_left > 0; i++)
-		shard->parts_left -= store_cancel(shard->source->store, &shard->part[i]);
+	atomic_fetch_sub_explicit(&shard->network->bytes, shard->plan.bytes, memory_order_relaxed);
+	work_add_shard(shard->source->fetch, shard);
 }
 
-/* Gives up all shards of the failed shard's window: their requests would go on trying a store that is gone.
- */
-static void give_up_window(struct queue *flying, const struct shard *failed)
+/* The window of the shard is given up. The shard that is the reason keeps its own error. */
+static void give_up_with_window(struct shard *shard)
 {
-	struct queue others = { 0 };
+	const char *reason = shard->group->given_up;
+
+	if (shard->plan.key != reason)
+		(void)error_set(&shard->err, -ECANCELED, "%s: given up, as %s failed", shard->plan.key,
+				reason);
+	hand_over(shard);
+}
+
+static void cancel_parts(struct shard *shard)
+{
+	for (uint64_t i = 0; i < shard->parts && shard->parts_left > 0; i++)
+		shard->parts_left -= store_cancel(shard->network->store, &shard->part[i]);
+}
+
+/* Gives up the shards of windows that were given up: their requests would go on trying a store that is gone.
+ */
+static void give_up_windows(struct network *network, struct queue *flying)
+{
+	struct fetch *fetch = network->source->fetch;
+	struct queue failed = { 0 }, others = { 0 };
 	struct shard *shard;
 
-	while ((shard = queue_pop(flying))) {
-		if (shard->group != failed->group) {
-			queue_append(&others, shard);
-			continue;
-		}
-		give_up_parts(shard, failed);
-		work_add_shard(shard->source->fetch, shard);
-	}
+	(void)pthread_mutex_lock(&fetch->lock);
+	network->window_failed = false;
+	while ((shard = queue_pop(flying)))
+		queue_append(shard->group->given_up ? &failed : &others, shard);
+	(void)pthread_mutex_unlock(&fetch->lock);
 	*flying = others;
+	while ((shard = queue_pop(&failed))) {
+		cancel_parts(shard);
+		give_up_with_window(shard);
+	}
 }
 
-/* Settles a part; the last part sends the shard to the workers, good or bad. */
-static void part_done(struct queue *flying, struct store_request *part, const struct error *err)
+static void give_up_window(struct network *network, struct queue *flying, const struct shard *failed)
+{
+	struct fetch *fetch = network->source->fetch;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	sources_give_up_window(failed);
+	(void)pthread_mutex_unlock(&fetch->lock);
+	give_up_windows(network, flying);
+}
+
+/* Settles a part; after the last part the shard is handed over. */
+static void part_done(struct network *network, struct queue *flying, struct store_request *part,
+		      const struct error *err)
 {
 	struct shard *shard = part->context;
 
@@ -61,14 +83,14 @@ static void part_done(struct queue *flying, struct store_request *part, const st
 	if (err && !shard->err.code)
 		shard->err = *err;
 	if (err && err->code != -EBADMSG && err->code != -ESTALE) {
-		give_up_window(flying, shard);
+		give_up_window(network, flying, shard);
 		return;
 	}
 	if (shard->parts_left > 0)
 		return;
 	queue_remove(flying, shard);
 	shard_leaves(shard, STALL_TRANSFER);
-	work_add_shard(shard->source->fetch, shard);
+	hand_over(shard);
 }
 
 /* Returns the size of a part: network.h says why. */
@@ -111,17 +133,41 @@ uint32_t network_requests(const struct fetch *fetch, uint64_t windows)
 	return shards + cut < REQUESTS_MAX ? (uint32_t)(shards + cut) : REQUESTS_MAX;
 }
 
-/* Submits all parts of a shard; the store decides how many of them are in flight. */
-static void submit(struct source *source, struct queue *flying, struct shard *shard)
+/* The threads of a source have about the same number of requests at once. */
+static uint64_t at_once_of(const struct network *network)
 {
+	const struct sources *sources = network->source->fetch->sources;
+	uint64_t at_once = store_counters_of(network->store).at_once * sources->threads;
+
+	return at_once < sources->connections_max ? at_once : sources->connections_max;
+}
+
+static void ask_for(struct shard *shard, uint64_t part, uint64_t part_bytes)
+{
+	struct store_request *request = &shard->part[part];
+	const uint64_t bytes = shard->plan.bytes;
+
+	memset(request, 0, sizeof(*request));
+	request->key = shard->plan.key;
+	request->pin = &shard->pin;
+	request->offset = part * part_bytes;
+	request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
+	request->buffer = shard->raw.output.data + request->offset;
+	request->context = shard;
+	arrival_expect(shard, part, shard->source->fetch->sources->index_arrivals);
+}
+
+/* Submits all parts of a shard; the store decides how many of them are in flight. */
+static void submit(struct network *network, struct queue *flying, struct shard *shard)
+{
+	const struct fetch *fetch = network->source->fetch;
 	uint64_t bytes = shard->plan.bytes;
-	uint64_t part_bytes = part_bytes_of(source->fetch, bytes, shard->group->shards,
-					    store_counters_of(source->store).at_once);
+	uint64_t part_bytes = part_bytes_of(fetch, bytes, shard->group->shards, at_once_of(network));
 	uint64_t parts = parts_of(bytes, part_bytes);
 	struct error err = { 0 };
 
 	if (shard->err.code || parts == 0) {
-		work_add_shard(shard->source->fetch, shard);
+		hand_over(shard);
 		return;
 	}
 	if (parts > shard->parts_max) { /* a changed object, larger than any object of the plan */
@@ -129,22 +175,13 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 		parts = parts_of(bytes, part_bytes);
 	}
 	queue_append(flying, shard);
-	atomic_store(&source->fetch->sources->part_bytes, part_bytes);
+	atomic_store(&fetch->sources->part_bytes, part_bytes);
 	shard->parts = shard->parts_left = parts;
 	shard->parts_used = parts > shard->parts_used ? parts : shard->parts_used;
 	for (uint64_t i = 0; i < parts; i++) {
-		struct store_request *request = &shard->part[i];
-
-		memset(request, 0, sizeof(*request));
-		request->key = shard->plan.key;
-		request->pin = &shard->pin;
-		request->offset = i * part_bytes;
-		request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
-		request->buffer = shard->raw.output.data + request->offset;
-		request->context = shard;
-		arrival_expect(shard, i, source->fetch->sources->index_arrivals);
-		if (store_submit(source->store, request, &err) < 0) {
-			part_done(flying, request, &err);
+		ask_for(shard, i, part_bytes);
+		if (store_submit(network->store, &shard->part[i], &err) < 0) {
+			part_done(network, flying, &shard->part[i], &err);
 			return;
 		}
 	}
@@ -153,74 +190,87 @@ static void submit(struct source *source, struct queue *flying, struct shard *sh
 static void give_up(struct shard *shard)
 {
 	(void)error_set(&shard->err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-	work_add_shard(shard->source->fetch, shard);
+	hand_over(shard);
 }
 
-static void give_up_all(struct source *source, struct queue *flying)
+static void give_up_all(struct network *network, struct queue *flying)
 {
 	struct shard *shard;
 
-	store_cancel_all(source->store);
+	store_cancel_all(network->store);
 	while ((shard = queue_pop(flying)))
 		give_up(shard);
 }
 
-/* Pops the next shard to fetch, or NULL. Returns whether all loads are to be given up. */
-static bool pop_shard(struct source *source, struct shard **ret_shard)
+/* What to do next, copied from what the lock guards. */
+struct orders {
+	struct shard *shard; /* the next shard to fetch, or NULL */
+	bool too_late;       /* its window is given up */
+	bool discard;        /* give up all loads */
+	bool window_failed;  /* give up the shards of windows that were given up */
+};
+
+static struct orders orders_of(struct network *network)
 {
-	struct fetch *fetch = source->fetch;
-	bool discard;
+	struct fetch *fetch = network->source->fetch;
+	struct orders orders;
 
 	(void)pthread_mutex_lock(&fetch->lock);
-	discard = fetch->discard;
-	*ret_shard = queue_pop(&source->to_fetch);
+	orders = (struct orders){ .shard = queue_pop(&network->to_fetch),
+				  .discard = fetch->discard,
+				  .window_failed = network->window_failed };
+	orders.too_late = orders.shard && orders.shard->group->given_up;
 	(void)pthread_mutex_unlock(&fetch->lock);
-	return discard;
+	return orders;
 }
 
-static void start_shards(struct source *source, struct queue *flying)
+static void start_shards(struct network *network, struct queue *flying)
 {
-	struct shard *shard;
-	bool discard;
+	struct orders orders;
 
-	while ((void)(discard = pop_shard(source, &shard)), shard) {
-		if (discard)
-			give_up(shard);
+	while ((void)(orders = orders_of(network)), orders.shard) {
+		if (orders.discard)
+			give_up(orders.shard);
+		else if (orders.too_late)
+			give_up_with_window(orders.shard);
 		else
-			submit(source, flying, shard);
+			submit(network, flying, orders.shard);
 	}
-	if (discard)
-		give_up_all(source, flying);
+	if (orders.discard)
+		give_up_all(network, flying);
+	else if (orders.window_failed)
+		give_up_windows(network, flying);
 }
 
 /* ---- What the store counted ---- */
 
-/* Publishes the counters; logs them when nothing is in flight, which is about once per window. */
-static void report(struct source *source, bool idle, struct store_counters *last)
+/* Publishes the counters; logs those of all threads when nothing is in flight here, which is about once per
+ * window. */
+static void report(struct network *network, bool idle)
 {
-	struct store_counters counters = store_counters_of(source->store);
-	bool retried = store_counters_retries(&counters) != store_counters_retries(last);
+	struct source *source = network->source;
+	const struct store_counters mine = store_counters_of(network->store);
+	struct store_counters all, last;
 	char text[STORE_COUNTERS_TEXT];
 
-	atomic_store(&source->bytes_in, counters.bytes_in);
-	atomic_store(&source->retries, store_counters_retries(&counters));
-	atomic_store(&source->at_once, counters.at_once);
-	atomic_store(&source->hedged, counters.hedged);
-	atomic_store(&source->hedges_won, counters.hedges_won);
-	atomic_store(&source->pace, counters.pace);
+	(void)pthread_mutex_lock(&source->fetch->lock);
+	network->counters = mine;
+	all = source_counters(source);
+	last = source->said;
+	if (idle)
+		source->said = all;
+	(void)pthread_mutex_unlock(&source->fetch->lock);
 	if (!idle)
 		return;
-	(void)store_counters_text(&counters, text);
-	if (retried)
+	(void)store_counters_text(&all, text);
+	if (store_counters_retries(&all) != store_counters_retries(&last))
 		event_send(&(struct event){ .id = EVENT_SOURCE_RETRIED,
 					    .run_id = source->fetch->run.id,
-					    .url = store_url(source->store),
-					    .retries = store_counters_retries(&counters) },
-			   "%s: %s", store_url(source->store), text);
+					    .url = source->url,
+					    .retries = store_counters_retries(&all) },
+			   "%s: %s", source->url, text);
 	else
-		log_line(counters.hedged > last->hedged ? LOG_INFO : LOG_DEBUG, "%s: %s",
-			 store_url(source->store), text);
-	*last = counters;
+		log_line(all.hedged > last.hedged ? LOG_INFO : LOG_DEBUG, "%s: %s", source->url, text);
 }
 
 /* Notes how far each shard's first unfinished part is, for the status page and the account of waits. */
@@ -236,28 +286,27 @@ static void note_slow(const struct queue *flying)
 
 void *network_thread(void *argument)
 {
-	struct source *source = argument;
+	struct network *network = argument;
 	struct queue flying = { 0 };
-	struct store_counters last = { 0 };
 	struct alive_worker *worker = alive_worker("the network thread");
 
-	cores_pin(&source->fetch->cores.network);
+	cores_pin(&network->source->fetch->cores.network);
 	for (;; alive_tick(worker)) {
 		struct store_request *done = NULL;
 		struct error err = { 0 };
 
-		start_shards(source, &flying);
-		if (store_poll(source->store, POLL_MS, &done, &err) < 0) {
+		start_shards(network, &flying);
+		if (store_poll(network->store, POLL_MS, &done, &err) < 0) {
 			(void)error_prefix(&err, "network");
 			_exit(alive_fatal(STATUS_FETCHD, &err));
 		}
 		if (!done) {
 			note_slow(&flying);
-			report(source, false, &last);
+			report(network, false);
 			continue;
 		}
-		part_done(&flying, done, done->result < 0 ? &done->err : NULL);
-		report(source, !flying.first, &last);
+		part_done(network, &flying, done, done->result < 0 ? &done->err : NULL);
+		report(network, !flying.first);
 	}
 	return NULL;
 }

@@ -11,7 +11,7 @@
  *           +--------------------------+-----------------------------.
  *           v                          |                             |
  *     [ reader's queue ]               |                             v
- *     cache/shard_reader.c ----------- | --- not found ----> [ source's queue ]
+ *     cache/shard_reader.c ----------- | --- not found ----> [ thread's queue ]
  *           |                          |                     shard/network.c:  part requests in flight,
  *           | found: cached            |                             |         shard/arrive.c indexes
  *           |                          |                             |         records on the way
@@ -21,7 +21,7 @@
  *           |
  *     decode/decode.c:  check a changed object, inflate, index the records
  *           |     |
- *           |     `---- damaged or changed, for the first time ----> [ source's queue ]
+ *           |     `---- damaged or changed, for the first time ----> [ thread's queue ]
  *           v
  *     window_settle():  indexed, or failed with err
  *           |     |
@@ -69,9 +69,12 @@ struct group {
 	uint64_t shards;
 	uint64_t bytes;   /* stored, inflated and index bytes of these shards so far: at most budget->max */
 	uint64_t caching; /* shards that the cache writes from this window's buffers */
+	/* key of the shard because of which the window is given up; NULL = it is not */
+	const char *given_up;
 	bool margin; /* the budget allows buffers that are larger than the stored bytes, and a second index */
 };
 
+struct network;
 struct source;
 struct window;
 
@@ -80,6 +83,7 @@ struct shard {
 	struct window *window; /* for window_settle() */
 	struct group *group;
 	struct source *source;
+	struct network *network; /* the thread that fetches it */
 	struct plan_shard plan;
 	struct store_pin pin;
 	struct buffer raw, inflated, index; /* bytes as fetched; inflated bytes; index of the records */

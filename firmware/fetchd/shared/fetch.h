@@ -11,7 +11,8 @@
  *     windows/   which windows of the plan are in memory, and the order of their records
  *     decode/    a fetched shard becomes plain bytes and an index of records; objects that changed
  *     cache/     shards in the disk cache: reader thread, writer thread, eviction
- *     shard/     a shard's way (shard.h draws it): requests of a source, index on arrival, the workers' queue
+ *     shard/     a shard's way (shard.h draws it): sources and their threads, index on arrival, the workers'
+ *                queue
  *     plan/      the run's plan, manifest.jsonl, and what the run record says about both
  *     shared/    this header: the state of the process; how far streams read ahead
  *     memory/    buffers and the budget that they share
@@ -20,7 +21,8 @@
  *
  *     producer (main)   run.c: follows the reader's cursor, loads windows, hands out spans of rows, publishes
  *                       slots in order
- *     network           shard/network.c: one per source, owns its store; keeps part requests in flight
+ *     network           shard/network.c: one or several per source, each with a store; keeps part requests in
+ *                       flight
  *     workers           workers/worker.c: inflate and index shards, gather rows into slots
  *     cache's reader    cache/shard_reader.c
  *     cache's writer    cache/shard_writer.c
@@ -72,6 +74,7 @@ struct fetch {
 	const struct plan_settings *settings; /* the plan's */
 	struct extent extent;
 	struct nic_cores cores;
+	struct nic_threads threads; /* network threads of each source */
 	struct ring *ring;
 	struct example_schema schema;
 	struct filter filter;

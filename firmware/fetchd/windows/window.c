@@ -147,7 +147,7 @@ static void send_off(struct shard *shard)
 	if (object_is_cacheable(shard))
 		reader_look_up(&shard->source->fetch->cache->reader, shard);
 	else
-		network_fetch(shard);
+		sources_fetch(shard);
 }
 
 /* Starts to load all shards that are not part of the window yet. */
@@ -155,6 +155,7 @@ static int begin(struct window *window, struct error *err)
 {
 	int r = reserve(window, err);
 
+	window->group.given_up = NULL;
 	window->loading = 0;
 	window->state = WINDOW_READY;
 	if (r < 0)

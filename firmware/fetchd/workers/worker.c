@@ -5,7 +5,7 @@
 #include "fetchd/cache/shard_cache.h"
 #include "fetchd/decode/decode.h"
 #include "fetchd/decode/index.h"
-#include "fetchd/shard/network.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 #include "fetchd/windows/window.h"
 #include "fetchd/workers/gather.h"
@@ -50,7 +50,7 @@ static void work_on_shard(struct fetch *fetch, struct inflater *inflater, struct
 	if (verdict == VERDICT_AGAIN) {
 		shard->err.code = 0;
 		shard_forgets(shard);
-		network_fetch(shard);
+		sources_fetch(shard);
 	} else {
 		settle(fetch, shard, verdict);
 	}
