@@ -44,7 +44,7 @@ else ifeq ($(FLAVOUR),tsan)
 CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=thread
 LDFLAGS  += -fsanitize=thread
 else ifeq ($(FLAVOUR),coverage)
-CFLAGS   += -O0 --coverage
+CFLAGS   := $(filter-out -ffile-prefix-map=%,$(CFLAGS)) -O0 --coverage -fprofile-update=atomic
 LDFLAGS  += --coverage
 else ifeq ($(FLAVOUR)$(if $(CLANG),-clang),fuzz-clang)
 CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -65,6 +65,9 @@ gen-model   := $(patsubst firmware/model/kernels/%.cl,$(B)/gen/%.cl.c,$(wildcard
 
 # In the linker's order: each layer after the layers that use it.
 ARCHIVES := $(foreach l,preflight model data drivers core,$(B)/lib$(l).a)
+ifeq ($(FLAVOUR),coverage)
+ARCHIVES += $(B)/obj/tests/coverage/dump.o
+endif
 
 PROGRAMS :=
 define program # name, folder of its sources
@@ -297,6 +300,19 @@ test-debian13: deps-test
 	@tools/deps/install image
 	@KILN_TEST_LIMIT_S=3600 tests/run debian13:tests/interop/debian13.sh
 
+# Lines and branches that unit and system tests reach, by folder. TESTS="unit/% system/control": only these tests.
+# Programs of other users, and those in containers, write counts into files that exist and that everybody may write.
+coverage-entries = $(foreach t,$(notdir $(UNIT_TESTS)),unit/$t:build/coverage/unit/$t) \
+	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
+coverage: deps-test
+	@tools/deps/install coverage
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=coverage programs tests
+	@tools/coverage clear
+	@KILN_BIN=$(CURDIR)/build/coverage/bin KILN_BUILD=$(CURDIR)/build/coverage KILN_COUNTS=$(CURDIR)/build/coverage/obj \
+	 GCOV_ERROR_FILE=$(CURDIR)/build/coverage/gcov.log KILN_TEST_LIMIT_S=1800 \
+	 tests/run $(if $(TESTS),$(filter $(foreach t,$(TESTS),$(if $(findstring %,$t),$t,$t:%)),$(coverage-entries)),$(coverage-entries)); \
+	 tests=$$?; tools/coverage report && exit $$tests
+
 # Coverage-guided fuzzing of one parser: make fuzz NAME=example SECONDS=60
 SECONDS ?= 60
 fuzz: deps-test
@@ -352,6 +368,7 @@ help:
 	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
 	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make test-debian13         build in a container of Debian 13, with mbedTLS 3.6, and run tests there"
+	@echo "  make coverage              which lines and branches the tests reach, by folder    (TESTS=)"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
 	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
@@ -361,5 +378,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check profile help
 .SECONDARY:

@@ -69,10 +69,20 @@ upload() { # folder, URL: uploads the folder's files
 	done
 }
 
+ended() { # pids
+	! kill -0 "$@"
+}
+
+# KILN_COUNTS: programs write which of their lines ran (make coverage), but not when SIGKILL ends them.
+end() { # pids
+	[ -z "${KILN_COUNTS:-}" ] || { kill -TERM "$@" && wait_for 10 ended "$@"; }
+	kill -KILL "$@"
+}
+
 finish() {
 	local pids node
 	pids=$(jobs -p)
-	[ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+	[ -z "$pids" ] || end $pids 2>/dev/null
 	wait 2>/dev/null
 	for node in "$work"/nodes/*/; do
 		KILN_ROOT=${node%/} "$KILN_BIN/kiln-oneshot" release

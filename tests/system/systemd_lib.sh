@@ -32,6 +32,7 @@ make_root() {
 	for unit in fetchd traind uploadd controld begin config check-gpu check-store; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
+	[ -z "${KILN_COUNTS:-}" ] || drop_in kiln-.service Service "ReadWritePaths=$KILN_COUNTS"
 	# Hide this machine's pool of hugepages: the container sees an empty one.
 	local pool=$root/usr/share/no-pages/node0/hugepages/hugepages-2048kB
 	mkdir -p "$pool"
@@ -76,7 +77,7 @@ boot() {
 			echo $BASHPID >"$cgroup/cgroup.procs"
 		done
 		exec setsid systemd-nspawn -D "$root" -b --register=no --keep-unit --console=read-only --machine="kiln-test-$$" \
-			"${nspawn_options[@]}" </dev/null >>"$work/console" 2>&1
+			${KILN_COUNTS:+"--bind=$KILN_COUNTS"} "${nspawn_options[@]}" </dev/null >>"$work/console" 2>&1
 	) &
 	nspawn=$!
 	disown
