@@ -3,6 +3,7 @@
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 #include "drivers/tls/mbedtls_tls.h"
+#include "drivers/tls/watch.h"
 
 #include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
@@ -13,6 +14,9 @@
 
 #define REVOKED_BYTES_MAX (4u << 20)
 #define DATE_FLAGS        (MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)
+/* Bytes that a server reads from a client in one call, at most; more than a whole record has. mbedTLS itself
+ * goes on as long as the client sends records that carry nothing, such as warnings. */
+#define TURN_BYTES (20u << 10)
 
 struct tls {
 	struct tls_options options;
@@ -33,7 +37,9 @@ struct tls_link {
 	uint32_t ca_dates;
 	char fingerprint[DIGEST_HEX_BYTES]; /* SHA-256 of the peer's certificate; "" = not known yet */
 	bool wants_write;
-	char why[256]; /* why this side refused the peer; "" = not refused */
+	size_t turn_bytes;      /* that may still be read in this call of tls_handshake() or tls_read() */
+	struct tls_watch watch; /* on the handshake of a client */
+	char why[256];          /* why this side refused the peer; "" = not refused */
 	char name[TLS_NAME_BYTES];
 };
 
@@ -91,6 +97,7 @@ static int configure(struct tls *tls, struct error *err)
 	mbedtls_ssl_conf_authmode(config, MBEDTLS_SSL_VERIFY_REQUIRED);
 	mbedtls_ssl_conf_ciphersuites(config, suites);
 	tls_only_1_2(config);
+	tls_only_fast_curves(config);
 	mbedtls_ssl_conf_session_tickets(config, MBEDTLS_SSL_SESSION_TICKETS_DISABLED);
 	return 0;
 }
@@ -261,13 +268,31 @@ static int put(void *context, const unsigned char *data, size_t bytes)
 	return MBEDTLS_ERR_NET_SEND_FAILED;
 }
 
+/* Returns whether mbedTLS may have these bytes. */
+static bool passes(struct tls_link *link, const unsigned char *data, size_t bytes)
+{
+	if (link->tls->options.side == TLS_CLIENT)
+		return true;
+	link->turn_bytes -= bytes;
+	if (tls_watch_pass(&link->watch, &link->tls->ca, data, bytes))
+		return true;
+	(void)snprintf(link->why, sizeof(link->why),
+		       "it sends certificates of authorities that the box does not trust");
+	return false;
+}
+
 static int get(void *context, unsigned char *data, size_t bytes)
 {
-	const struct tls_link *link = context;
-	ssize_t n = recv(link->fd, data, bytes, 0);
+	struct tls_link *link = context;
+	ssize_t n;
 
+	if (link->tls->options.side == TLS_SERVER && link->turn_bytes < bytes)
+		bytes = link->turn_bytes;
+	if (!bytes)
+		return MBEDTLS_ERR_SSL_WANT_READ;
+	n = recv(link->fd, data, bytes, 0);
 	if (n >= 0)
-		return (int)n;
+		return passes(link, data, (size_t)n) ? (int)n : MBEDTLS_ERR_NET_RECV_FAILED;
 	if (errno == EAGAIN || errno == EINTR)
 		return MBEDTLS_ERR_SSL_WANT_READ;
 	return errno == ECONNRESET ? MBEDTLS_ERR_NET_CONN_RESET : MBEDTLS_ERR_NET_RECV_FAILED;
@@ -336,6 +361,10 @@ static int failed(struct tls_link *link, int r, struct error *err)
 {
 	char text[160];
 
+	/* What get() does not let pass, mbedTLS does not see, and so it sends no alert. */
+	if (*link->why && r == MBEDTLS_ERR_NET_RECV_FAILED)
+		(void)mbedtls_ssl_send_alert_message(&link->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
+						     MBEDTLS_SSL_ALERT_MSG_BAD_CERT);
 	if (*link->why)
 		return error_set(err, -EACCES, "refused: %s", link->why);
 	if (r == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE)
@@ -348,8 +377,10 @@ static int failed(struct tls_link *link, int r, struct error *err)
 	}
 	if (r == TLS_ERR_OLD_VERSION)
 		return error_set(err, -EACCES, "refused: it offers no TLS 1.2, only something older");
-	if (r == TLS_ERR_NO_SUITE)
-		return error_set(err, -EACCES, "refused: it offers no suite of TLS 1.2 with ECDHE and AEAD");
+	if (r == TLS_ERR_NO_SUITE || r == TLS_ERR_NO_CURVE)
+		return error_set(
+			err, -EACCES,
+			"refused: it offers no suite of TLS 1.2 with ECDHE and AEAD, or no curve of ours");
 	if (r == MBEDTLS_ERR_SSL_CONN_EOF || r == MBEDTLS_ERR_NET_CONN_RESET)
 		return error_set(err, -ECONNRESET, "the other side ended the handshake");
 	mbedtls_strerror(r, text, sizeof(text));
@@ -358,8 +389,10 @@ static int failed(struct tls_link *link, int r, struct error *err)
 
 int tls_handshake(struct tls_link *link, struct error *err)
 {
-	int r = mbedtls_ssl_handshake(&link->ssl);
+	int r;
 
+	link->turn_bytes = TURN_BYTES;
+	r = mbedtls_ssl_handshake(&link->ssl);
 	link->wants_write = r == MBEDTLS_ERR_SSL_WANT_WRITE;
 	if (r == MBEDTLS_ERR_SSL_WANT_READ || r == MBEDTLS_ERR_SSL_WANT_WRITE)
 		return error_set(err, -EAGAIN, "the handshake goes on");
@@ -398,6 +431,7 @@ static ssize_t moved(struct tls_link *link, int r)
 
 ssize_t tls_read(struct tls_link *link, void *data, size_t bytes)
 {
+	link->turn_bytes = TURN_BYTES;
 	return moved(link, mbedtls_ssl_read(&link->ssl, data, bytes));
 }
 
