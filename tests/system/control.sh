@@ -543,6 +543,12 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	is "$(raw as 64910,64902)" "result result refused refused refused refused" "kiln-operate steers"
 	is "$(raw as 64910,64910,64901,64903)" "result result config result result result" "kiln-admin does everything"
 	like "$(cat "$work/controld.log")" 'user 64910: refused: .*none of the groups' "the log names who was refused"
+	is "$(raw many 64911,64911,64901 100)" "64 results, then limit" "who may only look has a limit of connections"
+	is "$(raw many 64911,64911,64902 100)" "64 results, then limit" "who steers, too"
+	is "$(raw many 64911,64911,64903 700)" "700 results" "an admin has none"
+	[ -d "$KILN_ROOT/var/log/journal" ] || mkdir -p "$KILN_ROOT/var/log/journal"
+	is "$(raw subscribers 64911,64911,64901 10)" "8 results, then limit" "and of subscriptions"
+	is "$(raw crowd 64901 64903)" "result for the admin, and a guest is dropped" "all connections taken by guests: an admin gets in"
 	like "$(cat "$work/controld.log")" 'user 64910: refused: power.off needs the role admin, yours is operate' "what, and why"
 	kill "$controld"
 else

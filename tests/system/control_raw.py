@@ -74,6 +74,38 @@ def one(data, count=1):
     return " ".join(words(a) for a in lines(s, count))
 
 
+def one_of(s, data):
+    """The answer to a request, or that there is none."""
+    send(s, data)
+    answers = lines(s, 1)
+    return words(answers[0]) if answers else "gone"
+
+
+def status_of(s):
+    return one_of(s, STATUS)
+
+
+def become(uid, gid, *groups):
+    os.setgroups(groups)
+    os.setgid(gid)
+    os.setuid(uid)
+
+
+def dial_as(count, uid, gid, *groups):
+    """Connections of another user, which a process of that user makes."""
+    mine, others = socket.socketpair()
+    if os.fork() == 0:
+        become(uid, gid, *groups)
+        held = [dial() for _ in range(count)]
+        socket.send_fds(others, [b"s"], [s.fileno() for s in held])
+        os._exit(0)
+    sockets = [socket.socket(fileno=fd) for fd in socket.recv_fds(mine, 1, count)[1]]
+    os.wait()
+    for s in sockets:
+        s.settimeout(30)
+    return sockets
+
+
 def cases():
     if case == "pipelined":
         return one(STATUS * 500, 500)  # over TLS in two records; one of the requests is split between them
@@ -176,8 +208,7 @@ def cases():
         return " ".join(found) + f", said {said() - before} times"
     if case == "idle":  # N connections stay silent while one sends a request; afterwards they send one, too
         idle = [dial() for _ in range(int(sys.argv[3]))]
-        found = [words(ask(dial(), "status"))]
-        found += [words(ask(s, "status")) for s in idle]
+        found = [status_of(s) for s in [dial()] + idle]
         return f"{found.count('result')} results"
     if case == "hold":  # N unfinished lines; prints how many of their senders the daemon disconnects
         held = []
@@ -201,11 +232,22 @@ def cases():
         gone.register(s, select.POLLRDHUP)
         dropped = bool(gone.poll(60000))
         return f"{'dropped' if dropped else 'kept'} after {'20-60' if time.monotonic() - began > 19 else 'other'} s"
+    if case in ("many", "subscribers"):  # N connections of another user
+        become(*(int(n) for n in sys.argv[3].split(",")))
+        held = [dial() for _ in range(int(sys.argv[4]))]
+        subscribe = b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe"}\n'
+        found = [status_of(s) if case == "many" else one_of(s, subscribe) for s in held]
+        count = found.count("result")
+        rest = sorted(set(found[count:]))
+        return f"{count} results" + (f", then {' '.join(rest)}" if rest else "")
+    if case == "crowd":  # guests of the one group take all connections, then a member of the other comes: GROUP GROUP
+        guests, gone = [dial_as(64, 65000 + i, 65000, int(sys.argv[3])) for i in range(12)], select.poll()
+        for s in sum(guests, []):
+            gone.register(s, select.POLLRDHUP)
+        found = status_of(dial_as(1, 64999, 64999, int(sys.argv[4]))[0])
+        return f"{found} for the admin, and {'a guest is' if len(gone.poll(0)) == 1 else 'not one guest is'} dropped"
     if case == "as":  # another user: uid, gid, groups
-        uid, gid, *groups = (int(n) for n in sys.argv[3].split(","))
-        os.setgroups(groups)
-        os.setgid(gid)
-        os.setuid(uid)
+        become(*(int(n) for n in sys.argv[3].split(",")))
         s, found = dial(), []
         calls = (
             (b"status", b"{}"),

@@ -141,6 +141,10 @@ turned_away "TLS 1.0" 'alert protocol version' 'it offers no TLS 1.2, only somet
 turned_away "TLS 1.1" 'alert protocol version' 'it offers no TLS 1.2, only something older' -tls1_1 -cipher DEFAULT@SECLEVEL=0 "${mine[@]}"
 turned_away "TLS 1.3 alone" 'alert handshake failure' 'it offers no suite of TLS 1.2' -tls1_3 "${mine[@]}"
 turned_away "no AEAD" 'alert handshake failure' 'it offers no suite of TLS 1.2' -tls1_2 -cipher ECDHE-ECDSA-AES256-SHA384 "${mine[@]}"
+turned_away "a slow curve" 'alert handshake failure' 'it offers no suite .* or no curve of ours' -tls1_2 -curves brainpoolP512r1 "${mine[@]}"
+turned_away "another authority's certificate beside one's own" 'alert bad certificate' 'it sends certificates of authorities that the box does not trust' \
+	-tls1_2 -no-CAfile -cert_chain "$work/other/ca.crt" "${mine[@]}"
+like "$(client -tls1_2 -cert_chain "$pki/ca.crt" "${mine[@]}")" 'Verify return code: 0' "the box's own authority may be beside it"
 like "$(client -tls1_2 -cipher ECDHE-ECDSA-AES256-GCM-SHA384 "${mine[@]}")" 'Cipher is ECDHE-ECDSA-AES256-GCM-SHA384' "TLS 1.2 with an AEAD suite"
 code 4 "a box with another name" env KILN_PKI="$work/as-view" "$kiln" --host "box-2=127.0.0.1:$port" status
 like "$said" 'Common Name|does not match' "and why"
@@ -210,8 +214,19 @@ is "$(raw split)" "result" "a request in pieces, a record each"
 is "$(raw 1mib)" "limit, then the end" "a line of 1 MiB"
 is "$(raw utf8)" "parse result" "bad UTF-8"
 is "$(raw deep)" "parse result" "100000 brackets"
-is "$(raw idle 200)" "201 results" "200 idle clients, one that is not"
-is "$(raw hold 100)" "result, dropped some" "more unfinished lines than there is memory for"
+code 0 "a certificate for a guest" "$kiln" pki issue "$pki" guest --role view
+me guest
+is "$(KILN_PKI=$work/as-guest raw idle 100)" "64 results" "a person may have so many connections"
+like "$(cat "$work/controld.log")" 'guest at 127\.0\.0\.[0-9]+: refused: too many connections of yours' "the box says whose are more"
+is "$(KILN_PKI=$work/as-admin raw idle 200)" "201 results" "200 idle clients, one that is not"
+is "$(KILN_PKI=$work/as-admin raw hold 100)" "result, dropped some" "more unfinished lines than there is memory for"
+python3 tests/system/tls_raw.py "$port" >"$work/warnings" &
+warnings=$!
+wait_for 10 grep -q 'at it' "$work/warnings"
+code 0 "a client that sends warnings without end holds nobody up" timeout 30 "$kiln" status
+wait_for 10 grep -q 'a client at 127.0.0.9: dropped: no handshake within 5 s' "$work/controld.log"
+ok $? "and is dropped"
+wait "$warnings"
 strangers() { # connections from each address, addresses...: none begins a handshake; says how many the box ended
 	python3 - "$port" "$@" <<-'PY'
 		import select, socket, sys

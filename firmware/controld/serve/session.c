@@ -2,6 +2,7 @@
 #include "controld/serve/session.h"
 #include "controld/methods/table.h"
 #include "controld/serve/backlog.h"
+#include "controld/serve/welcome.h"
 #include "controld/status/follow.h"
 #include "core/base/clock.h"
 
@@ -49,11 +50,6 @@ static void say(const struct session *session, bool dropped, const char *verb, c
 void session_say_dropped(const struct session *session, const char *why)
 {
 	say(session, true, "dropped: ", why);
-}
-
-void session_say_refused(const struct session *session, const char *why)
-{
-	say(session, false, "refused: ", why);
 }
 
 /* Grows a backlog so that `bytes` more fit. As long as all backlogs together would exceed the budget, drops
@@ -179,6 +175,17 @@ void session_end(struct session *session)
 	all->ended = session;
 }
 
+void session_turn_away(struct session *session, enum control_code code, const char *why)
+{
+	say(session, false, "refused: ", why);
+	if (!session->conn->known) {
+		session_end(session);
+		return;
+	}
+	session->closes = true;
+	session_queue(session, control_reply_error(NULL, code, why));
+}
+
 /* ---- One request ---- */
 
 /* Subscribes the client: from now on new entries of the journal wake this session, and bytes that the client
@@ -187,7 +194,12 @@ static int begin_following(struct session *session, struct call *call, struct er
 {
 	CLEANUP(follow_closep) struct follow *follow = TAKE(call->follow);
 	int fd = follow_fd(follow), r = fd < 0 ? fd : 0;
+	const char *why = welcome_subscriber(session);
 
+	if (why) {
+		call->code = CONTROL_LIMIT;
+		return error_set(err, -EBUSY, "%s", why);
+	}
 	if (r == 0)
 		r = loop_add(session->all->loop, fd, &session->follow_source, EPOLLIN);
 	if (r < 0) {
@@ -217,7 +229,7 @@ static void answer(void *client, struct call *call, int r, struct error *err)
 	if (r == 0 && call->follow)
 		r = begin_following(session, call, err);
 	if (r < 0 && call->code == CONTROL_REFUSED)
-		session_say_refused(session, err->text);
+		say(session, false, "refused: ", err->text);
 	if (!call->request.gets_no_answer)
 		session_queue(session, answer_line(call, r, err));
 	if (was_elsewhere)
@@ -270,10 +282,25 @@ static bool next_line(struct session *session)
 	return true;
 }
 
+/* Called once the role of the client has become known. Returns false where the client may not stay. */
+static bool is_welcome(struct session *session)
+{
+	enum control_code code;
+	const char *why = welcome_client(session, &code);
+
+	if (why)
+		session_turn_away(session, code, why);
+	return !why;
+}
+
 static void read_some(struct session *session)
 {
 	char chunk[CHUNK_BYTES];
+	const bool was_known = session->conn->known;
 	ssize_t n = session->conn->type->read(session->conn, chunk, sizeof(chunk));
+
+	if (!was_known && session->conn->known && !is_welcome(session))
+		return;
 
 	if (n == -EAGAIN || n == -EINTR)
 		return;

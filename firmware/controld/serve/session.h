@@ -51,6 +51,9 @@ void session_queue_events(struct session *session);
  * May end the session. */
 void session_go_on(struct session *session);
 
-/* Send the events client.dropped and client.refused (serve/refusals.h). */
+/* Turns a client away: queues the reason, or ends the session where the role of the client is not known yet,
+ * because a TLS handshake has no place for a reason. Sends the event client.refused. */
+void session_turn_away(struct session *session, enum control_code code, const char *why);
+
+/* Sends the event client.dropped (serve/refusals.h). */
 void session_say_dropped(const struct session *session, const char *why);
-void session_say_refused(const struct session *session, const char *why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/serve/sessions.h"
 #include "controld/serve/session.h"
+#include "controld/serve/welcome.h"
 
 #include <string.h>
 
@@ -15,17 +16,21 @@ static size_t clients_at(const struct sessions *sessions, const char *place)
 	return count;
 }
 
-/* Ends the oldest session of the crowd that has not finished its handshake; `but` stays. */
-static void make_room(struct sessions *sessions, const struct session *but)
+/* Ends the oldest session of the crowd whose client has less to say than that of `newest`: it has not
+ * finished its handshake, or has a lower role. */
+static void make_room(struct sessions *sessions, const struct session *newest)
 {
 	struct session *oldest = NULL;
 
 	for (struct session *at = sessions->first; at; at = at->next)
-		if (at != but && at->crowd == but->crowd && !at->conn->known)
+		if (at != newest && at->crowd == newest->crowd &&
+		    (!at->conn->known || at->conn->role < newest->conn->role))
 			oldest = at; /* new sessions are first */
 	if (!oldest)
 		return;
-	session_say_dropped(oldest, "no handshake yet, and too many connections");
+	session_say_dropped(oldest, oldest->conn->known
+					    ? "too many connections, and a client with a higher role"
+					    : "no handshake yet, and too many connections");
 	session_end(oldest);
 }
 
@@ -42,10 +47,7 @@ static const char *unwelcome(const struct session *session, enum control_code *r
 		make_room(session->all, session);
 	if (crowd->clients > crowd->clients_max)
 		return "too many connections";
-	*ret_code = CONTROL_REFUSED;
-	if (conn->known && conn->role == CONTROL_NOBODY)
-		return "your user is in none of the groups kiln-view, kiln-operate, kiln-admin";
-	return NULL;
+	return conn->known ? welcome_client(session, ret_code) : NULL;
 }
 
 void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *conn)
@@ -61,14 +63,7 @@ void sessions_add(struct sessions *sessions, struct crowd *crowd, struct conn *c
 	why = unwelcome(session, &code);
 	if (!why)
 		return;
-	session_say_refused(session, why);
-	/* Before the TLS handshake there is no way to tell a client anything. */
-	if (!conn->known) {
-		session_end(session);
-		return;
-	}
-	session->closes = true;
-	session_queue(session, control_reply_error(NULL, code, why));
+	session_turn_away(session, code, why);
 	session_go_on(session);
 }
 

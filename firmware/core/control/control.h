@@ -30,19 +30,22 @@
 #define CONTROL_PROTOCOL 1u
 
 /* Limits of one connection, and of all connections together. */
-#define CONTROL_REQUEST_MAX    (256u << 10) /* longest line from a client in bytes, with its "\n" */
-#define CONTROL_REPLY_MAX      (4u << 20)   /* longest line from the daemon in bytes */
-#define CONTROL_QUEUE_MAX      (256u << 10) /* most bytes of events that wait to be sent to one subscriber */
-#define CONTROL_REQUEST_S      10u          /* longest time from the first byte of a line to its last byte */
-#define CONTROL_REPLY_S        20u          /* a client that reads nothing for this time is disconnected */
-#define CONTROL_IDLE_S         3600u        /* longest time between two requests of a client on this box */
-#define CONTROL_REMOTE_IDLE_S  300u         /* longest time between two requests from another machine */
-#define CONTROL_HANDSHAKE_S    5u           /* longest time of a TLS handshake */
-#define CONTROL_ACT_S          120u         /* longest wait for kiln-steer */
-#define CONTROL_CLIENTS_MAX    1024u        /* most connections at the same time */
-#define CONTROL_REMOTE_MAX     256u         /* most connections from other machines */
-#define CONTROL_ADDRESS_MAX    32u /* most connections from one address; of IPv6: from one /64 network */
-#define CONTROL_SUBSCRIBED_MAX 32u /* most connections that have called events.subscribe */
+#define CONTROL_REQUEST_MAX   (256u << 10) /* longest line from a client in bytes, with its "\n" */
+#define CONTROL_REPLY_MAX     (4u << 20)   /* longest line from the daemon in bytes */
+#define CONTROL_QUEUE_MAX     (256u << 10) /* most bytes of events that wait to be sent to one subscriber */
+#define CONTROL_REQUEST_S     10u          /* longest time from the first byte of a line to its last byte */
+#define CONTROL_REPLY_S       20u          /* a client that reads nothing for this time is disconnected */
+#define CONTROL_IDLE_S        3600u        /* longest time between two requests of a client on this box */
+#define CONTROL_REMOTE_IDLE_S 300u         /* longest time between two requests from another machine */
+#define CONTROL_HANDSHAKE_S   5u           /* longest time of a TLS handshake */
+#define CONTROL_ACT_S         120u         /* longest wait for kiln-steer */
+#define CONTROL_CLIENTS_MAX   1024u        /* most connections at the same time */
+#define CONTROL_REMOTE_MAX    256u         /* most connections from other machines */
+#define CONTROL_ADDRESS_MAX   32u /* most connections from one address; of IPv6: from one /64 network */
+/* most connections, and most subscriptions, of one user or certificate with a role below admin */
+#define CONTROL_CALLER_MAX     64u
+#define CONTROL_CALLER_SUBS    8u
+#define CONTROL_SUBSCRIBED_MAX 32u         /* most connections that have called events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20) /* most bytes of buffered lines, all connections together */
 #define CONTROL_PARAMS_MAX     5u
 #define CONTROL_RUN_ID_MAX     95u /* longest run id in characters: RUN_ID_BYTES without the NUL */

@@ -74,12 +74,14 @@ static void reference_protocol(FILE *out)
 		out,
 		"Limits: a request has at most %u KiB and arrives within %u s, an answer has at most %u "
 		"MiB; there are at most %u connections, at most %u of them from other machines and %u from "
-		"one address, and at most %u subscribers. A client that reads no byte of an answer for %u s "
+		"one address, and at most %u subscribers. A user or a certificate with a role below admin "
+		"has at most %u connections and %u subscriptions. A client that reads no byte of an answer "
+		"for %u s "
 		"is disconnected, and so is a client on another machine that asks nothing for %u s or whose "
 		"TLS handshake takes %u s. A request without an `id` is carried out and gets no answer.",
 		CONTROL_REQUEST_MAX >> 10, CONTROL_REQUEST_S, CONTROL_REPLY_MAX >> 20, CONTROL_CLIENTS_MAX,
-		CONTROL_REMOTE_MAX, CONTROL_ADDRESS_MAX, CONTROL_SUBSCRIBED_MAX, CONTROL_REPLY_S,
-		CONTROL_REMOTE_IDLE_S, CONTROL_HANDSHAKE_S);
+		CONTROL_REMOTE_MAX, CONTROL_ADDRESS_MAX, CONTROL_SUBSCRIBED_MAX, CONTROL_CALLER_MAX,
+		CONTROL_CALLER_SUBS, CONTROL_REPLY_S, CONTROL_REMOTE_IDLE_S, CONTROL_HANDSHAKE_S);
 }
 
 void control_reference(FILE *out)
