@@ -10,8 +10,11 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 #define POOL_PATH_BYTES 96
+#define LOCK_WAIT_MS    5000u /* a process of ours holds the lock for some milliseconds */
+#define LOCK_PAUSE_MS   20u
 
 /* ---- Numbers in files ---- */
 
@@ -81,14 +84,19 @@ static int64_t pages_available(uint64_t page)
 }
 
 /* Locks the pool, so that no other process of ours changes its size between our read and our write of the
- * size. */
+ * size. Every user of the machine can lock this file of the kernel's, so it goes on without the lock after a
+ * while: then two processes of ours may at worst count the same pages, and one of them gets too few. */
 static void lock_pool(uint64_t page, int *ret_fd)
 {
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_MS * 1000000L };
 	char path[POOL_PATH_BYTES];
 
 	*ret_fd = open(pool_path(page, "nr_hugepages", path), O_RDONLY | O_CLOEXEC);
-	if (*ret_fd >= 0)
-		(void)flock(*ret_fd, LOCK_EX);
+	for (unsigned waited_ms = 0; *ret_fd >= 0 && waited_ms < LOCK_WAIT_MS; waited_ms += LOCK_PAUSE_MS) {
+		if (flock(*ret_fd, LOCK_EX | LOCK_NB) == 0)
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 static const char *note_path(const char *folder, char path[static PATH_BYTES])

@@ -10,7 +10,7 @@
  * gives back as many and no more.
  *
  * Threads: any; a lock on the pool's file prevents that two processes of ours change the pool at the same
- * time.
+ * time. A process waits for this lock for 5 s at most, because every user can take it.
  * Owns: the mount and the added pages belong to no process: they stay until hugepage_release(). The memory of
  * hugepage_map() belongs to the caller. Crash: FOLDER.pages may miss the pages that were added just before;
  * they stay in the pool until a reboot.

@@ -2,12 +2,14 @@
 /* Other tests may use the pool at the same time: compare only the pages of these folders. */
 #include "drivers/hugepage/hugepage.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -70,6 +72,22 @@ static int64_t pool(const char *name)
 	(void)snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-2048kB/%s", name);
 	file = fopen(path, "re");
 	return file && fscanf(file, "%lld", &number) == 1 ? number : 0;
+}
+
+/* Any user can lock the file of the pool. */
+static void foreign_lock(void **state)
+{
+	CLEANUP(close_fd)
+	int fd = open("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", O_RDONLY | O_CLOEXEC);
+	struct error err;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	(void)alarm(60); /* ends the test where the lock is waited for without end */
+	assert_int_equal(hugepage_release(folder, &err), 0);
+	(void)alarm(0);
 }
 
 static void pages_come_and_go(void **state)
@@ -179,6 +197,7 @@ static void mapped_memory_is_aligned_and_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(foreign_lock, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(pages_come_and_go, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_was_added_is_given_back, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_files_hold_counts_as_free, make_root, remove_root),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
 
+#include <fcntl.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -132,6 +135,77 @@ static void test_a_foreign_temporary(void **state)
 	assert_string_equal(data, "whole");
 }
 
+/* A FIFO in a folder that others may write: nobody ever opens its other side. */
+static void test_a_foreign_fifo(void **state)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mkfifo("file", 0666), 0);
+	(void)alarm(30); /* ends the test where the other side is waited for */
+	assert_int_equal(file_read("file", 3, &data, NULL, &err), -EINVAL);
+	(void)alarm(0);
+	assert_string_equal(err.text, "file: not a regular file");
+}
+
+/* Returns the errno of open(2) for a user who is not of the file's group; 0 = he can open it. */
+static int open_by_stranger(const char *path)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(255);
+		_exit(open(path, O_RDONLY | O_CLOEXEC) < 0 ? errno : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WEXITSTATUS(status);
+}
+
+/* Whoever can open a file can lock it for ever. */
+static void test_locks_of_strangers(void **state)
+{
+	static const mode_t masks[] = { 0, 0002, 0022, 0077 };
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(chmod(".", 0775), 0);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		CLEANUP(close_fd) int fd = -1;
+		mode_t before = umask(masks[i]);
+
+		assert_int_equal(file_lock("lock", &fd, &err), 0);
+		(void)umask(before);
+		assert_int_equal(stat("lock", &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0660);
+		if (geteuid() == 0)
+			assert_int_equal(open_by_stranger("lock"), EACCES);
+		assert_int_equal(unlink("lock"), 0);
+	}
+}
+
+/* A lock file that root makes is the group's, and one of an older version becomes it. */
+static void test_locks_of_the_group(void **state)
+{
+	CLEANUP(close_fd) int fd = -1, old = -1;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chown(".", 0, 4711), 0);
+	old = open("lock", O_RDONLY | O_CREAT | O_CLOEXEC, 0664);
+	assert_true(old >= 0);
+	assert_int_equal(file_lock("lock", &fd, &err), 0);
+	assert_int_equal(stat("lock", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0660);
+	assert_int_equal(st.st_gid, 4711);
+}
+
 static void test_refusals(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -163,6 +237,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_write_and_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_full_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_foreign_temporary, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_foreign_fifo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_locks_of_strangers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_locks_of_the_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
 	};
 

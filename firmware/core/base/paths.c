@@ -194,7 +194,8 @@ static int read_all(int fd, char *data, uint64_t bytes, uint64_t *ret_bytes)
 
 int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* O_NONBLOCK: the open of a FIFO would wait for a writer. */
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	CLEANUP(free_ptr) char *data = NULL;
 	uint64_t bytes = 0;
 	struct stat st;
@@ -220,12 +221,28 @@ int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_byt
 	return 0;
 }
 
+/* Gives a lock file to the group of its folder. That fails where the file is another user's, who has done it.
+ */
+static void give_to_group(int fd, const char *path)
+{
+	CLEANUP(close_fd) int folder = open_folder_of(path);
+	struct stat file, above;
+
+	if (folder < 0 || fstat(fd, &file) < 0 || fstat(folder, &above) < 0)
+		return;
+	if (file.st_gid != above.st_gid)
+		(void)!fchown(fd, (uid_t)-1, above.st_gid);
+	if ((file.st_mode & 0777) != 0660)
+		(void)fchmod(fd, 0660);
+}
+
 int file_lock(const char *path, int *ret_fd, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0664);
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0660);
 
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	give_to_group(fd, path);
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));

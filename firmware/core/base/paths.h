@@ -81,7 +81,8 @@ MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 
 /* Locks a lock file, and creates the file where it is missing. Blocks: until no other process holds the lock.
- * Every user who may read the file may lock it, whoever created it. Closing the descriptor unlocks. */
+ * Whoever can open a file can lock it, and so hold up all others for ever: only the owner and the group of
+ * the folder can open a lock file (mode 0660). Closing the descriptor unlocks. */
 MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
 
 /* Removes a file: unlink(2), then fsync of its folder. A missing file is no error. */
@@ -89,6 +90,6 @@ MUST_CHECK int file_remove_durable(const char *path, struct error *err);
 
 /* Reads a whole file of at most `max` bytes and appends a NUL; the caller frees the data. `ret_bytes` may be
  * NULL. Errors: -E2BIG the file is longer; -EINVAL the path is not a regular file; -errno of open(2) or
- * read(2). */
+ * read(2). Does not wait for the writer of a FIFO. */
 MUST_CHECK int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_bytes,
 			 struct error *err);
