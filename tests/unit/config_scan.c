@@ -85,6 +85,29 @@ static void test_raw_text(void **state)
 			 0);
 }
 
+/* libconfig compares each key of a group with all before it: 26 000 keys took seconds. */
+static void test_many_keys(void **state)
+{
+	char text[16384];
+	struct error err = { 0 };
+
+	(void)state;
+	for (unsigned keys = 256; keys <= 257; keys++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		size_t used = (size_t)snprintf(text, sizeof(text), "run: {\n");
+
+		for (unsigned i = 0; i < keys; i++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "key%u = 1; ", i);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "};");
+		assert_int_equal(load(text, used, &config, &err), -EINVAL);
+		if (keys == 256)
+			assert_non_null(strstr(err.text, "run.key0: found an unknown key"));
+		else
+			assert_string_equal(err.text,
+					    "k.conf:2: found more than 256 keys in a group, allowed: 256");
+	}
+}
+
 #define STRING_MISTAKE(string) \
 	"found the string " string ", allowed: a string after = or in a list; is a quote missing before it?"
 
@@ -136,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_integers_that_would_wrap),
 		cmocka_unit_test(test_raw_text),
+		cmocka_unit_test(test_many_keys),
 		cmocka_unit_test(test_strings_where_none_is_allowed),
 		cmocka_unit_test(test_strings_where_they_are_allowed),
 	};

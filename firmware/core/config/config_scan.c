@@ -8,6 +8,8 @@
 
 /* Deepest nesting of brackets. A valid key needs 5; the stack of libconfig's parser holds some thousands. */
 #define DEPTH_MAX 32
+/* Most keys in a group; a valid one has some dozens. libconfig compares each key with all before it. */
+#define KEYS_MAX 256
 
 struct word {
 	const char *at;
@@ -23,6 +25,7 @@ struct scan {
 		struct word name;
 		char bracket;
 	} open[DEPTH_MAX];
+	unsigned keys[DEPTH_MAX + 1]; /* in the group at each depth */
 	unsigned line, depth;
 	char before;   /* the sign before this token; '"' = a string, '\0' = any other token, or none */
 	bool hopeless; /* the text must not be given to libconfig */
@@ -89,6 +92,22 @@ static void skip_word(struct scan *scan)
 	scan->word.length = (int)(scan->at - scan->word.at);
 }
 
+/* Ends the scan of a text that must not be given to libconfig. */
+static void give_up(struct scan *scan)
+{
+	scan->hopeless = true;
+	scan->at += strlen(scan->at);
+}
+
+static void count_key(struct scan *scan)
+{
+	if (++scan->keys[scan->depth] <= KEYS_MAX)
+		return;
+	mistakes_add(scan->mistakes, scan->line, "found more than %u keys in a group, allowed: %u", KEYS_MAX,
+		     KEYS_MAX);
+	give_up(scan);
+}
+
 /* ---- The key of a number ---- */
 
 static void scan_sign(struct scan *scan)
@@ -98,15 +117,17 @@ static void scan_sign(struct scan *scan)
 	if (strchr("{([", sign) && scan->depth == DEPTH_MAX) {
 		mistakes_add(scan->mistakes, scan->line,
 			     "found more than %u brackets in each other, allowed: %u", DEPTH_MAX, DEPTH_MAX);
-		scan->hopeless = true;
-		scan->at += strlen(scan->at);
+		give_up(scan);
 	} else if (strchr("{([", sign)) {
 		scan->open[scan->depth].name = scan->word;
 		scan->open[scan->depth++].bracket = sign;
+		scan->keys[scan->depth] = 0;
 	} else if (strchr("})]", sign) && scan->depth > 0) {
 		scan->depth--;
 	}
-	if (!strchr("=:", sign))
+	if (strchr("=:", sign))
+		count_key(scan);
+	else
 		scan->word.length = 0;
 }
 
