@@ -334,7 +334,8 @@ static void set_interest(struct session *session)
 	/* A session that has more to do waits for nothing: its socket, which can be written, wakes it. */
 	if (writes || session->has_more || (conn->type->wants_write && conn->type->wants_write(conn)))
 		interest |= EPOLLOUT;
-	if (!session->sends_no_more && !session->call && !session->has_more && (!writes || session->follow))
+	if (!session->sends_no_more && !session->call && !session->has_more && !session->rests &&
+	    (!writes || session->follow))
 		interest |= EPOLLIN;
 	if (interest == session->interest)
 		return;
@@ -348,6 +349,20 @@ static bool is_buffered(const struct session *session)
 	const struct conn *conn = session->conn;
 
 	return !session->sends_no_more && conn->type->buffered && conn->type->buffered(conn) > 0;
+}
+
+/* Returns whether the rules of rests.h are for this client. */
+static bool pays(const struct session *session)
+{
+	return session->conn->known && session->conn->role < CONTROL_ADMIN;
+}
+
+/* Returns whether the next line has to wait. The sweep goes on with the session. */
+static bool must_rest(struct session *session)
+{
+	session->rests = pays(session) && backlog_bytes(&session->in) &&
+			 rests_is_resting(&session->all->rests, session->conn->caller, clock_ms());
+	return session->rests;
 }
 
 /* Makes one step: writes the answer, or handles the next line. False: the session must wait, or it has
@@ -364,6 +379,8 @@ static bool step(struct session *session)
 		session_end(session);
 		return false;
 	}
+	if (must_rest(session))
+		return false;
 	if (!session->follow && next_line(session))
 		return true;
 	if (is_buffered(session)) {
@@ -378,13 +395,20 @@ static bool step(struct session *session)
 void session_go_on(struct session *session)
 {
 	const uint64_t since_ms = clock_ms();
+	uint64_t caller;
 	unsigned steps = 0;
+	bool pays_for_it;
 
 	if (!session->conn)
 		return;
+	/* The session may end in its turn: whoever sends a request and leaves at once pays, too. */
+	pays_for_it = pays(session);
+	caller = session->conn->caller;
 	do
 		session->has_more = step(session);
 	while (session->has_more && ++steps < TURN_STEPS && clock_ms() - since_ms < TURN_MS);
+	if (pays_for_it)
+		rests_charge(&session->all->rests, caller, clock_ms() - since_ms, clock_ms());
 	if (session->conn)
 		set_interest(session);
 }

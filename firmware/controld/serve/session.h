@@ -10,7 +10,8 @@
  * controld reads from a client only while it expects a request: not while a call of the client is at work,
  * and not before the client has read its answer. So a client costs the memory of one line and one answer at
  * most, and a slow client delays only itself. A client that sends many lines at once gets a few answers in
- * each round of the epoll loop, so that all clients get their turn. A client that does not go on within the
+ * each round of the epoll loop, so that all clients get their turn. A user or a certificate below admin whose
+ * requests take long has to wait on all connections (rests.h). A client that does not go on within the
  * time limits CONTROL_REQUEST_S, _REPLY_S and _IDLE_S (core/control/control.h) is dropped.
  */
 #pragma once
@@ -31,6 +32,7 @@ struct session {
 	uint64_t since_ms;
 	uint32_t interest; /* events that epoll watches for */
 	bool has_more; /* the turn was over before all work was done: the session goes on in the next round */
+	bool rests;    /* the next line waits, because the caller's requests take long (rests.h) */
 	bool sends_no_more; /* the client closed its side */
 	bool closes;        /* the session ends once the answer is sent */
 };

@@ -101,7 +101,9 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 
 	if (!session->conn)
 		return; /* ended in this sweep, because another session needed its memory */
-	if (!session->conn->known) {
+	if (session->rests) {
+		session_go_on(session);
+	} else if (!session->conn->known) {
 		if (waited_s >= CONTROL_HANDSHAKE_S)
 			drop_late(session, "no handshake", CONTROL_HANDSHAKE_S);
 	} else if (session->out.end || session->has_more) {

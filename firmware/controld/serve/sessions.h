@@ -9,6 +9,7 @@
 
 #include "controld/call/call.h"
 #include "controld/serve/refusals.h"
+#include "controld/serve/rests.h"
 #include "controld/wire/conn.h"
 
 /* The connections of one listener, and their limits. */
@@ -28,6 +29,7 @@ struct sessions {
 	struct session *ended; /* ended sessions, which are freed at the end of the round */
 	size_t buffered;       /* bytes of memory that all sessions' buffers hold */
 	struct refusals refusals;
+	struct rests rests;
 };
 
 /* Begins a session. A client that may not stay (too many connections, no role) is told so, then the session
