@@ -14,7 +14,7 @@ static void dump_and_end(int number)
 	/* The signal may interrupt malloc(), which __gcov_dump() calls: SIGALRM ends a process that hangs
 	 * there. */
 	(void)alarm(5);
-	__gcov_dump();
+	__gcov_dump(); // NOLINT(bugprone-signal-handler,cert-sig30-c)
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
 }
