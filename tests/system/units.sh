@@ -30,3 +30,13 @@ for file in "$work"/root/usr/lib/systemd/system/kiln-*.service; do
 	ok $? "$unit: exposure ${found:-unknown}, at most $most"
 	echo "{\"name\":\"unit-security\",\"case\":\"$unit.service\",\"value\":${found:-99},\"unit\":\"exposure\",\"peer\":\"bound\",\"peer_value\":$most,\"ratio\":$(awk -v f="${found:-99}" -v m="$most" 'BEGIN { printf "%.2f", f / m }')}"
 done
+
+# A unit that runs kiln-oneshot as root reads folders that the group kiln may write. kiln-provision stores the secrets.
+for file in $(grep -l '^ExecStart=.*kiln-oneshot' "$work"/root/usr/lib/systemd/system/kiln-*.service); do
+	unit=$(basename "$file")
+	if [ "$unit" = kiln-provision.service ] || grep -qs '^User=' "$file" "$file".d/*.conf; then
+		continue
+	fi
+	cat "$file" "$file".d/*.conf 2>/dev/null | grep -q '^InaccessiblePaths=.*/data/kiln/credentials'
+	ok $? "$unit: a link to a secret leads nowhere"
+done
