@@ -397,6 +397,12 @@ is "$(stat -c %a "$work/support.tar.gz")" 600 "only its owner can read the archi
 chmod 644 "$work/support.tar.gz"
 code 0 "support over an older archive" "$kiln" support "$work/support.tar.gz"
 is "$(stat -c %a "$work/support.tar.gz")" 600 "only its owner can read this one, too"
+mkdir "$work/guessed"
+for ((i = 0; i < 60; i++)); do
+	ln -s "$work/victim" "$work/guessed/kiln-support-$(uname -n)-$(date -ud "+$i sec" +%Y%m%d-%H%M%S).tar.gz"
+done
+(cd "$work/guessed" && "$kiln" support) >"$work/said" 2>&1
+is "$? $(ls "$work/victim" 2>/dev/null)" "1 " "a link that somebody put in the place of an archive without a name is not followed"
 is "$(tar tzf "$work/support.tar.gz" | sort | tr '\n' ' ')" \
 	"checkpoints.json config.json log.json metrics.json node.json run.json runs.json status.json " "what it holds"
 

@@ -104,10 +104,12 @@ static void default_name(char *out, size_t size)
 }
 
 /* Opens the file for its owner alone, also where it exists with another mode: even without secrets the
- * archive tells much about the box. */
-static int open_private(const char *file, struct error *err)
+ * archive tells much about the box. Where the user gave no name (`chosen`), others could guess it and put a
+ * file or a link there. */
+static int open_private(const char *file, bool chosen, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	const int how = chosen ? O_TRUNC : O_EXCL | O_NOFOLLOW;
+	CLEANUP(close_fd) int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || (S_ISREG(st.st_mode) && fchmod(fd, 0600) < 0))
@@ -115,14 +117,14 @@ static int open_private(const char *file, struct error *err)
 	return take_fd(&fd);
 }
 
-static int write_archive(const char *file, struct error *err)
+static int write_archive(const char *file, bool chosen, struct error *err)
 {
 	CLEANUP(client_closep) struct client *client = NULL;
 	CLEANUP(close_fd) int fd = -1;
 	CLEANUP(close_archive) struct archive *archive = archive_write_new();
 	int r = client_open(&client, err);
 
-	if (r < 0 || (r = fd = open_private(file, err)) < 0)
+	if (r < 0 || (r = fd = open_private(file, chosen, err)) < 0)
 		return r;
 	if (!archive || archive_write_add_filter_gzip(archive) != ARCHIVE_OK ||
 	    archive_write_set_format_pax_restricted(archive) != ARCHIVE_OK ||
@@ -147,7 +149,7 @@ static int support(const struct arguments *arguments)
 		return cli_usage(arguments->name,
 				 "one FILE cannot hold the archives of several boxes: leave FILE out");
 	default_name(name, sizeof(name));
-	if (write_archive(given ? given : name, &err) < 0)
+	if (write_archive(given ? given : name, given != NULL, &err) < 0)
 		return client_error(&err);
 	puts(given ? given : name);
 	return CLI_OK;
