@@ -23,7 +23,7 @@ static void entries_done(struct entries *entries)
 	free(entries->names);
 }
 
-static int entries_add(struct entries *entries, const char *name, bool folder)
+static int entries_add(struct entries *entries, const char *name, bool folder, struct error *err)
 {
 	char *copy;
 
@@ -32,12 +32,12 @@ static int entries_add(struct entries *entries, const char *name, bool folder)
 		char **names = realloc(entries->names, size * sizeof(*names));
 
 		if (!names)
-			return -ENOMEM;
+			return error_set(err, -ENOMEM, "%s: no memory for its folder", name);
 		entries->names = names;
 		entries->size = size;
 	}
 	if (asprintf(&copy, "%s%s", name, folder ? "/" : "") < 0)
-		return -ENOMEM;
+		return error_set(err, -ENOMEM, "%s: no memory for its folder", name);
 	entries->names[entries->count++] = copy;
 	return 0;
 }
@@ -55,6 +55,15 @@ struct listing {
 	char path[FILE_PATH_BYTES];
 	size_t root_bytes; /* length of the root in `path`, with the slash after it */
 };
+
+/* Returns the error of a stat(2) that failed; 0: the file was removed meanwhile, or is a link that leads
+ * nowhere. Any other failure must not hide an object. */
+static int error_of_stat(const char *path, const char *name, struct error *err)
+{
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
+		return 0;
+	return error_set(err, -errno, "%s%s: %s", path, name, strerror(errno));
+}
 
 /* Returns whether a key that begins with `start` can match the glob: the part of the glob before its first
  * special character must agree with `start`. */
@@ -81,26 +90,26 @@ static int read_folder(const struct listing *listing, struct entries *entries, s
 			continue;
 		if (fstatat(dirfd(folder), entry->d_name, &st,
 			    entry->d_type == DT_UNKNOWN ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-			continue; /* the file was removed meanwhile, or is a link that leads nowhere */
-		if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
-			r = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode));
+			r = error_of_stat(listing->path, entry->d_name, err);
+		else if (S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && !link))
+			r = entries_add(entries, entry->d_name, S_ISDIR(st.st_mode), err);
 	}
 	if (r == 0 && errno)
-		r = -EIO;
-	if (r < 0)
-		(void)error_set(err, r, "%s: %s", listing->path, strerror(-r));
+		r = error_set(err, -EIO, "%s: %s", listing->path, strerror(errno));
 	(void)closedir(folder);
 	return r;
 }
 
-static int list_file(struct listing *listing)
+static int list_file(struct listing *listing, struct error *err)
 {
 	const char *key = listing->path + listing->root_bytes;
 	struct store_object object = { 0 };
 	struct stat st;
 
-	if (!store_glob_matches(listing->glob, key) || stat(listing->path, &st) < 0)
+	if (!store_glob_matches(listing->glob, key))
 		return 0;
+	if (stat(listing->path, &st) < 0)
+		return error_of_stat(listing->path, "", err);
 	(void)snprintf(object.key, sizeof(object.key), "%s", key);
 	object.mtime_s = st.st_mtim.tv_sec;
 	file_pin_of(&st, &object.pin);
@@ -126,7 +135,8 @@ static int list_folder(struct listing *listing, struct error *err) // NOLINT(mis
 		memcpy(listing->path + bytes, entries.names[i], name + 1);
 		if (!may_match(listing->glob, listing->path + listing->root_bytes))
 			continue;
-		r = listing->path[bytes + name - 1] == '/' ? list_folder(listing, err) : list_file(listing);
+		r = listing->path[bytes + name - 1] == '/' ? list_folder(listing, err)
+							   : list_file(listing, err);
 	}
 	listing->path[bytes] = 0;
 	return r;

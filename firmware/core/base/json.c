@@ -152,7 +152,10 @@ int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_j
 	r = look_through(&look);
 	if (r < 0)
 		return r;
+	errno = 0; /* cJSON does not tell what failed, but malloc() sets errno */
 	json = cJSON_ParseWithLengthOpts(text, bytes, &end, false);
+	if (!json && errno == ENOMEM)
+		return error_set(err, -ENOMEM, "%s: no memory for its JSON", what);
 	if (!json)
 		return error_set(err, -EBADMSG, "%s: not JSON at byte %td", what, end - text);
 	while (end < text + bytes && *end && strchr(" \t\r\n", *end))

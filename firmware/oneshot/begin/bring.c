@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 
 #define STAMP_PATTERN "YYYYMMDD-HHMMSS"
@@ -227,23 +228,28 @@ static void say_anothers(const struct run *run)
 	say_left(run, why);
 }
 
-/* Returns whether a run of this box names the stores of kiln.conf. A run that has ended need not, because
- * nothing of its configuration is used. */
-static bool names_our_stores(const struct config *box, const struct run *run, const char *text,
-			     uint64_t bytes)
+/* Returns 1 where a run of this box names the stores of kiln.conf, else 0. A run that has ended need not,
+ * because nothing of its configuration is used. A failure that may pass, such as a full disk, says nothing
+ * about the record and is returned. */
+static int names_our_stores(const struct config *box, const struct run *run, const char *text, uint64_t bytes,
+			    struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	struct error err;
 	char why[ERROR_TEXT_MAX + 32];
+	int r;
 
 	if (run_state_is_final(run->state))
-		return true;
-	if (stored_record_config(run->id, text, bytes, &config, &err) == 0 &&
-	    box_stores_check(&config, box, &err) == 0)
-		return true;
-	(void)snprintf(why, sizeof(why), ", but %s", err.text);
+		return 1;
+	r = stored_record_config(run->id, text, bytes, &config, err);
+	if (r == 0)
+		r = box_stores_check(&config, box, err);
+	if (r == 0)
+		return 1;
+	if (error_exit_code(err) == EX_UNAVAILABLE)
+		return r;
+	(void)snprintf(why, sizeof(why), ", but %s", err->text);
 	say_left(run, why);
-	return false;
+	return 0;
 }
 
 /* Reads a record, and decides whether it is the last run of this box. Returns 1 where it is; then *ret_text
@@ -267,8 +273,9 @@ static int look_at(const struct config *box, struct store *sink, const char *id,
 			say_anothers(&run);
 		return 0;
 	}
-	if (!names_our_stores(box, &run, text, *ret_bytes))
-		return 0;
+	r = names_our_stores(box, &run, text, *ret_bytes, err);
+	if (r <= 0)
+		return r;
 	*ret_run = run;
 	*ret_text = TAKE(text);
 	return 1;
