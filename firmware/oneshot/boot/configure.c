@@ -238,19 +238,28 @@ static int store(const struct found *file, enum path where, bool whole, bool sec
 	return r;
 }
 
+/* Removes the reason for which an earlier start refused the file. */
+static int forget_reason(const char *name, struct error *err)
+{
+	char reason[PATH_BYTES];
+
+	reason_path(name, reason);
+	return unlink(reason) < 0 && errno != ENOENT
+		       ? error_set(err, -errno, "%s: %s", reason, strerror(errno))
+		       : 0;
+}
+
 /* Removes a stored file from the ESP. First gives it a name that is not imported: after a power cut during
  * the erasure the next start would otherwise import a half erased file. */
 static int retire(const struct found *file, const char *name, struct error *err)
 {
-	char reason[PATH_BYTES], passed[PATH_BYTES];
+	char passed[PATH_BYTES];
 	int r;
 
-	reason_path(name, reason);
 	(void)snprintf(passed, sizeof(passed), "%.*s" STORED_PREFIX "%s",
 		       (int)(strlen(file->path) - strlen(file->name)), file->path, file->name);
-	if (unlink(reason) < 0 && errno != ENOENT)
-		return error_set(err, -errno, "%s: %s", reason, strerror(errno));
-	if ((r = file_rename_durable(file->path, passed, err)) < 0 || (r = erase(passed, err)) < 0)
+	if ((r = forget_reason(name, err)) < 0 || (r = file_rename_durable(file->path, passed, err)) < 0 ||
+	    (r = erase(passed, err)) < 0)
 		return r;
 	printf("kiln: %s is %s\n", name,
 	       file->bytes > 0 ? "stored, and erased from the ESP"
@@ -400,14 +409,18 @@ static void import_or_refuse(const char *name, const char *last)
 		refuse(name, &err);
 }
 
-/* Erases a file that is stored on /data already, but was not erased from the ESP because of a power cut. */
+/* Erases a file that is stored on /data already, but was not erased from the ESP because of a power cut or a
+ * failure, of which a reason tells. */
 static void erase_rest(const char *name, const char *last)
 {
-	char path[PATH_BYTES];
+	char path[PATH_BYTES], stored[PATH_BYTES];
 	struct error err;
 
-	if (strncmp(last, STORED_PREFIX, strlen(STORED_PREFIX)) == 0 &&
-	    erase(path_of(PATH_ESP_CONFIG, name, path), &err) < 0)
+	if (strncmp(last, STORED_PREFIX, strlen(STORED_PREFIX)) != 0)
+		return;
+	(void)snprintf(stored, sizeof(stored), "%.*s%s", (int)(strlen(name) - strlen(last)), name,
+		       last + strlen(STORED_PREFIX));
+	if (erase(path_of(PATH_ESP_CONFIG, name, path), &err) < 0 || forget_reason(stored, &err) < 0)
 		log_warning("%s", err.text);
 }
 

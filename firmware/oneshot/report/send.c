@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TOLD_FOLDER "report"
+#define NOT_TRIED   "it was not tried yet"
 
 /* Where a report goes, in this order: so the notification does not have to wait for the store. */
 enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
@@ -81,11 +82,12 @@ static bool is_told(const char *id)
 int report_pend(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
-
 	/* Where there is no configuration, notify.url may exist, so count the post as pending. */
-	if ((!config->file || *config->notify.url) && !is_told(id))
-		(void)cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, "it was not tried yet");
-	(void)cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, "it was not tried yet");
+	const bool posts = (!config->file || *config->notify.url) && !is_told(id);
+
+	if ((posts && !cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, NOT_TRIED)) ||
+	    !cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, NOT_TRIED))
+		return error_set(err, -ENOMEM, "no memory for the report");
 	return write_pending(id, pending, err);
 }
 
@@ -225,10 +227,12 @@ static bool deliver(struct sending *sending, enum target target)
 	if (!cJSON_HasObjectItem(sending->pending, key))
 		return true;
 	r = target == TARGET_NOTIFY ? post(sending, &err) : upload(sending, &err);
-	cJSON_DeleteItemFromObjectCaseSensitive(sending->pending, key);
 	if (r < 0) {
-		(void)cJSON_AddItemToObject(sending->pending, key, json_string(err.text));
+		/* without memory for the new reason the old one stays */
+		(void)cJSON_ReplaceItemInObjectCaseSensitive(sending->pending, key, json_string(err.text));
 		say_late(sending, target, &err);
+	} else {
+		cJSON_DeleteItemFromObjectCaseSensitive(sending->pending, key);
 	}
 	if (write_pending(sending->id, sending->pending, &err) < 0)
 		log_warning("%s", err.text);
