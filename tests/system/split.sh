@@ -104,6 +104,20 @@ rm -r "$work/runs/$first/plan" "$work/runs/$second/plan"
 night shard "$half" 'start_from = "latest";'
 is "$(said validation_seen)" None "with plans that are gone the run goes on"
 
+# ---- Test shards that trained the weights ----
+rm "$work"/data/*
+"$make_shards" "$work/six" train 6 40
+for i in 1 2 3 4 5 6; do
+	mv "$work"/six/train-0000$((i - 1))-of-* "$work/data/train-d$i.tfrecord.gz"
+done
+night test 'by = "hash"; train_glob = "train-d[123]*"; test_glob = "train-d[456]*"; validation_percent = 0;'
+first=$id
+is "$(said test_seen)" None "a run from scratch has seen no test shard"
+night test 'by = "hash"; train_glob = "train-d[45]*"; test_glob = "train-d[126]*"; validation_percent = 0;' 'start_from = "latest";'
+is "$(said test_seen) $(said validation_seen)" "{'run': '$first', 'shards': 2, 'of': 3} None" "run.json says that the weights saw test shards"
+like "$(cat "$KILN_ROOT/fetchd.log")" "$first trained on 2 of the 3 test shards, and this run starts from its weights" "an event says so"
+like "$("$KILN_BIN/kiln" report)" "the figures of the test are too good: $first trained on 2 of the 3 test shards" "so does kiln report"
+
 # ---- A single shard ----
 rm "$work"/data/*
 day 28 only

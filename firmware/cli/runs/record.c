@@ -127,7 +127,7 @@ int record_print(const cJSON *record, const char *sink_url, bool all_epochs, FIL
 		fprintf(out, "reason  %s\n", reason->valuestring);
 	print_epochs(epochs, all_epochs, out);
 	draw_epochs(epochs, out);
-	report_print_validation_seen(member(record, "validation_seen"), out);
+	report_print_seen(record, out);
 	report_print_test(member(member(record, "metrics"), "test"), out);
 	report_print_time(member(record, "time"), out);
 	if (sink_url)

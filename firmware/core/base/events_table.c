@@ -208,6 +208,9 @@ const struct event_row event_rows[EVENT_MAX] = {
 				    RUN_ID | COUNT,
 				    "the run starts from weights that were trained on COUNT of its "
 				    "validation shards, so the figures of the validation are too good" },
+	[EVENT_TEST_SEEN] = { "test.seen", "0c9e4b7d5f2a4c8e9b61d3a7f8054e2d", LOG_WARNING, RUN_ID | COUNT,
+			      "the run starts from weights that were trained on COUNT of its test shards, so "
+			      "the figures of the test are too good" },
 	[EVENT_VALIDATION_NONE] = { "validation.none", "1af6857d19f84921a1483ebdfe7b4297", LOG_WARNING,
 				    RUN_ID,
 				    "no source has two training shards, so none is held out and the run has "

@@ -74,14 +74,19 @@ void report_print_test(const cJSON *test, FILE *out)
 	fprintf(out, "loss %.4f, %.0f rows\n", number(test, "loss"), number(test, "rows"));
 }
 
-void report_print_validation_seen(const cJSON *seen, FILE *out)
+static void print_seen(const char *split, const cJSON *seen, FILE *out)
 {
 	if (cJSON_IsObject(seen))
 		fprintf(out,
-			"\nwarning      the figures of the validation are too good: %s trained on %.0f of "
-			"the %.0f "
-			"validation shards,\n             and this run starts from its weights\n",
-			text(seen, "run"), number(seen, "shards"), number(seen, "of"));
+			"\nwarning      the figures of the %s are too good: %s trained on %.0f of the %.0f "
+			"%s shards,\n             and this run starts from its weights\n",
+			split, text(seen, "run"), number(seen, "shards"), number(seen, "of"), split);
+}
+
+void report_print_seen(const cJSON *report, FILE *out)
+{
+	print_seen("validation", member(report, "validation_seen"), out);
+	print_seen("test", member(report, "test_seen"), out);
 }
 
 void report_print_left_behind(const cJSON *left, FILE *out)
@@ -188,7 +193,7 @@ void report_print(const cJSON *report, FILE *out)
 	print_night(report, out);
 	print_run(report, out);
 	print_curves(member(report, "curves"), out);
-	report_print_validation_seen(member(report, "validation_seen"), out);
+	report_print_seen(report, out);
 	report_print_test(member(report, "test"), out);
 	report_print_time(member(report, "time"), out);
 	print_faults(member(report, "faults"), out);

@@ -43,6 +43,7 @@
  *   manifests        [{bytes, etag, version}], by source: the manifests that the plan was made with
  *   validation_seen  {run, shards, of}: the run starts from weights that were trained on so many of its
  *                    validation shards; run: the newest run that trained on one
+ *   test_seen        the same of its test shards
  *   changed          [key]: objects that changed after the plan was made, where the run went on with them
  *
  * by kiln-oneshot finished:

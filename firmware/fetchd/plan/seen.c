@@ -10,12 +10,21 @@
 
 #define RECORD_MAX (4u << 20)
 
+/* The shards of one split, of which an earlier run may have trained on some. */
+struct seen {
+	enum split split;
+	const char *member; /* of run.json */
+	bool *shard;        /* by number of the shard, over all sources */
+	uint64_t count;
+	char found[RUN_ID_BYTES]; /* the newest run that trained on one of them */
+};
+
+#define SEEN_SPLITS 2u
+
 struct search {
 	struct store *sink;
 	const struct plan *plan;
-	bool *seen; /* by number of the validation shard, over all sources */
-	uint64_t count;
-	char found[RUN_ID_BYTES]; /* the newest run that trained on one of them */
+	struct seen seen[SEEN_SPLITS];
 };
 
 /* ---- One earlier run ---- */
@@ -35,21 +44,20 @@ static bool has_trained(const struct plan *earlier, const struct plan_shard *sha
 	return false;
 }
 
-static void compare(struct search *search, const char *id, const struct plan *earlier)
+static void compare(struct seen *seen, const struct plan *plan, const char *id, const struct plan *earlier)
 {
 	uint64_t number = 0;
 
-	for (uint32_t source = 0; source < plan_settings_of(search->plan)->sources; source++)
-		for (uint64_t i = 0; i < plan_source_shards(search->plan, source, SPLIT_VALIDATION);
-		     i++, number++) {
-			const struct plan_shard shard = plan_shard(search->plan, source, SPLIT_VALIDATION, i);
+	for (uint32_t source = 0; source < plan_settings_of(plan)->sources; source++)
+		for (uint64_t i = 0; i < plan_source_shards(plan, source, seen->split); i++, number++) {
+			const struct plan_shard shard = plan_shard(plan, source, seen->split, i);
 
-			if (search->seen[number] || !has_trained(earlier, &shard))
+			if (seen->shard[number] || !has_trained(earlier, &shard))
 				continue;
-			search->seen[number] = true;
-			search->count++;
-			if (!*search->found)
-				(void)snprintf(search->found, sizeof(search->found), "%s", id);
+			seen->shard[number] = true;
+			seen->count++;
+			if (!*seen->found)
+				(void)snprintf(seen->found, sizeof(seen->found), "%s", id);
 		}
 }
 
@@ -70,8 +78,8 @@ static int look_at(struct search *search, const char *id, struct error *err)
 		log_info("%s: whether its training shards validate now is not known: %s", id, err->text);
 		return 0;
 	}
-	if (r == 0)
-		compare(search, id, earlier);
+	for (uint32_t i = 0; r == 0 && i < SEEN_SPLITS; i++)
+		compare(&search->seen[i], search->plan, id, earlier);
 	return r < 0 ? r : 1;
 }
 
@@ -127,33 +135,54 @@ static int look_back(struct search *search, const struct run *run, struct error 
 	return 0;
 }
 
-static int report(const struct search *search, const struct run *run, struct error *err)
+static int report(const struct seen *seen, const struct search *search, const struct run *run,
+		  struct error *err)
 {
-	const uint64_t shards = plan_shards(search->plan, SPLIT_VALIDATION);
+	const uint64_t shards = plan_shards(search->plan, seen->split);
+	const char *split = split_name(seen->split);
 	char note[RUN_ID_BYTES + 128];
 
-	event_send(&(struct event){ .id = EVENT_VALIDATION_SEEN, .run_id = run->id, .count = search->count },
+	if (seen->count == 0)
+		return 0;
+	event_send(&(struct event){ .id = seen->split == SPLIT_TEST ? EVENT_TEST_SEEN : EVENT_VALIDATION_SEEN,
+				    .run_id = run->id,
+				    .count = seen->count },
 		   "%s trained on %" PRIu64 " of the %" PRIu64
-		   " validation shards, and this run starts from its weights: the validation's figures are "
-		   "too good",
-		   search->found, search->count, shards);
+		   " %s shards, and this run starts from its weights: the %s's figures are too good",
+		   seen->found, seen->count, shards, split, split);
 	(void)snprintf(note, sizeof(note),
-		       "{\"validation_seen\":{\"run\":\"%s\",\"shards\":%" PRIu64 ",\"of\":%" PRIu64 "}}",
-		       search->found, search->count, shards);
+		       "{\"%s\":{\"run\":\"%s\",\"shards\":%" PRIu64 ",\"of\":%" PRIu64 "}}", seen->member,
+		       seen->found, seen->count, shards);
 	return run_note(note, err);
+}
+
+static void search_done(struct search *search)
+{
+	for (uint32_t i = 0; i < SEEN_SPLITS; i++)
+		free(search->seen[i].shard);
 }
 
 int seen_note(const struct run *run, struct store *sink, const struct plan *plan, struct error *err)
 {
-	const uint64_t shards = plan_shards(plan, SPLIT_VALIDATION);
-	CLEANUP(free_ptr) bool *seen = calloc(shards + 1, sizeof(*seen));
-	struct search search = { .sink = sink, .plan = plan, .seen = seen };
-	int r;
+	CLEANUP(search_done)
+	struct search search = {
+		.sink = sink,
+		.plan = plan,
+		.seen = { { .split = SPLIT_VALIDATION, .member = "validation_seen" },
+			  { .split = SPLIT_TEST, .member = "test_seen" } },
+	};
+	int r = 0;
 
-	if (!seen)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " validation shards", shards);
-	if (shards == 0)
-		return 0;
-	r = look_back(&search, run, err);
-	return r < 0 || search.count == 0 ? r : report(&search, run, err);
+	for (uint32_t i = 0; i < SEEN_SPLITS; i++) {
+		const uint64_t shards = plan_shards(plan, search.seen[i].split);
+
+		search.seen[i].shard = calloc(shards + 1, sizeof(bool));
+		if (!search.seen[i].shard)
+			return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards);
+	}
+	if (plan_shards(plan, SPLIT_VALIDATION) + plan_shards(plan, SPLIT_TEST) > 0)
+		r = look_back(&search, run, err);
+	for (uint32_t i = 0; r == 0 && i < SEEN_SPLITS; i++)
+		r = report(&search.seen[i], &search, run, err);
+	return r;
 }
