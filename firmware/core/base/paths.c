@@ -249,3 +249,17 @@ int file_lock(const char *path, int *ret_fd, struct error *err)
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
+
+int folder_lock(const char *path, const char *busy, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+			       ? error_set(err, -EBUSY, "%s: %s", path, busy)
+			       : error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}

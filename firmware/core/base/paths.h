@@ -85,6 +85,10 @@ MUST_CHECK int file_rename_durable(const char *from, const char *to, struct erro
  * the folder can open a lock file (mode 0660). Closing the descriptor unlocks. */
 MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
 
+/* Locks a folder that exists. Blocks: never. Closing the descriptor unlocks, and so does the end of the
+ * process. `busy` ends the text where another process holds the lock. Errors: -EBUSY; -errno of open(2). */
+MUST_CHECK int folder_lock(const char *path, const char *busy, int *ret_fd, struct error *err);
+
 /* Removes a file: unlink(2), then fsync of its folder. A missing file is no error. */
 MUST_CHECK int file_remove_durable(const char *path, struct error *err);
 

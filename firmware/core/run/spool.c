@@ -58,25 +58,11 @@ int spool_make(const char *run_id, struct error *err)
 	return 0;
 }
 
-static int lock_folder(const char *path, const char *busy, int *ret_fd, struct error *err)
-{
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-			       ? error_set(err, -EBUSY, "%s: %s", path, busy)
-			       : error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
-	*ret_fd = take_fd(&fd);
-	return 0;
-}
-
 int spool_lock(int *ret_fd, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	return lock_folder(path_of(PATH_SPOOL, SPOOL_WRITER, path), "another process writes there", ret_fd,
+	return folder_lock(path_of(PATH_SPOOL, SPOOL_WRITER, path), "another process writes there", ret_fd,
 			   err);
 }
 
@@ -85,7 +71,7 @@ int spool_lock_uploads(int *ret_fd, struct error *err)
 	char path[PATH_BYTES];
 	int r = path_make(path_of(PATH_SPOOL, NULL, path), err);
 
-	return r < 0 ? r : lock_folder(path, "another process uploads from there", ret_fd, err);
+	return r < 0 ? r : folder_lock(path, "another process uploads from there", ret_fd, err);
 }
 
 static bool is_finished_file(const char *name)
