@@ -135,6 +135,12 @@ is "$(sums flipped | grep -vE ' test-| dataset')" "$(sums first | grep -vE ' tes
 [ "$(sums flipped | grep ' test-')" != "$(sums first | grep ' test-')" ]
 ok $? "and the test shard is another"
 
+# ---- A byte order mark ----
+
+{ printf '\357\273\277'; cat train.tsv; } >mark.tsv
+prep mark mark.tsv --test test.tsv
+same first mark "the mark of a file from Windows is no part of the first label"
+
 # ---- Sizes ----
 
 prep small train.tsv --test test.tsv --records-per-shard 100
@@ -288,6 +294,29 @@ like "$? $(cat globs.log)" '4 already there' "the files of kiln prep itself are 
 globs 'part-*' 'test-*'
 like "$? $(cat globs.log)" '^1 kiln: globs.conf: split.train_glob: found "part-\*", which does not match' "no run would read the shards"
 
+# ---- Two at a time ----
+
+printf '#!/bin/sh\nuntil [ -e go ]; do sleep 0.05; done\nexec awk "{ print 1, NR %% 7 }"\n' >slow
+chmod +x slow
+prep busy train.tsv --test test.tsv --dims 2 --encoder "exec:$work/slow" &
+slow=$!
+wait_for 20 test -d out/busy
+"$kiln" prep later.tsv --output "file://$work/out/busy" --append >other.log 2>&1
+like "$? $(cat other.log)" "^1 kiln: $work/out/busy: another kiln prep writes here: run this one when it has ended" "a second kiln prep in the same folder is refused"
+touch go
+wait $slow
+is "$? $(ls out/busy | grep -c tfrecord)" "0 4" "the first one goes on"
+"$kiln" prep train.tsv --test test.tsv --records-per-shard 1 --output "file://$work/out/shared" >shared.log 2>&1 &
+slow=$!
+wait_for 20 test -e out/shared/prep.incomplete
+kill -STOP $slow
+echo another >out/shared/prep.incomplete
+kill -CONT $slow
+wait $slow
+like "$? $(tail -n 1 shared.log)" "^1 kiln: file://$work/out/shared: another kiln prep began to write here at the same time" \
+	"one on another machine is noticed before the set is called complete"
+is "$(cat out/shared/prep.incomplete) $(ls out/shared | grep -c json)" "another 0" "its mark stays"
+
 # ---- Another set ----
 
 reviews 1250 3 >later.tsv
@@ -372,6 +401,10 @@ same first torn "--replace removes the added sets, too"
 prep words train.tsv --test test.tsv --tokens --vocabulary 50
 prep words day.tsv --append --tokens
 ok $? "tokens are added with the vocabulary of the set" "$(cat words.log)"
+is "$(grep -c 'are cut off' words.log)" 0 "none is longer than the set's longest"
+sed 's/$/ and this is a longer end of the text than all others have/' day.tsv >long.tsv
+prep words long.tsv --append --tokens
+like "$? $(tr '\n' ' ' <words.log)" '^0 .*600 of 600 texts have more than [0-9]+ tokens, the values_max of the set: their further tokens are cut off' "longer ones are cut off, and that is said"
 is "$(for shard in out/words/train-*; do "$dump" "$shard"; done | grep -o '"tokens":\[[^]]*\]' | tr -dc '0-9,\n' | tr , '\n' | sort -n | tail -n 1)" 49 \
 	"no token is beyond it"
 
@@ -424,6 +457,14 @@ prep narrow ungrouped.tsv --group 2 --tokens
 like "$? $(tail -n 1 narrow.log)" '^1 kiln: ungrouped.tsv:1: found 2 columns, expected the label, the group in column 2, and the text' "a line without text"
 prep narrow ungrouped.tsv --group 4 --tokens
 like "$? $(tail -n 1 narrow.log)" '^1 kiln: ungrouped.tsv:1: found 2 columns, expected the label, the group in column 4' "a column that is not there"
+head -n 100 last.tsv >added_authors.tsv
+for group in "" "--group 3"; do
+	prep held_out added_authors.tsv --append --tokens $group
+	like "$? $(tail -n 1 held_out.log)" "^1 kiln: .*--append: found ${group:-no --group}, but the set was made with --group 2" \
+		"texts are added with the set's column of groups (found: ${group:-none})"
+done
+prep ungrouped added_authors.tsv --append --tokens --group 3
+like "$? $(tail -n 1 ungrouped.log)" "^1 kiln: .*--append: found --group 3, but the set was made with no --group" "and not to a set without groups"
 prep narrow imdb.tar.gz --group 2
 like "$? $(tail -n 1 narrow.log)" '^1 kiln: imdb.tar.gz: found --group, which is an option for lines of texts' "an archive has no columns"
 

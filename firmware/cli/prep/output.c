@@ -6,6 +6,10 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
+
+#define MARK_BYTES 512u
+#define MARK_MAX   4096u
 
 const char *const prep_split_names[] = { "train", "test" };
 
@@ -226,12 +230,25 @@ static int clear_temporaries(struct store *store, struct error *err)
 									    : 0;
 }
 
+/* Writes the text of the mark. The second line tells this kiln prep from another one. */
+static const char *mark_of(const struct prep *prep, char out[static MARK_BYTES])
+{
+	char host[256] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)snprintf(out, MARK_BYTES,
+		       "%swrites here, or was stopped while it did: run it again\nset %s, process %d on %s\n",
+		       prep->mode == PREP_APPEND ? PREP_APPENDING : "kiln prep ", prep->id, (int)getpid(),
+		       host);
+	return out;
+}
+
 /* While a set is added, manifest.jsonl stays as it is: it has the shards of the other sets. */
 int prep_begin_set(const struct prep *prep, struct store *store, struct error *err)
 {
 	const bool append = prep->mode == PREP_APPEND;
-	const char *text = append ? PREP_APPENDING "writes here, or was stopped while it did: run it again\n"
-				  : "kiln prep writes here, or was stopped while it did: run it again\n";
+	char mark[MARK_BYTES];
+	const char *text = mark_of(prep, mark);
 	int r = clear_temporaries(store, err);
 
 	if (r < 0 || (r = store_put(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), err)) < 0)
@@ -239,7 +256,26 @@ int prep_begin_set(const struct prep *prep, struct store *store, struct error *e
 	return append ? 0 : store_delete(store, MANIFEST_NAME, err);
 }
 
-int prep_end_set(struct store *store, struct error *err)
+int prep_still_alone(const struct prep *prep, struct store *store, struct error *err)
 {
-	return store_delete(store, MANIFEST_INCOMPLETE_NAME, err);
+	CLEANUP(free_ptr) char *found = NULL;
+	char mark[MARK_BYTES];
+	uint64_t bytes;
+	int r = store_get_all(store, MANIFEST_INCOMPLETE_NAME, MARK_MAX, &found, &bytes, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0 && strcmp(found, mark_of(prep, mark)) == 0)
+		return 0;
+	return error_set(err, -EBUSY,
+			 "%s: another kiln prep began to write here at the same time: run this kiln prep "
+			 "again when the other one has ended",
+			 store_url(store));
+}
+
+int prep_end_set(const struct prep *prep, struct store *store, struct error *err)
+{
+	int r = prep_still_alone(prep, store, err);
+
+	return r < 0 ? r : store_delete(store, MANIFEST_INCOMPLETE_NAME, err);
 }

@@ -35,5 +35,9 @@ MUST_CHECK int prep_remove_old(const struct prep *prep, struct store *store,
 /* Marks the set as incomplete. Call it before the first object of the set changes. Removes temporary files of
  * a killed kiln prep. */
 MUST_CHECK int prep_begin_set(const struct prep *prep, struct store *store, struct error *err);
+/* Checks that no other kiln prep began to write here since prep_begin_set(): the mark of one has the lines
+ * that prep_begin_set() wrote. Call it before old objects go, and before prep_end_set(). Errors: -EBUSY;
+ * those of a store. */
+MUST_CHECK int prep_still_alone(const struct prep *prep, struct store *store, struct error *err);
 /* Marks the set as complete. Call it after the last object of the set was written. */
-MUST_CHECK int prep_end_set(struct store *store, struct error *err);
+MUST_CHECK int prep_end_set(const struct prep *prep, struct store *store, struct error *err);

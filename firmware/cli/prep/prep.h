@@ -83,6 +83,7 @@ struct prep {
 	enum prep_mode mode;
 	struct prep_there there;
 	char id[PREP_SET_BYTES]; /* of the records, see set.h */
+	int lock;                /* of the output where it is a folder, else -1 */
 
 	const struct prep_kind *kind;
 	uint32_t rows[TEXTS_SPLITS], classes;

@@ -4,6 +4,7 @@
 #include "cli/prep/dataset.h"
 #include "cli/prep/encode.h"
 #include "cli/prep/output.h"
+#include "core/base/paths.h"
 #include "core/run/manifest.h"
 #include "drivers/digest/digest.h"
 
@@ -48,6 +49,20 @@ static int read_marks(struct store *store, struct prep_there *there, struct erro
 	return 0;
 }
 
+/* Locks a folder, which is made if needed, until this kiln prep ends. */
+static int lock_output(struct prep *prep, struct error *err)
+{
+	const char *url = prep->where.url, *folder = url + strlen("file://");
+	int r;
+
+	if (strncmp(url, "file://", strlen("file://")) != 0)
+		return 0;
+	if ((r = path_make(folder, err)) < 0)
+		return r;
+	return folder_lock(folder, "another kiln prep writes here: run this one when it has ended",
+			   &prep->lock, err);
+}
+
 int set_look(struct prep *prep, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -55,7 +70,8 @@ int set_look(struct prep *prep, struct error *err)
 	char own[STORE_KEY_MAX + 1], foreign[STORE_KEY_MAX + 1];
 	int r = store_open(&prep->where, &options, &store, err);
 
-	if (r < 0 || (r = prep_find_shards(prep, store, own, foreign, err)) < 0 ||
+	if (r < 0 || (r = lock_output(prep, err)) < 0 ||
+	    (r = prep_find_shards(prep, store, own, foreign, err)) < 0 ||
 	    (r = read_marks(store, &prep->there, err)) < 0)
 		return r;
 	if (*foreign)
@@ -186,13 +202,39 @@ static int check_kind(const struct prep *prep, struct error *err)
 		prep->input[0], prep->kind->what, prep->kind->feature, name ? name : "");
 }
 
+/* Tells whether the texts have the groups that the member "group" of dataset.json (dataset.c) names. */
+static bool is_same_group(const struct prep *prep, const cJSON *group)
+{
+	if (prep->group)
+		return cJSON_IsNumber(group) && group->valuedouble == (double)prep->group;
+	return prep->texts.films ? cJSON_IsString(group) : !group;
+}
+
+/* Refuses another column of groups than the first set's: its texts would have another form. */
+static int check_group(const struct prep *prep, struct error *err)
+{
+	const cJSON *group = json_member(prep->there.dataset, "group");
+	CLEANUP(free_ptr) char *text = group ? cJSON_PrintUnformatted(group) : NULL;
+
+	if (is_same_group(prep, group))
+		return 0;
+	if (prep->group)
+		return error_set(err, -EINVAL,
+				 "%s: --append: found --group %" PRIu64 ", but the set was made with %s%s",
+				 prep->where.url, prep->group, group ? "--group " : "no --group",
+				 text ? text : "");
+	return error_set(err, -EINVAL, "%s: --append: found no --group, but the set was made with --group %s",
+			 prep->where.url, text ? text : "");
+}
+
 int set_follow(struct prep *prep, struct error *err)
 {
 	int r;
 
 	if (prep->mode != PREP_APPEND)
 		return 0;
-	if ((r = check_kind(prep, err)) < 0 || (r = follow_classes(prep, err)) < 0)
+	if ((r = check_kind(prep, err)) < 0 || (r = check_group(prep, err)) < 0 ||
+	    (r = follow_classes(prep, err)) < 0)
 		return r;
 	if (prep->kind == &prep_vectors)
 		return follow_encoder(prep, err);

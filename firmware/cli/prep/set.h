@@ -21,8 +21,9 @@
 #include "cli/prep/prep.h"
 #include "drivers/store/store.h"
 
-/* Looks at the output before any work: sets prep->there. With PREP_APPEND and an empty output the mode
- * becomes PREP_NEW. Errors: those of a store; -EEXIST shards of others, by name; -EBADMSG with PREP_APPEND, a
+/* Looks at the output before any work: sets prep->there. Locks it where it is a folder: sets prep->lock. With
+ * PREP_APPEND and an empty output the mode becomes PREP_NEW. Errors: those of a store; -EBUSY another kiln
+ * prep works in the folder; -EEXIST shards of others, by name; -EBADMSG with PREP_APPEND, a
  * dataset.json that cannot be followed. */
 MUST_CHECK int set_look(struct prep *prep, struct error *err);
 

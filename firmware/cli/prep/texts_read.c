@@ -2,6 +2,7 @@
 /* Reads files of texts. */
 #include "cli/prep/texts.h"
 #include "cli/prep/texts_tar.h"
+#include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -107,8 +108,9 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 	if (!line)
 		return error_set(err, -ENOMEM, "%s: no memory", name);
 	while ((r = next_line(file, line, &bytes, err)) > 0) {
-		number++;
-		r = add_line(texts, split, line, bytes, err);
+		const uint64_t mark = number++ == 0 ? utf8_mark(line, bytes) : 0;
+
+		r = add_line(texts, split, line + mark, bytes - mark, err);
 		if (r < 0)
 			return error_prefix(err, "%s:%" PRIu64, name, number);
 	}

@@ -21,8 +21,21 @@ static int fit(struct prep *prep, struct error *err)
 			      &prep->vocabulary, err);
 }
 
+static void say(const struct prep *prep, uint64_t longest, uint32_t cut)
+{
+	fprintf(stderr, "vocabulary: %u tokens; the longest text has %ju tokens\n",
+		vocabulary_size(prep->vocabulary), (uintmax_t)longest);
+	if (cut)
+		fprintf(stderr,
+			"%u of %u texts have more than %ju tokens, %s: their further tokens are cut off\n",
+			cut, prep->rows[TEXTS_TRAIN] + prep->rows[TEXTS_TEST], (uintmax_t)prep->tokens_max,
+			prep->mode == PREP_APPEND ? "the values_max of the set" : "--tokens-max");
+}
+
 static int make(struct prep *prep, struct error *err)
 {
+	uint64_t longest = 0;
+	uint32_t cut = 0;
 	int r = prep_order_texts(prep, err);
 
 	/* Records that are added have the vocabulary of the set. */
@@ -34,14 +47,13 @@ static int make(struct prep *prep, struct error *err)
 			uint64_t tokens =
 				vocabulary_encode(prep->vocabulary, text->text, text->bytes, NULL, 0);
 
-			if (tokens > prep->tokens_most)
-				prep->tokens_most = tokens;
+			longest = tokens > longest ? tokens : longest;
+			cut += tokens > prep->tokens_max;
 		}
 	/* All sets have one schema, and so the same largest number. */
-	if (prep->tokens_most > prep->tokens_max || prep->mode == PREP_APPEND)
-		prep->tokens_most = prep->tokens_max;
-	fprintf(stderr, "vocabulary: %u tokens; the longest text has %ju tokens\n",
-		vocabulary_size(prep->vocabulary), (uintmax_t)prep->tokens_most);
+	prep->tokens_most =
+		prep->mode == PREP_APPEND || longest > prep->tokens_max ? prep->tokens_max : longest;
+	say(prep, longest, cut);
 	return 0;
 }
 

@@ -329,11 +329,12 @@ static int write_set(struct writing *writing, struct store *store, struct error 
 		*err = writing->err;
 		return err->code;
 	}
-	if ((r = prep_remove_old(writing->prep, store, writing->shards, err)) < 0 ||
+	if ((r = prep_still_alone(writing->prep, store, err)) < 0 ||
+	    (r = prep_remove_old(writing->prep, store, writing->shards, err)) < 0 ||
 	    (r = dataset_put(writing->prep, &writing->schema, store, err)) < 0 ||
 	    (r = put_manifests(writing, store, err)) < 0)
 		return r;
-	return prep_end_set(store, err);
+	return prep_end_set(writing->prep, store, err);
 }
 
 int prep_write(struct prep *prep, struct error *err)

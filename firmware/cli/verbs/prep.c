@@ -218,6 +218,7 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 
 static void done(struct prep *prep)
 {
+	close_fd(&prep->lock);
 	set_done(&prep->there);
 	texts_done(&prep->texts);
 	text_encoder_free(prep->encoder);
@@ -231,7 +232,7 @@ static void done(struct prep *prep)
 
 static int prep_verb(const struct arguments *arguments)
 {
-	CLEANUP(done) struct prep prep = { 0 };
+	CLEANUP(done) struct prep prep = { .lock = -1 };
 	struct error err = { 0 };
 	int r = read_options(&prep, arguments);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define MARK        "\xef\xbb\xbf" /* U+FEFF */
 
 unsigned utf8_character(const char *text, uint64_t left, uint32_t *ret_code)
 {
@@ -65,4 +66,11 @@ char *utf8_repaired(const char *text, uint64_t bytes)
 	}
 	*to = '\0';
 	return copy;
+}
+
+uint64_t utf8_mark(const char *text, uint64_t bytes)
+{
+	const uint64_t mark = sizeof(MARK) - 1;
+
+	return bytes >= mark && memcmp(text, MARK, mark) == 0 ? mark : 0;
 }

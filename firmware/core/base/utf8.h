@@ -13,6 +13,10 @@ unsigned utf8_character(const char *text, uint64_t left, uint32_t *ret_code);
 /* Returns the offset of the first byte that is not part of a well-formed character, or `bytes`. */
 uint64_t utf8_valid_bytes(const char *text, uint64_t bytes);
 
+/* Returns the length of the byte order mark with which the text begins, or 0. Programs of Windows write it in
+ * front of the first line. */
+uint64_t utf8_mark(const char *text, uint64_t bytes);
+
 /* Returns a copy with U+FFFD in place of every byte that is not part of a well-formed character,
  * NUL-terminated; the caller frees it. NULL: no memory. */
 char *utf8_repaired(const char *text, uint64_t bytes);
