@@ -32,6 +32,9 @@ bool gpu_is_pci(const char *id, char ret_pci[static GPU_PCI_BYTES])
 
 	if (strspn(id, HEX_DIGITS ":.") != strlen(id))
 		return false;
+	/* nvidia-smi prints the domain with eight digits. */
+	if (strncmp(id, "0000", 4) == 0 && strcspn(id, ":") == 8)
+		id += 4;
 	if (sscanf(id, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &used) != 4 || id[used]) {
 		domain = 0;
 		used = 0;

@@ -24,8 +24,9 @@ struct gpu_wish {
 	const char *platform; /* part of the platform's name, or "auto" */
 	int type;             /* enum config_device; DEVICE_AUTO prefers a GPU to a CPU */
 	/* "auto", the first device; an index, counted from 0 among the devices of this platform and type; a
-	 * PCI address, with or without its domain; a UUID, also with "GPU-" and dashes; else a part of the
-	 * device's name. Upper and lower case are the same. */
+	 * PCI address, with or without its domain of four digits, or of eight as nvidia-smi prints it; a
+	 * UUID, also with "GPU-" and dashes; else a part of the device's name. Upper and lower case are the
+	 * same. */
 	const char *id;
 };
 

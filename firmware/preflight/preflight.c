@@ -88,6 +88,12 @@ static const char *todo_of(const struct error *err)
 		return "compare the url with the names of the bucket and the folder";
 	case -EINVAL:
 		return "correct the configuration";
+	case -ENOTDIR:
+	case -EISDIR:
+	case -EROFS:
+	case -ELOOP:
+	case -ENAMETOOLONG:
+		return "name a folder that can be written to";
 	default:
 		return error_exit_code(err) == EX_UNAVAILABLE
 			       ? "try again with a network that reaches the server"
@@ -95,9 +101,16 @@ static const char *todo_of(const struct error *err)
 	}
 }
 
+/* Errors of a folder that stay, whatever the network does. */
+static bool is_of_folder(const struct error *err)
+{
+	return err->code == -ENOTDIR || err->code == -EISDIR || err->code == -EROFS || err->code == -ELOOP ||
+	       err->code == -ENAMETOOLONG;
+}
+
 void preflight_add_error(struct preflight *preflight, const char *part, const struct error *err)
 {
-	const bool passing = error_exit_code(err) == EX_UNAVAILABLE;
+	const bool passing = error_exit_code(err) == EX_UNAVAILABLE && !is_of_folder(err);
 
 	preflight_add(preflight, part, passing ? PREFLIGHT_NOT_SEEN : PREFLIGHT_FAILED, todo_of(err), "%s",
 		      err->text);

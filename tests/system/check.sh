@@ -61,6 +61,7 @@ fails 's/filter = ""/lanes = 9/' 'source +.*found 3 training shards beside 1 tha
 fails 's/filter = ""/lanes = 4/' 'source +.*found 3 training shards beside 1 that validate, order.lanes is 4' "a lane for each shard, but one of them validates"
 fails 's/by = "hash"/by = "hash"; train_glob = "*-of-*"/' 'source +.*object "test-00000-of-00001.tfrecord.gz" is matched by split.train_glob "\*-of-\*" and split.test_glob "test-\*"' "a shard in two splits"
 fails "s,file://$work/runs,file:///proc/none," 'sink ' "a sink that cannot be written to"
+fails "s,file://$work/runs,file://$work/kiln.conf," 'sink .*Not a directory.*name a folder' "a sink that is a file"
 fails 's/^run:/device: { platform = "none such"; }; run:/' 'device ' "a device that is not there"
 fails 's/^source: { /source: { credential = "none-such"; /; s,file://'"$work"'/data,s3://bucket/data,' 'source +.*none-such' "a credential that is not there"
 printf '{"schema": [{"name": "label", "dtype": "int64", "shape": [3]}]}' >"$work/data/dataset.json"

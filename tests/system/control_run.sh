@@ -18,6 +18,12 @@ awk 'BEGIN { for (i = 0; i < 400; i++) print (i % 2 ? "pos" : "neg") "\tthe film
 "$kiln" prep "$work/reviews.tsv" --config "$work/kiln.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
 ok $? "prep" "$(cat "$work/prep.log")"
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+wait_for 20 "$kiln" node
+said=$("$kiln" stalls --json)
+is "$? $(python3 -c 'import json, sys; print(json.load(sys.stdin)["run"])' <<<"$said")" "7 None" "before the first run, stalls --json has the exit status of stalls"
+"$kiln" config apply "$work/kiln.conf" >"$work/apply.log" 2>&1
+cmp -s "$work/kiln.conf" "$KILN_ROOT/etc/kiln/kiln.conf"
+ok $? "config apply makes the folder of kiln.conf" "$(cat "$work/apply.log")"
 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1 &
 night=$!
 

@@ -215,6 +215,9 @@ is "$(evaluated "$checkpoint")" "$expected" "which is evaluated" "$(cat errors)"
 mv away "runs/$id/model"
 like "$(evaluated net-20200101-000000 --config run.conf; cat errors)" \
 	"^kiln: file://$work/runs/net-20200101-000000: found neither model.safetensors nor" "a run that is not there"
+is "$(evaluated "runs/$id/run.json"; cat errors)" \
+	"kiln: runs/$id/run.json: found a file that is no *.safetensors, expected a run id, the folder of a run or of a model, a model.safetensors or a checkpoint" \
+	"another file of a run"
 cp "$checkpoint" alone.safetensors
 like "$(evaluated alone.safetensors; cat errors)" "^kiln: alone.safetensors: the configuration of its run: .*run.json" \
 	"a checkpoint outside of its run's folder"

@@ -301,7 +301,7 @@ chmod +x slow
 prep busy train.tsv --test test.tsv --dims 2 --encoder "exec:$work/slow" &
 slow=$!
 wait_for 20 test -d out/busy
-"$kiln" prep later.tsv --output "file://$work/out/busy" --append >other.log 2>&1
+"$kiln" prep test.tsv --output "file://$work/out/busy" --append >other.log 2>&1
 like "$? $(cat other.log)" "^1 kiln: $work/out/busy: another kiln prep writes here: run this one when it has ended" "a second kiln prep in the same folder is refused"
 touch go
 wait $slow

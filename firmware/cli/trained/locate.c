@@ -105,9 +105,16 @@ int locate_model(const char *name, const struct config_store *where, struct stor
 		 char **ret_data, uint64_t *ret_bytes, struct error *err)
 {
 	char folder[PATH_BYTES], sink[PATH_BYTES];
+	struct stat st;
 
 	if (is_file(name))
 		return read_file(name, where, ret_folder, ret_data, ret_bytes, err);
+	if (!where_is_url(name) && stat(name, &st) == 0 && S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL,
+				 "%s: found a file that is no *" SUFFIX
+				 ", expected a run id, the folder of a run or of a model, a " FILE_NAME
+				 " or a checkpoint",
+				 name);
 	if (!locate_is_run(name)) {
 		trim(name, folder);
 		return read_folder(folder, where, ret_folder, ret_data, ret_bytes, err);

@@ -98,10 +98,10 @@ static int fetch_plan(const struct trained *trained, const char *path, struct er
 	if (r < 0)
 		return r;
 	r = store_get_file(run, "plan", path, err);
-	return r == -ENOENT
-		       ? error_set(err, r, "%splan: the model's run has no plan; give the shards with --data",
-				   store_url(run))
-		       : r;
+	return r == -ENOENT ? error_set(err, r,
+					"%s/plan: the model's run has no plan; give the shards with --data",
+					store_url(run))
+			    : r;
 }
 
 static int open_sources(struct shards *shards, const struct trained *trained, struct error *err)

@@ -83,7 +83,18 @@ static int print_stalls(const cJSON *stalls)
 
 static int stalls(const struct arguments *arguments)
 {
-	return call_run(arguments, "stalls", print_stalls);
+	CLEANUP(json_free) cJSON *result = NULL;
+	struct error err = { 0 };
+	int r;
+
+	if (client_ask("stalls", cJSON_CreateObject(), &result, &err) < 0)
+		return client_error(&err);
+	if (!arguments_have(arguments, "json")) {
+		json_visible(result);
+		return print_stalls(result);
+	}
+	r = client_print_json(result);
+	return r == CLI_OK && !cJSON_IsString(json_member(result, "run")) ? CLI_IDLE : r;
 }
 
 static const struct verb_exit exits[] = { { CLI_IDLE, "no run has fetched data since the box started" },

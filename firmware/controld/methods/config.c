@@ -144,6 +144,20 @@ static cJSON *changes(const char *old_path, const char *new_path)
 	return list;
 }
 
+/* Makes the folder of a file, which a new KILN_ROOT lacks. */
+static int make_folder(const char *file, struct error *err)
+{
+	char folder[PATH_BYTES];
+	char *slash;
+
+	(void)snprintf(folder, sizeof(folder), "%s", file);
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return 0;
+	*slash = '\0';
+	return access(folder, F_OK) == 0 ? 0 : path_make(folder, err);
+}
+
 /* Writes three files, each whole or not at all: the old text as kiln.conf.previous; the new text as the last
  * good one, for programs that later find a mistake in kiln.conf; then kiln.conf itself. A crash in between
  * leaves the old kiln.conf. */
@@ -152,7 +166,10 @@ static int replace(const char *file, const char *text, cJSON *result, struct err
 	CLEANUP(free_ptr) char *old = NULL;
 	char previous[PATH_BYTES], good[PATH_BYTES];
 	uint64_t bytes;
-	int r = file_read(file, TEXT_MAX * 8u, &old, &bytes, err);
+	int r = make_folder(file, err);
+
+	if (r == 0)
+		r = file_read(file, TEXT_MAX * 8u, &old, &bytes, err);
 
 	if (r < 0 && r != -ENOENT)
 		return r;

@@ -26,7 +26,7 @@ static int is_not_allowed(struct call *call, enum run_state state, struct error 
 {
 	call->code = CONTROL_STATE;
 	return error_set(err, -EPERM, "the run is %s%s", run_state_name(state),
-			 state == RUN_STOPPED || state == RUN_EXPIRED ? "; run.start goes on with it" : "");
+			 state == RUN_STOPPED || state == RUN_EXPIRED ? "; kiln start goes on with it" : "");
 }
 
 static int result_of(struct call *call, const struct run_want *want, struct error *err)
