@@ -221,3 +221,14 @@ int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_
 				"at most %u",
 				name, CREDENTIAL_LINE_BYTES - 1);
 }
+
+int credential_load_url(const char *name, char ret_url[static CREDENTIAL_LINE_BYTES], struct error *err)
+{
+	int r = credential_load_line(name, ret_url, err);
+
+	if (r < 0 || strncmp(ret_url, "https://", 8) == 0 || strncmp(ret_url, "http://", 7) == 0)
+		return r;
+	mbedtls_platform_zeroize(ret_url, CREDENTIAL_LINE_BYTES);
+	return error_set(err, -EKEYREJECTED,
+			 "credential '%s': expected one line with an http:// or https:// URL", name);
+}

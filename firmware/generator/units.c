@@ -127,13 +127,17 @@ static void credentials(struct units_file *file, const struct config *config, un
 		add_credential(file, names[i]);
 }
 
-/* The report starts also without its credentials, because it may have to report that one is missing. */
-static void report_credentials(struct units_file *file, const struct config *config)
+/* A program that tells people starts also without its credentials, because it may have to tell that one is
+ * missing. */
+static void notify_credentials(struct units_file *file, const struct config *config, const char *sink)
 {
-	const char *names[2];
-	uint32_t count =
-		add_name(names, add_name(names, 0, config->sink.credential), config->notify.credential);
+	const char *const given[] = { sink, config->notify.url_credential, config->notify.credential,
+				      config->notify.mail_credential, config->notify.heartbeat_credential };
+	const char *names[sizeof(given) / sizeof(given[0])];
+	uint32_t count = 0;
 
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		count = add_name(names, count, given[i]);
 	if (count > 0)
 		add(file, "[Service]\n");
 	for (uint32_t i = 0; i < count; i++) {
@@ -177,7 +181,7 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 					     "kiln-traind.service",       "kiln-uploadd.service",
 					     "kiln-begin.service",        "kiln-preload.service",
 					     "kiln-update-fetch.service", "kiln-check-store.service",
-					     "kiln-report.service" };
+					     "kiln-report.service",       "kiln-heartbeat.service" };
 	uint64_t bytes;
 	int r;
 
@@ -206,7 +210,10 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		credentials(ret_file, config, STORES_SINK);
 		break;
 	case UNITS_REPORT:
-		report_credentials(ret_file, config);
+		notify_credentials(ret_file, config, config->sink.credential);
+		break;
+	case UNITS_HEARTBEAT:
+		notify_credentials(ret_file, config, "");
 		break;
 	case UNITS_PRELOAD:
 		credentials(ret_file, config, STORES_SOURCES);

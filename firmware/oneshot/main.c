@@ -5,6 +5,7 @@
 #include "oneshot/boot/boot.h"
 #include "oneshot/night/night.h"
 #include "oneshot/preload/preload.h"
+#include "oneshot/report/heartbeat.h"
 #include "oneshot/report/report.h"
 #include "oneshot/update/update.h"
 
@@ -35,6 +36,8 @@ static const struct {
 	  oneshot_finished },
 	{ "run-failed", "say why a service of the run failed and is not restarted", "", oneshot_failed },
 	{ "report", "after a night, make its report, then post and upload the report", "", oneshot_report },
+	{ "heartbeat", "in the night, say that the box is alive, and tell people what is wrong", "",
+	  oneshot_heartbeat },
 	{ "provision", "bind the folders of /data to the paths that programs use", "", oneshot_provision },
 	{ "configure", "check and store the files of the ESP's folder config", "", oneshot_configure },
 	{ "keep-config", "save a copy of a good kiln.conf", "[--config FILE]", oneshot_keep_config },

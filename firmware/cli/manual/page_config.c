@@ -111,7 +111,8 @@ void page_config(FILE *out)
 		  "The file of this box. The variable `KILN_CONFIG` can name another file.");
 	roff_item(out, "/etc/kiln/kiln.conf.reference",
 		  "Every key with its default, as comments and values.");
-	roff_item(out, "/data/kiln/credentials/NAME",
-		  "The credential that `source.credential`, `sink.credential` and `notify.credential` name.");
+	roff_item(
+		out, "/data/kiln/credentials/NAME",
+		"The credential that `source.credential`, `sink.credential` and the keys of `notify` name.");
 	roff_see_also(out, "kiln(1), kiln-control(7), kiln-events(7)");
 }

@@ -84,7 +84,9 @@ static void print_pending(const char *id)
 	cJSON_ArrayForEach(why, pending)
 		if (cJSON_IsString(why))
 			printf("\nnot delivered to %s yet: %s\n",
-			       strcmp(why->string, "store") == 0 ? "the store" : "notify.url",
+			       strcmp(why->string, "store") == 0  ? "the store"
+			       : strcmp(why->string, "mail") == 0 ? "notify.mail_to"
+								  : "notify.url",
 			       why->valuestring);
 }
 

@@ -269,7 +269,10 @@ static void say_report(const struct screen *screen)
 	cJSON_ArrayForEach(why, json_member(report, "pending")) {
 		if (!cJSON_IsString(why))
 			continue;
-		fprintf(screen->out, "; not %s: ", strcmp(why->string, "store") == 0 ? "uploaded" : "posted");
+		fprintf(screen->out, "; not %s: ",
+			strcmp(why->string, "store") == 0  ? "uploaded"
+			: strcmp(why->string, "mail") == 0 ? "mailed"
+							   : "posted");
 		fputs(why->valuestring, screen->out);
 	}
 	(void)fputc('\n', screen->out);

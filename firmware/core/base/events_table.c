@@ -262,10 +262,10 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_REPORT_MADE] = { "report.made", "c07a559956c6421c8c8d0a4a6c8609a8", LOG_NOTICE, RUN_ID,
 				"a night is over; the message is the sentence of its report" },
 	[EVENT_REPORT_POSTED] = { "report.posted", "f98023672e074dec94b7d3a5f5a69ed7", LOG_INFO, RUN_ID,
-				  "a night's report was posted to notify.url" },
+				  "a night's report was posted or mailed to the people of `notify`" },
 	[EVENT_REPORT_LATE] = { "report.late", "097ff649d1db4163ad8ea1fd4e17a362", LOG_WARNING, RUN_ID,
-				"a night's report could not be posted or uploaded; it is tried again with "
-				"the next report" },
+				"a night's report could not be posted, mailed or uploaded; it is tried "
+				"again with the next report" },
 	[EVENT_POWER_OFF] = { "power.off", "b0709ef4a3e34160aba61aad75c79ca8", LOG_NOTICE, RUN_ID,
 			      "the box switches itself off after a run" },
 	[EVENT_POWER_SUSPEND] = { "power.suspend", "3efece6a09804af0a969e6abb306e8f7", LOG_NOTICE, RUN_ID,

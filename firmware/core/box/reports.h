@@ -3,7 +3,7 @@
 /*
  * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is the start of the
  * night, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. Only `kiln-oneshot report` writes reports, and it keeps
- * REPORTS_MAX. <id>.pending exists while the report waits to be delivered: {"store": TEXT, "notify": TEXT}, where
+ * REPORTS_MAX. <id>.pending exists while the report waits to be delivered: {"store": TEXT, "notify": TEXT, "mail": TEXT}, where
  * a member gives the reason why the report is not there yet. <id>.night is a night whose report is not made yet
  * (core/box/tonight.h).
  *
@@ -43,8 +43,8 @@ char *report_path(const char *id, const char *form, char out[static PATH_BYTES])
 /* Lists the ids of all reports with a file of this form, oldest first. The caller frees the array. */
 MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *ret_count,
 			   struct error *err);
-/* Returns the newest report as {id, outcome, text, pending {store, notify}}; a JSON null where there is no
- * report. NULL: no memory. */
+/* Returns the newest report as {id, outcome, text, pending {store, notify, mail}}; a JSON null where there is
+ * no report. NULL: no memory. */
 cJSON *report_newest(void);
 /* Removes all reports except the newest REPORTS_MAX; ignores files that cannot be removed. */
 void report_keep(void);

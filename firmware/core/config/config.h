@@ -44,8 +44,9 @@
 #define CONFIG_HOST_MAX   255u
 #define CONFIG_REGION_MAX 63u
 #define CONFIG_HOSTS_MAX  1023u
-/* Longest notify.url, in characters. */
-#define CONFIG_WEB_MAX 2048
+/* Longest notify.url, and longest notify.mail_to, in characters. */
+#define CONFIG_WEB_MAX  2048
+#define CONFIG_MAIL_MAX 800
 
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX, SPLIT_BY_HASH };
@@ -262,9 +263,13 @@ struct config {
 		bool offline;
 	} update;
 	struct {
-		const char *url; /* "" = reports are not sent to a web server */
+		const char *url, *url_credential; /* "" = reports are not sent to a web server */
 		const char *credential, *ca_file;
 		uint64_t wait_min;
+		const char *mail_server; /* "" = no mails are sent */
+		const char *mail_from, *mail_to, *mail_credential;
+		const char *heartbeat_url, *heartbeat_credential; /* "" = no heartbeats */
+		uint64_t heartbeat_min;
 	} notify;
 	struct {
 		bool remote;

@@ -23,6 +23,8 @@ static void allowed_location(enum key_type type, char *out, size_t size)
 			       CONFIG_BUCKET_MAX);
 	else if (type == KEY_ENDPOINT)
 		(void)snprintf(out, size, "https://host[:port], http://host[:port], or nothing");
+	else if (type == KEY_RELAY)
+		(void)snprintf(out, size, "smtp://host[:port], smtps://host[:port], or nothing");
 	else
 		(void)snprintf(out, size,
 			       "https://host[:port][/path], http://host[:port][/path], without user and "
@@ -50,8 +52,15 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		break;
 	case KEY_URL:
 	case KEY_ENDPOINT:
+	case KEY_RELAY:
 	case KEY_WEB:
 		allowed_location(key->type, out, size);
+		break;
+	case KEY_MAIL:
+		(void)snprintf(
+			out, size,
+			"mail addresses name@host, a comma between two, at most %d characters, or nothing",
+			CONFIG_MAIL_MAX);
 		break;
 	case KEY_REGION:
 		(void)snprintf(out, size, "1 .. %u characters of [a-z0-9_-]", CONFIG_REGION_MAX);

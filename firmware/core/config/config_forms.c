@@ -111,11 +111,15 @@ static bool is_hosts(const char *text)
 	return true;
 }
 
-/* Returns the end of the leading http:// or https://, host and port; NULL where the text begins in another
- * way. */
-static const char *end_of_host(const char *text)
+/* Returns the end of the leading "SCHEME://" or "SCHEMEs://", host and port; NULL where the text begins in
+ * another way. */
+static const char *end_of_host(const char *text, const char *name)
 {
-	size_t scheme = strncmp(text, "https://", 8) == 0 ? 8 : strncmp(text, "http://", 7) == 0 ? 7 : 0;
+	size_t bytes = strlen(name);
+	size_t tls = strncmp(text, name, bytes) == 0 && text[bytes] == 's';
+	size_t scheme = strncmp(text, name, bytes) == 0 && strncmp(text + bytes + tls, "://", 3) == 0
+				? bytes + tls + 3
+				: 0;
 	const char *host = text + scheme, *end = host + strspn(host, LETTERS DIGITS "._-");
 
 	if (*host == '[') {
@@ -134,16 +138,51 @@ static const char *end_of_host(const char *text)
 /* Tells whether the text is an endpoint, which has no path: the keys of objects are formed from the url. */
 static bool is_endpoint(const char *text)
 {
-	const char *end = end_of_host(text);
+	const char *end = end_of_host(text, "http");
 
 	return !*text || (end && !*end);
+}
+
+static bool is_relay(const char *text)
+{
+	const char *end = end_of_host(text, "smtp");
+
+	return !*text || (end && !*end);
+}
+
+/* Tells whether the text is one mail address. Quoted names and comments are not allowed, so that no address
+ * can add a header or a command. */
+static bool is_address(const char *text, size_t bytes)
+{
+	size_t name = strspn(text, LETTERS DIGITS "!#$%&'*+/=?^_`{|}~.-");
+
+	return name >= 1 && name + 1 < bytes && text[name] == '@' &&
+	       is_host(text + name + 1, bytes - name - 1);
+}
+
+/* Tells whether the text is a list of mail addresses. */
+static bool is_mail(const char *text)
+{
+	const char *at = text;
+
+	if (strlen(text) > CONFIG_MAIL_MAX)
+		return false;
+	while (*at) {
+		size_t bytes = strcspn(at, ",");
+
+		if (!is_address(at, bytes) || (at[bytes] && !at[bytes + 1]))
+			return false;
+		at += bytes + (at[bytes] == ',');
+		at += *at == ' ';
+	}
+	return true;
 }
 
 /* Tells whether the text is a web URL. After the host only printable ASCII is allowed, because the text is
  * sent unchanged in a request. */
 static bool is_web(const char *text)
 {
-	const char *end = end_of_host(text);
+	const char *end = end_of_host(text, "http");
 
 	if (!end)
 		return !*text;
@@ -168,6 +207,10 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return is_endpoint(text);
 	case KEY_WEB:
 		return is_web(text);
+	case KEY_RELAY:
+		return is_relay(text);
+	case KEY_MAIL:
+		return is_mail(text);
 	case KEY_REGION:
 		return is_region(text);
 	case KEY_CPUS:

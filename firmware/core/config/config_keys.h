@@ -21,6 +21,8 @@ enum key_type {
 	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
 	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */
 	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
+	KEY_RELAY,    /* const char *, smtp[s]://host[:port] or empty */
+	KEY_MAIL,     /* const char *, mail addresses with a comma between them, or empty */
 	KEY_REGION,   /* const char *, [a-z0-9_-]{1,63} */
 	KEY_CPUS,     /* const char *, "auto" or a CPU list such as 0-3,8 */
 	KEY_DAYS,     /* const char *, weekdays and ranges of them: mon..fri,sun */

@@ -111,6 +111,41 @@ static void check_callbacks(struct config_reading *reading)
 			     config_line(config, "optimizer.schedule"));
 }
 
+/* A string with a mistake is NULL. */
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+static void check_one_of(struct config_reading *reading, const char *url, const char *credential,
+			 const char *key, const char *beside)
+{
+	if (is_set(url) && is_set(credential))
+		mistakes_add(reading->mistakes, config_line(reading->config, key),
+			     "%s: found beside %s on line %u, allowed: one of them", key, beside,
+			     config_line(reading->config, beside));
+}
+
+static void check_notify(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const char *from = config->notify.mail_from;
+
+	check_one_of(reading, config->notify.url, config->notify.url_credential, "notify.url_credential",
+		     "notify.url");
+	check_one_of(reading, config->notify.heartbeat_url, config->notify.heartbeat_credential,
+		     "notify.heartbeat_credential", "notify.heartbeat_url");
+	if (is_set(config->notify.mail_server) && (!is_set(from) || strchr(from, ',')))
+		mistakes_add(
+			reading->mistakes, config_line(config, "notify.mail_from"),
+			"notify.mail_from: found \"%.100s\", allowed with notify.mail_server: one address",
+			from ? from : "");
+	if (is_set(config->notify.mail_server) && !is_set(config->notify.mail_to))
+		mistakes_add(
+			reading->mistakes, config_line(config, "notify.mail_to"),
+			"notify.mail_to: found \"\", allowed with notify.mail_server: at least one address");
+}
+
 void config_check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -118,6 +153,7 @@ void config_check_together(struct config_reading *reading)
 	check_lanes(reading);
 	choose_checkpoints(reading);
 	check_callbacks(reading);
+	check_notify(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])

@@ -3,8 +3,9 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/box/tonight.h"
-#include "oneshot/boot/last_good.h"
+#include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
+#include "oneshot/report/people.h"
 #include "oneshot/report/send.h"
 
 #include <string.h>
@@ -51,9 +52,34 @@ static void say_made(const cJSON *report)
 		   "%s", cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "text")));
 }
 
+/* The end of the newest night, for the monitor. Owns both texts. */
+struct ended {
+	char *outcome, *text;
+};
+
+static void ended_done(struct ended *ended)
+{
+	free(ended->outcome);
+	free(ended->text);
+}
+
+static char *member(const cJSON *report, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, key));
+
+	return strdup(text ? text : "");
+}
+
+static void note_ended(struct ended *ended, const cJSON *report)
+{
+	ended_done(ended);
+	*ended = (struct ended){ member(report, "outcome"), member(report, "text") };
+}
+
 /* Makes and writes one report. Where the disk is full (-ENOSPC), posts the report without writing it: the
  * full disk may be what ended the night, and people should know. */
-static int make(const struct config *config, const char *id, bool newest, struct error *err)
+static int make(const struct config *config, const char *id, bool newest, struct ended *ended,
+		struct error *err)
 {
 	CLEANUP(json_free) cJSON *report = NULL;
 	struct tonight night;
@@ -61,6 +87,7 @@ static int make(const struct config *config, const char *id, bool newest, struct
 
 	if (r < 0 || (r = report_make(config, &night, &report, err)) < 0)
 		return r;
+	note_ended(ended, report);
 	r = write_report(config, report, id, err);
 	if (r == 0)
 		say_made(report);
@@ -74,7 +101,7 @@ static int make(const struct config *config, const char *id, bool newest, struct
 /* Makes the reports that are due, the oldest first. Returns 1 where it made any: then call again, because
  * others may have become due meanwhile. A report that does not fit on the disk stays due until the next run
  * of this service. */
-static int make_due(const struct config *config, struct error *err)
+static int make_due(const struct config *config, struct ended *ended, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
 	uint32_t count = 0, made = 0;
@@ -83,7 +110,7 @@ static int make_due(const struct config *config, struct error *err)
 	if (r == 0)
 		r = report_list("night", &ids, &count, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = make(config, ids[i], i + 1 == count, err);
+		r = make(config, ids[i], i + 1 == count, ended, err);
 		if (r == -ENOSPC) {
 			r = 0;
 			continue;
@@ -99,13 +126,16 @@ static int make_due(const struct config *config, struct error *err)
 
 static int report_all(const struct config *config, struct error *err)
 {
-	int r = make_due(config, err);
+	CLEANUP(ended_done) struct ended ended = { 0 };
+	int r = make_due(config, &ended, err);
 
 	do {
 		if (config->file)
 			report_send(config);
-	} while (r > 0 && (r = make_due(config, err)) > 0);
+	} while (r > 0 && (r = make_due(config, &ended, err)) > 0);
 	report_keep();
+	if (ended.outcome && ended.text)
+		heartbeat_end(config, ended.outcome, ended.text);
 	return r;
 }
 
@@ -116,10 +146,6 @@ int oneshot_report(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (config_load(config_path(0, NULL), &config, &err) < 0) {
-		log_warning("%s", err.text);
-		if (last_good_or_frozen(config_path(0, NULL), &config, &err) < 0)
-			log_warning("%s; nobody can be told of this night", err.text);
-	}
+	people_load(&config);
 	return report_all(&config, &err) < 0 ? fatal(&err) : EX_OK;
 }

@@ -2,23 +2,23 @@
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
-#include "drivers/store/credential.h"
 #include "drivers/store/store.h"
-#include "drivers/webhook/webhook.h"
 #include "oneshot/report/make.h"
+#include "oneshot/report/people.h"
 
-#include <mbedtls/platform_util.h>
 #include <string.h>
 
 #define TOLD_FOLDER "report"
 #define NOT_TRIED   "it was not tried yet"
 
-/* Where a report goes, in this order: so the notification does not have to wait for the store. */
-enum target { TARGET_NOTIFY, TARGET_STORE, TARGETS };
+/* Where a report goes, in this order: so people do not have to wait for the store. */
+enum target { TARGET_NOTIFY, TARGET_MAIL, TARGET_STORE, TARGETS };
 
 static const struct {
 	const char *key, *words;
-} targets[TARGETS] = { [TARGET_NOTIFY] = { "notify", "posted" }, [TARGET_STORE] = { "store", "uploaded" } };
+} targets[TARGETS] = { [TARGET_NOTIFY] = { "notify", "posted" },
+		       [TARGET_MAIL] = { "mail", "mailed" },
+		       [TARGET_STORE] = { "store", "uploaded" } };
 
 struct sending {
 	const struct config *config;
@@ -61,77 +61,108 @@ static int write_pending(const char *id, const cJSON *pending, struct error *err
 	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
 }
 
-/* Writes the path of the mark that says: this report was posted before it could be written. The mark is below
- * /run, so the next boot removes it.
+/* Writes the path of the mark that says: people were told before this report could be written. The mark is
+ * below /run, so the next boot removes it.
  */
-static char *told_path(const char *id, char out[static PATH_BYTES])
+static char *told_path(const char *id, enum target target, char out[static PATH_BYTES])
 {
 	char tail[64];
 
-	(void)snprintf(tail, sizeof(tail), TOLD_FOLDER "/%s", id);
+	(void)snprintf(tail, sizeof(tail), TOLD_FOLDER "/%s.%s", id, targets[target].key);
 	return path_of(PATH_RUNTIME, tail, out);
 }
 
-static bool is_told(const char *id)
+static bool is_told(const char *id, enum target target)
 {
 	char path[PATH_BYTES];
 
-	return access(told_path(id, path), F_OK) == 0;
+	return access(told_path(id, target, path), F_OK) == 0;
 }
 
 int report_pend(const struct config *config, const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *pending = cJSON_CreateObject();
-	/* Where there is no configuration, notify.url may exist, so count the post as pending. */
-	const bool posts = (!config->file || *config->notify.url) && !is_told(id);
+	/* Where there is no configuration, notify may exist, so count the post and the mail as pending. */
+	const bool wanted[TARGETS] = {
+		[TARGET_NOTIFY] = (!config->file || people_have_url(config)) && !is_told(id, TARGET_NOTIFY),
+		[TARGET_MAIL] = (!config->file || people_have_mail(config)) && !is_told(id, TARGET_MAIL),
+		[TARGET_STORE] = true,
+	};
 
-	if ((posts && !cJSON_AddStringToObject(pending, targets[TARGET_NOTIFY].key, NOT_TRIED)) ||
-	    !cJSON_AddStringToObject(pending, targets[TARGET_STORE].key, NOT_TRIED))
-		return error_set(err, -ENOMEM, "no memory for the report");
+	for (unsigned i = 0; i < TARGETS; i++)
+		if (wanted[i] && !cJSON_AddStringToObject(pending, targets[i].key, NOT_TRIED))
+			return error_set(err, -ENOMEM, "no memory for the report");
 	return write_pending(id, pending, err);
 }
 
-/* ---- notify.url ---- */
+/* ---- People ---- */
 
 static int post(const struct sending *sending, struct error *err)
 {
-	const struct config *config = sending->config;
-	char token[CREDENTIAL_LINE_BYTES] = "";
-	const struct webhook webhook = { .url = config->notify.url,
-					 .token = token,
-					 .ca_file = config->notify.ca_file,
-					 .wait_ms = sending->wait_ms };
-	int r = 0;
+	int r;
 
-	if (!*config->notify.url)
+	if (!people_have_url(sending->config))
 		return 0;
-	if (*config->notify.credential)
-		r = credential_load_line(config->notify.credential, token, err);
-	if (r == 0)
-		r = webhook_post(&webhook, sending->text, sending->bytes, err);
-	mbedtls_platform_zeroize(token, sizeof(token));
+	r = people_post(sending->config, sending->text, sending->bytes, sending->wait_ms, err);
 	if (r == 0)
 		event_send(&(struct event){ .id = EVENT_REPORT_POSTED, .run_id = sending->run_id },
 			   "the report of %s is posted", sending->id);
 	return r;
 }
 
-static int note_told(const char *id, struct error *err)
+/* Mails the page of the report; its sentence is the subject. */
+static int mail(const struct sending *sending, struct error *err)
+{
+	CLEANUP(free_ptr) char *page = NULL;
+	CLEANUP(close_file) FILE *out = NULL;
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(sending->report, "text"));
+	size_t bytes;
+	int r;
+
+	if (!people_have_mail(sending->config))
+		return 0;
+	out = open_memstream(&page, &bytes);
+	if (out)
+		report_print(sending->report, out);
+	if (!out || fflush(out) != 0)
+		return error_set(err, -ENOMEM, "no memory for the report");
+	r = people_mail(sending->config, text ? text : sending->id, page, sending->wait_ms, err);
+	if (r == 0)
+		event_send(&(struct event){ .id = EVENT_REPORT_POSTED, .run_id = sending->run_id },
+			   "the report of %s is mailed", sending->id);
+	return r;
+}
+
+static int note_told(const char *id, enum target target, struct error *err)
 {
 	char path[PATH_BYTES];
 	int r = path_make(path_of(PATH_RUNTIME, TOLD_FOLDER, path), err);
 
-	return r < 0 ? r : file_write_durable(told_path(id, path), "", 0, err);
+	return r < 0 ? r : file_write_durable(told_path(id, target, path), "", 0, err);
 }
 
-void report_tell(const struct config *config, const char *id, const cJSON *report, bool wait)
+static void tell(const struct sending *sending, enum target target)
+{
+	struct error err = { 0 };
+	int r;
+
+	if (is_told(sending->id, target))
+		return;
+	r = target == TARGET_NOTIFY ? post(sending, &err) : mail(sending, &err);
+	if (r < 0)
+		say_late(sending, target, &err);
+	else if (note_told(sending->id, target, &err) < 0)
+		log_warning("%s; people are told once more when the report is written", err.text);
+}
+
+void report_tell(const struct config *config, const char *id, cJSON *report, bool wait)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	struct sending sending = { .config = config, .id = id, .run_id = run_id_of(report) };
+	struct sending sending = {
+		.config = config, .id = id, .report = report, .run_id = run_id_of(report)
+	};
 	struct error err = { 0 };
 
-	if (!config->file || !*config->notify.url || is_told(id))
-		return;
 	if (json_print(report, &text, &err) < 0) {
 		log_warning("%s", err.text);
 		return;
@@ -139,10 +170,10 @@ void report_tell(const struct config *config, const char *id, const cJSON *repor
 	sending.text = text;
 	sending.bytes = strlen(text);
 	sending.wait_ms = wait ? config->notify.wait_min * 60000 : 0;
-	if (post(&sending, &err) < 0)
-		say_late(&sending, TARGET_NOTIFY, &err);
-	else if (note_told(id, &err) < 0)
-		log_warning("%s; the report is posted once more when it is written", err.text);
+	if (people_have_url(config))
+		tell(&sending, TARGET_NOTIFY);
+	if (people_have_mail(config))
+		tell(&sending, TARGET_MAIL);
 }
 
 /* ---- The store ---- */
@@ -226,7 +257,9 @@ static bool deliver(struct sending *sending, enum target target)
 
 	if (!cJSON_HasObjectItem(sending->pending, key))
 		return true;
-	r = target == TARGET_NOTIFY ? post(sending, &err) : upload(sending, &err);
+	r = target == TARGET_NOTIFY ? post(sending, &err)
+	    : target == TARGET_MAIL ? mail(sending, &err)
+				    : upload(sending, &err);
 	if (r < 0) {
 		/* without memory for the new reason the old one stays */
 		(void)cJSON_ReplaceItemInObjectCaseSensitive(sending->pending, key, json_string(err.text));
@@ -242,7 +275,7 @@ static bool deliver(struct sending *sending, enum target target)
 void report_send(const struct config *config)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
-	bool there[TARGETS] = { true, true };
+	bool there[TARGETS] = { true, true, true };
 	struct error err = { 0 };
 	uint32_t count = 0;
 

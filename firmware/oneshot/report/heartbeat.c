@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/report/heartbeat.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/base/version.h"
+#include "core/box/image.h"
+#include "core/box/tonight.h"
+#include "core/run/status.h"
+#include "drivers/store/credential.h"
+#include "drivers/webhook/webhook.h"
+#include "oneshot/report/people.h"
+
+#include <ctype.h>
+#include <mbedtls/platform_util.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#define STATE_BYTES_MAX 65536u
+#define REASON_BYTES    512u
+#define TEXT_BYTES      1024u
+#define UNBEGUN_AFTER_S 300 /* a run that has not begun after this time is worth telling */
+
+struct heartbeat {
+	struct config config;
+	struct tonight night;
+	int64_t now_s;
+	cJSON *state, *told;
+};
+
+/* ---- The requests ---- */
+
+/* Writes the URL with the suffix after its path, before a query. */
+static void add_suffix(const char *url, const char *suffix, char *out, size_t size)
+{
+	const size_t length = strcspn(url, "?#"), slash = *suffix && length && url[length - 1] == '/';
+
+	(void)snprintf(out, size, "%.*s%s%s", (int)(length - slash), url, suffix, url + length);
+}
+
+static bool is_wanted(const struct config *config)
+{
+	return config->file && (*config->notify.heartbeat_url || *config->notify.heartbeat_credential);
+}
+
+static int request(const struct config *config, const char *suffix, const char *text, uint64_t wait_ms,
+		   struct error *err)
+{
+	char secret[CREDENTIAL_LINE_BYTES] = "", url[CREDENTIAL_LINE_BYTES + 16];
+	const struct webhook webhook = {
+		.url = url, .token = "", .ca_file = config->notify.ca_file, .wait_ms = wait_ms
+	};
+	CLEANUP(json_free) cJSON *body = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *json = NULL;
+	int r = 0;
+
+	if (!cJSON_AddItemToObject(body, "text", json_string(text)))
+		return error_set(err, -ENOMEM, "no memory for a heartbeat");
+	if (*config->notify.heartbeat_credential)
+		r = credential_load_url(config->notify.heartbeat_credential, secret, err);
+	add_suffix(*secret ? secret : config->notify.heartbeat_url, suffix, url, sizeof(url));
+	if (r == 0 && (r = json_print_line(body, &json, err)) == 0)
+		r = webhook_post(&webhook, json, strlen(json), err);
+	mbedtls_platform_zeroize(secret, sizeof(secret));
+	mbedtls_platform_zeroize(url, sizeof(url));
+	return r;
+}
+
+void heartbeat_end(const struct config *config, const char *outcome, const char *text)
+{
+	const bool good = strcmp(outcome, "finished") == 0 || strcmp(outcome, "stopped") == 0 ||
+			  strcmp(outcome, "expired") == 0;
+	struct error err;
+
+	if (is_wanted(config) &&
+	    request(config, good ? "" : "/fail", text, config->notify.wait_min * 60000, &err) < 0)
+		log_warning("notify.heartbeat_url: %s; the monitor does not know that the night is over",
+			    err.text);
+}
+
+/* ---- What was said ---- */
+
+static int64_t number_of(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+}
+
+/* Loads the state; begins a new one for another night, and where the file cannot be read. What people were
+ * told of lately stays. */
+static int load_state(struct heartbeat *heartbeat, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+
+	if (file_read(path_of(PATH_RUNS, HEARTBEAT_FILE, path), STATE_BYTES_MAX, &text, &bytes, NULL) < 0 ||
+	    json_parse(path, text, bytes, &heartbeat->state, NULL) < 0 || !cJSON_IsObject(heartbeat->state)) {
+		json_free(&heartbeat->state);
+		heartbeat->state = cJSON_CreateObject();
+	}
+	heartbeat->told = cJSON_GetObjectItemCaseSensitive(heartbeat->state, "told");
+	if (!cJSON_IsObject(heartbeat->told)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(heartbeat->state, "told");
+		heartbeat->told = cJSON_AddObjectToObject(heartbeat->state, "told");
+	}
+	if (!heartbeat->told)
+		return error_set(err, -ENOMEM, "no memory for the heartbeat");
+	if (number_of(heartbeat->state, "night") != heartbeat->night.from_s)
+		cJSON_DeleteItemFromObjectCaseSensitive(heartbeat->state, "beat_s");
+	return 0;
+}
+
+static bool set_number(cJSON *object, const char *key, int64_t value)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+	return json_add_u64(object, key, (uint64_t)value);
+}
+
+static int save_state(struct heartbeat *heartbeat, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	int r = set_number(heartbeat->state, "night", heartbeat->night.from_s)
+			? json_print_line(heartbeat->state, &text, err)
+			: error_set(err, -ENOMEM, "no memory for the heartbeat");
+
+	return r < 0 ? r
+		     : file_write_durable(path_of(PATH_RUNS, HEARTBEAT_FILE, path), text, strlen(text), err);
+}
+
+/* ---- What people are told in the night ---- */
+
+/* Writes the reason without its digits: "failed 6 times" and "failed 7 times" are one reason. */
+static void name_reason(const char *who, const char *why, char out[static REASON_BYTES])
+{
+	char *to = out;
+
+	(void)snprintf(out, REASON_BYTES, "%s: %s", who, why);
+	for (const char *from = out; *from; from++)
+		if (!isdigit((unsigned char)*from))
+			*to++ = *from;
+	*to = '\0';
+}
+
+/* Forgets reasons that may be told again, and those of a clock that was wrong. */
+static void forget_old(struct heartbeat *heartbeat)
+{
+	cJSON *item = heartbeat->told->child;
+
+	while (item) {
+		cJSON *next = item->next;
+		const int64_t age_s = heartbeat->now_s - (int64_t)item->valuedouble;
+
+		if (age_s < 0 || age_s >= HEARTBEAT_TOLD_S)
+			cJSON_Delete(cJSON_DetachItemViaPointer(heartbeat->told, item));
+		item = next;
+	}
+}
+
+static bool fill_notice(cJSON *notice, const struct heartbeat *heartbeat, const char *who, const char *why,
+			const char *text)
+{
+	char host[256] = "";
+
+	(void)gethostname(host, sizeof(host) - 1);
+	return cJSON_AddNumberToObject(notice, "schema", REPORT_SCHEMA) &&
+	       cJSON_AddItemToObject(notice, "text", json_string(text)) &&
+	       cJSON_AddStringToObject(notice, "notice", "degraded") &&
+	       cJSON_AddStringToObject(notice, "who", who) &&
+	       cJSON_AddItemToObject(notice, "why", json_string(why)) &&
+	       json_add_u64(notice, "at_s", (uint64_t)heartbeat->now_s) &&
+	       cJSON_AddItemToObject(notice, "host", json_string(host)) &&
+	       cJSON_AddStringToObject(notice, "version", KILN_VERSION) && image_add(notice);
+}
+
+/* Returns whether anybody was told. */
+static bool send_notice(const struct heartbeat *heartbeat, const char *who, const char *why, const char *text)
+{
+	CLEANUP(json_free) cJSON *notice = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *json = NULL;
+	const struct config *config = &heartbeat->config;
+	struct error err = { 0 };
+	bool told = false;
+
+	if (!fill_notice(notice, heartbeat, who, why, text) || json_print_line(notice, &json, &err) < 0) {
+		log_warning("no memory for a notice: %s", text);
+		return false;
+	}
+	if (people_have_url(config)) {
+		told = people_post(config, json, strlen(json), 0, &err) == 0;
+		if (!told)
+			log_warning("notify.url: %s", err.text);
+	}
+	if (people_have_mail(config)) {
+		if (people_mail(config, text, text, 0, &err) == 0)
+			told = true;
+		else
+			log_warning("%s", err.text);
+	}
+	return told;
+}
+
+/* Tells people of a reason, unless they were told of it within the hour. */
+static void tell(struct heartbeat *heartbeat, const char *who, const char *why)
+{
+	char reason[REASON_BYTES], host[256] = "", text[TEXT_BYTES];
+
+	name_reason(who, why, reason);
+	if (cJSON_HasObjectItem(heartbeat->told, reason))
+		return;
+	(void)gethostname(host, sizeof(host) - 1);
+	(void)snprintf(text, sizeof(text), "%s: %s: %.700s", host, who, why);
+	if (send_notice(heartbeat, who, why, text) && !set_number(heartbeat->told, reason, heartbeat->now_s))
+		log_warning("no memory for the heartbeat");
+}
+
+static void tell_degraded(struct heartbeat *heartbeat)
+{
+	for (int i = 0; i < STATUS_DAEMONS; i++) {
+		struct status page;
+		char who[64];
+
+		if (status_read((enum status_daemon)i, &page, NULL) < 0 || !*page.degraded)
+			continue;
+		(void)snprintf(who, sizeof(who), "kiln-%s is degraded",
+			       status_daemon_name((enum status_daemon)i));
+		tell(heartbeat, who, page.degraded);
+	}
+}
+
+static void tell_unbegun(struct heartbeat *heartbeat)
+{
+	CLEANUP(free_ptr) char *why = NULL;
+	char path[PATH_BYTES];
+
+	if (heartbeat->now_s - heartbeat->night.from_s >= UNBEGUN_AFTER_S &&
+	    file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), STATE_BYTES_MAX, &why, NULL, NULL) == 0)
+		tell(heartbeat, "no run has begun yet", why);
+}
+
+/* ---- The verb ---- */
+
+static void beat(struct heartbeat *heartbeat)
+{
+	const struct config *config = &heartbeat->config;
+	const int64_t last_s = number_of(heartbeat->state, "beat_s"), age_s = heartbeat->now_s - last_s;
+	struct error err;
+
+	if (!is_wanted(config) || (age_s >= 0 && age_s < (int64_t)config->notify.heartbeat_min * 60))
+		return;
+	if (request(config, "/start", last_s ? "the night goes on" : "the night has begun", 0, &err) < 0)
+		log_warning("notify.heartbeat_url: %s", err.text);
+	else if (!set_number(heartbeat->state, "beat_s", heartbeat->now_s))
+		log_warning("no memory for the heartbeat");
+}
+
+static void heartbeat_done(struct heartbeat *heartbeat)
+{
+	config_done(&heartbeat->config);
+	json_free(&heartbeat->state);
+}
+
+int oneshot_heartbeat(int argc, char **argv)
+{
+	CLEANUP(heartbeat_done) struct heartbeat heartbeat = { .now_s = time(NULL) };
+	struct error err = { 0 };
+	int r = tonight_get(&heartbeat.night, &err);
+
+	(void)argc;
+	(void)argv;
+	if (r < 0)
+		return r == -ENOENT ? EX_OK : fatal(&err);
+	people_load(&heartbeat.config);
+	if ((r = load_state(&heartbeat, &err)) < 0)
+		return fatal(&err);
+	beat(&heartbeat);
+	forget_old(&heartbeat);
+	tell_degraded(&heartbeat);
+	tell_unbegun(&heartbeat);
+	return save_state(&heartbeat, &err) < 0 ? fatal(&err) : EX_OK;
+}
