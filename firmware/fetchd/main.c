@@ -19,11 +19,12 @@ static const struct program program = {
 /* Reads the value of an option. False: it is no number, or too large. */
 static bool parse(const char *text, uint32_t *number)
 {
-	char *end = "";
-	unsigned long value = text ? strtoul(text, &end, 10) : *number;
+	uint64_t value = *number;
 
+	if (text && !program_number(text, CURSOR_PLACES_MAX, &value))
+		return false;
 	*number = (uint32_t)value;
-	return !*end && value <= CURSOR_PLACES_MAX;
+	return true;
 }
 
 int main(int argc, char **argv)

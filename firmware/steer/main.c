@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define WORD_BYTES_MAX 32u
+#define WORDS_BYTES    512u /* room for all words */
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
 #define SYSTEMD_S      100u /* longest wait for systemd; the unit's RuntimeMaxSec= is longer */
 
@@ -98,6 +99,17 @@ static int read_word(char word[static WORD_BYTES_MAX], struct error *err)
 	return 0;
 }
 
+static int refuse(const char *word, struct error *err)
+{
+	char list[WORDS_BYTES];
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+					 words[i].word);
+	return error_set(err, -EPROTO, "found the word \"%s\", expected one of %s", word, list);
+}
+
 static int act(const char *word, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
@@ -113,7 +125,7 @@ static int act(const char *word, struct error *err)
 		manager_set_wait(manager, SYSTEMD_S);
 		return words[i].act(manager, err);
 	}
-	return error_set(err, -EPROTO, "unknown word");
+	return refuse(word, err);
 }
 
 static const struct program program = {

@@ -20,7 +20,7 @@ like "$(inside systemctl show -P NextElapseUSecRealtime kiln-nightly.timer)" 219
 config "$epochs" "" "$checkpoints" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
 is "$(steer config.reload kiln-fetch | grep -c Permission)" 1 "the fetcher's user may not call kiln-steer"
-is "$(steer 'run.start kiln-traind')" "error unknown word" "a word that is none is refused"
+like "$(steer 'run.start kiln-traind')" '^error found the word "run.start kiln-traind", expected one of run.start, ' "a word that is none is refused"
 timer_soon
 becomes 30 running "the timer starts a run"
 goes_on "it trains"

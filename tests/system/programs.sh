@@ -28,6 +28,18 @@ for verb in $("$KILN_BIN/kiln-oneshot" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p
 done
 asks 64 'found extra' "an argument too many" "$KILN_BIN/kiln-controld" extra
 asks 64 'there is no verb extra' "a verb that there is not" "$KILN_BIN/kiln-oneshot" extra
+asks 64 'slot: found worse, expected one of good.bad.back' "a slot that is neither" "$KILN_BIN/kiln-oneshot" slot worse A
+asks 64 'floor: found lower, expected one of check.raise' "a floor that goes down" "$KILN_BIN/kiln-oneshot" floor lower
+asks 64 'floor: expected the VERSION of a bundle after check' "a floor of no version" "$KILN_BIN/kiln-oneshot" floor check
+asks 64 'floor: found a VERSION after raise' "a floor that somebody names" "$KILN_BIN/kiln-oneshot" floor raise 1.0.0
+asks 64 'clock: --wait-s: found "soon", expected a whole number' "a wait that is no number" "$KILN_BIN/kiln-oneshot" clock --wait-s soon
+for verb in nightly resume; do
+	asks 64 "$verb: --clock-wait-s: found \"-1\", expected a whole number" "$verb: a wait below zero" "$KILN_BIN/kiln-oneshot" "$verb" --clock-wait-s -1
+done
+asks 64 'begin: found --adopt without --from' "an adoption of nothing" "$KILN_BIN/kiln-oneshot" begin --adopt
+said=$(echo run.stopp | "$KILN_BIN/kiln-steer" 2>&1)
+is "$?" 69 "a word that kiln-steer does not have" "$said"
+like "$said" '^error found the word "run.stopp", expected one of run.start, run.stop, ' "is named, with those that it has"
 asks 64 'argument is missing' "an argument too few" "$KILN_BIN/kiln-generator" "$work"
 asks 64 'expected a whole number' "a rank that is none" "$KILN_BIN/kiln-fetchd" --rank one --world 2
 asks 64 'expected a whole number' "a rank beyond the world" "$KILN_BIN/kiln-fetchd" --rank 2 --world 2

@@ -46,6 +46,16 @@ static const struct {
 	{ "A|B SLOT", { "A" }, EX_USAGE, "kiln-x: an argument is missing\nUsage: kiln-x A|B SLOT\n" },
 	{ "A|B SLOT", { "A", "x", "y" }, EX_USAGE, "found y" },
 	{ "A|B SLOT", { "--A", "x" }, EX_USAGE, "found --A" },
+	{ "good|bad SLOT", { "bad", "x" }, PROGRAM_GOES_ON, NULL },
+	{ "good|bad SLOT",
+	  { "worse", "x" },
+	  EX_USAGE,
+	  "kiln-x: found worse, expected one of good|bad\nUsage: kiln-x good|bad SLOT\n" },
+	{ "good|bad SLOT", { "goo", "x" }, EX_USAGE, "found goo, expected one of good|bad" },
+	{ "good|bad SLOT", { "good|bad", "x" }, EX_USAGE, "found good|bad, expected" },
+	{ "good|bad SLOT", { "", "x" }, EX_USAGE, "expected one of good|bad" },
+	{ "[--fast] FILE good|bad", { "x", "--fast", "worse" }, EX_USAGE, "found worse, expected" },
+	{ "check|raise [VERSION]", { "lower" }, EX_USAGE, "found lower, expected one of check|raise" },
 	{ "check|raise [VERSION]", { "raise" }, PROGRAM_GOES_ON, NULL },
 	{ "check|raise [VERSION]", { "check", "1.2" }, PROGRAM_GOES_ON, NULL },
 	{ "check|raise [VERSION]", { "check", "1.2", "3" }, EX_USAGE, "found 3" },
@@ -89,11 +99,34 @@ static void test_options(void **state)
 	assert_null(program_option(4, argv, "--world"));
 }
 
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		uint64_t number;
+	} texts[] = {
+		{ "0", true, 0 },    { "100", true, 100 }, { "007", true, 7 },
+		{ "101", false, 0 }, { "", false, 0 },     { "-1", false, 0 },
+		{ " 1", false, 0 },  { "1 ", false, 0 },   { "1s", false, 0 },
+		{ "0x1", false, 0 }, { "+1", false, 0 },   { "18446744073709551617", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		uint64_t number = 0;
+
+		if (program_number(texts[i].text, 100, &number) != texts[i].good || number != texts[i].number)
+			fail_msg("\"%s\": found %ju", texts[i].text, (uintmax_t)number);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

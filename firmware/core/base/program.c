@@ -3,9 +3,12 @@
 #include "core/base/version.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#define WHY_BYTES 128u
+
+static const char below[] = "expected one of the arguments below";
 
 /* ---- The usage ---- */
 
@@ -45,6 +48,39 @@ static int count_operands(const char *arguments, int *ret_optional)
 	return count;
 }
 
+/* Finds the operand `index` among those that must be given. Returns its word in the usage, and its length. */
+static const char *find_operand(const char *arguments, int index, size_t *ret_length)
+{
+	for (;; arguments += *ret_length) {
+		arguments += strspn(arguments, " ");
+		if (*arguments == '[') {
+			*ret_length = strcspn(arguments, "]") + 1;
+			continue;
+		}
+		*ret_length = strcspn(arguments, " ");
+		if (index-- == 0)
+			return arguments;
+	}
+}
+
+/* Tells whether an operand of the usage may be this word. Capitals stand for any word, other words with '|'
+ * between them for themselves. */
+static bool is_allowed(const char *usage, size_t length, const char *word)
+{
+	const char *end = usage + length;
+
+	if (!memchr(usage, '|', length) || isupper((unsigned char)*usage))
+		return true;
+	while (usage < end) {
+		const size_t one = strcspn(usage, "| ");
+
+		if (strlen(word) == one && memcmp(word, usage, one) == 0)
+			return true;
+		usage += one + 1;
+	}
+	return false;
+}
+
 static void print_usage(const struct program *program, FILE *out)
 {
 	fprintf(out, "Usage: %s%s%s\n", program->name, *program->arguments ? " " : "", program->arguments);
@@ -79,19 +115,36 @@ static int help(const struct program *program)
 	return printed();
 }
 
-static bool take_operand(int *missing, int *optional)
-{
-	int *one = *missing ? missing : optional;
+/* The operands of the usage that were not given yet. */
+struct operands {
+	int taken, missing, optional;
+};
 
-	return (*one)-- > 0;
+/* Takes one operand. Returns what is wrong with it; NULL = nothing. `out` is room for the answer. */
+static const char *take_operand(const struct program *program, struct operands *operands, const char *word,
+				char out[static WHY_BYTES])
+{
+	size_t length;
+	const char *usage;
+
+	if (operands->missing == 0)
+		return operands->optional-- > 0 ? NULL : below;
+	usage = find_operand(program->arguments, operands->taken++, &length);
+	operands->missing--;
+	if (is_allowed(usage, length, word))
+		return NULL;
+	(void)snprintf(out, WHY_BYTES, "expected one of %.*s", (int)length, usage);
+	return out;
 }
 
 int program_begin(const struct program *program, int argc, char **argv)
 {
-	int optional, missing = count_operands(program->arguments, &optional);
+	struct operands operands = { 0 };
+	char why[WHY_BYTES];
 
+	operands.missing = count_operands(program->arguments, &operands.optional);
 	for (int i = 1; i < argc; i++) {
-		const char *after = *argv[i] == '-' ? find_option(program->arguments, argv[i]) : NULL;
+		const char *after = *argv[i] == '-' ? find_option(program->arguments, argv[i]) : NULL, *wrong;
 
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return help(program);
@@ -99,12 +152,15 @@ int program_begin(const struct program *program, int argc, char **argv)
 			program_print_version(program->name);
 			return printed();
 		}
-		if (*argv[i] == '-' ? !after : !take_operand(&missing, &optional))
-			return program_refuse(program, argv[i], "expected one of the arguments below");
+		wrong = *argv[i] != '-' ? take_operand(program, &operands, argv[i], why)
+			: after         ? NULL
+					: below;
+		if (wrong)
+			return program_refuse(program, argv[i], wrong);
 		if (after && has_value(after) && ++i == argc)
 			return program_refuse(program, argv[i - 1], "expected a value after it");
 	}
-	return missing ? program_refuse(program, NULL, "an argument is missing") : PROGRAM_GOES_ON;
+	return operands.missing ? program_refuse(program, NULL, "an argument is missing") : PROGRAM_GOES_ON;
 }
 
 const char *program_option(int argc, char **argv, const char *option)
@@ -113,4 +169,18 @@ const char *program_option(int argc, char **argv, const char *option)
 		if (strcmp(argv[i], option) == 0)
 			return i + 1 < argc ? argv[i + 1] : argv[i];
 	return NULL;
+}
+
+bool program_number(const char *text, uint64_t max, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+
+	for (const char *digit = text; *digit; digit++)
+		if (*digit < '0' || *digit > '9' || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*digit - '0'), &number))
+			return false;
+	if (!*text || number > max)
+		return false;
+	*ret_number = number;
+	return true;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sysexits.h>
 
 #define PROGRAM_GOES_ON (-1) /* no exit code: the program does its work */
@@ -13,7 +15,8 @@ struct program {
 	const char *name; /* "kiln-uploadd" */
 	/* The usage after the name. It decides what is allowed: an option is a word with "--" in brackets,
 	 * and has a value if a word in capitals follows; each word outside of brackets is an operand that
-	 * must be given, a word in brackets of its own one that may be given:
+	 * must be given, a word in brackets of its own one that may be given. Small words with '|' between
+	 * them are the words that an operand may be; capitals stand for any word:
 	 * "[--rank R --world N]", "check|raise [VERSION]"; "" = no arguments. */
 	const char *arguments;
 	const char *about; /* what the program does: one or more sentences */
@@ -34,3 +37,6 @@ void program_print_version(const char *name);
 /* Returns the value of an option, after program_begin(); NULL = the option was not given. Of an option
  * without a value the result is not NULL, and has no other meaning. */
 const char *program_option(int argc, char **argv, const char *option);
+
+/* Reads a whole number of at most `max`, which has digits alone. Returns false for any other text. */
+bool program_number(const char *text, uint64_t max, uint64_t *ret_number);

@@ -2,6 +2,7 @@
 #include "oneshot/begin/begin.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/program.h"
 #include "core/box/night.h"
 #include "core/box/tonight.h"
 #include "core/run/manifest.h"
@@ -299,31 +300,16 @@ static int begin_with_retries(const char *file, struct error *err)
 	}
 }
 
-static bool parse(int argc, char **argv, struct repeat *ret_repeat)
-{
-	for (int i = 1; i < argc; i++) {
-		const bool more = i + 1 < argc;
-
-		if (more && strcmp(argv[i], "--config") == 0)
-			ret_repeat->config = argv[++i];
-		else if (more && strcmp(argv[i], "--from") == 0)
-			ret_repeat->record = argv[++i];
-		else if (strcmp(argv[i], "--adopt") == 0)
-			ret_repeat->adopt = true;
-		else
-			return false;
-	}
-	return ret_repeat->record || !ret_repeat->adopt;
-}
-
 int oneshot_begin(int argc, char **argv)
 {
-	struct repeat repeat = { 0 };
+	const struct repeat repeat = { .record = program_option(argc, argv, "--from"),
+				       .config = program_option(argc, argv, "--config"),
+				       .adopt = program_option(argc, argv, "--adopt") };
 	struct error err = { 0 };
 	int r;
 
-	if (!parse(argc, argv, &repeat)) {
-		fputs("Usage: kiln-oneshot begin [--config FILE] [--from RUN.JSON [--adopt]]\n", stderr);
+	if (repeat.adopt && !repeat.record) {
+		fputs("kiln-oneshot begin: found --adopt without --from, expected both\n", stderr);
 		return EX_USAGE;
 	}
 	if (repeat.record)

@@ -14,6 +14,7 @@
 #include "drivers/clock/rtc.h"
 #include "oneshot/boot/boot.h"
 #include "oneshot/boot/last_good.h"
+#include "oneshot/boot/wait_option.h"
 
 #include <string.h>
 #include <sysexits.h>
@@ -84,23 +85,12 @@ static void wait_for_clock(unsigned wait_s, unsigned wait_no_rtc_s)
 				    : "from the time at which the box went down");
 }
 
-static bool parse(int argc, char **argv, unsigned *ret_wait_s)
-{
-	char *end = "";
-
-	if (argc == 3 && strcmp(argv[1], "--wait-s") == 0)
-		*ret_wait_s = (unsigned)strtoul(argv[2], &end, 10);
-	return !*end && (argc == 1 || argc == 3);
-}
-
 int oneshot_clock(int argc, char **argv)
 {
 	unsigned wait_s = UINT32_MAX;
 
-	if (!parse(argc, argv, &wait_s)) {
-		fputs("Usage: kiln-oneshot clock [--wait-s SECONDS]\n", stderr);
+	if (!wait_option(argc, argv, "--wait-s", &wait_s))
 		return EX_USAGE;
-	}
 	if (wait_s == UINT32_MAX)
 		wait_for_clock(WAIT_S, WAIT_NO_RTC_S);
 	else

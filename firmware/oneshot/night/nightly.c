@@ -11,6 +11,7 @@
 #include "core/box/tonight.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/boot/last_good.h"
+#include "oneshot/boot/wait_option.h"
 #include "oneshot/night/due.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
@@ -37,19 +38,6 @@ static void wait_for_clock(const char *verb, unsigned wait_s)
 	if (wait_s && waited == wait_s)
 		event_send(&(struct event){ .id = EVENT_CLOCK_UNSET, .seconds = wait_s },
 			   "the clock is not set after %u s, going on by what it says", wait_s);
-}
-
-static bool parse(int argc, char **argv, unsigned *ret_wait_s)
-{
-	char *end = "";
-
-	*ret_wait_s = 0;
-	if (argc == 3 && strcmp(argv[1], "--clock-wait-s") == 0)
-		*ret_wait_s = (unsigned)strtoul(argv[2], &end, 10);
-	if ((argc == 1 || argc == 3) && !*end)
-		return true;
-	fprintf(stderr, "Usage: kiln-oneshot %s [--clock-wait-s SECONDS]\n", argv[0]);
-	return false;
 }
 
 static int start_run(struct error *err)
@@ -184,9 +172,9 @@ static int nightly(unsigned wait_s, struct error *err)
 int oneshot_nightly(int argc, char **argv)
 {
 	struct error err = { 0 };
-	unsigned wait_s;
+	unsigned wait_s = 0;
 
-	if (!parse(argc, argv, &wait_s))
+	if (!wait_option(argc, argv, "--clock-wait-s", &wait_s))
 		return EX_USAGE;
 	return nightly(wait_s, &err) < 0 ? fatal(&err) : EX_OK;
 }
@@ -264,9 +252,9 @@ static int resume(unsigned wait_s, struct error *err)
 int oneshot_resume(int argc, char **argv)
 {
 	struct error err = { 0 };
-	unsigned wait_s;
+	unsigned wait_s = 0;
 
-	if (!parse(argc, argv, &wait_s))
+	if (!wait_option(argc, argv, "--clock-wait-s", &wait_s))
 		return EX_USAGE;
 	return resume(wait_s, &err) < 0 ? fatal(&err) : EX_OK;
 }

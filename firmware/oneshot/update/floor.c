@@ -16,7 +16,11 @@ int oneshot_floor(int argc, char **argv)
 		r = floor_is_open() ? 0 : floor_check(argv[2], &err);
 	else if (argc == 2 && strcmp(argv[1], "raise") == 0)
 		r = floor_raise(&err);
-	else
+	else {
+		fprintf(stderr, "kiln-oneshot floor: %s\n",
+			argc == 3 ? "found a VERSION after raise, expected none: raise takes that of this box"
+				  : "expected the VERSION of a bundle after check");
 		return EX_USAGE;
+	}
 	return r < 0 ? fatal(&err) : EX_OK;
 }
