@@ -71,6 +71,12 @@ int store_s3_host(const struct config_store *where, char out[static STORE_HOST_B
 
 /* Calls store_options.awake, if set: a blocking call is still running. */
 void store_awake(const struct store *store);
+/* Returns how many milliseconds a blocking call may wait now, at most STORE_DRIVE_MS; 0 = the deadline of the
+ * store's options has passed. */
+#define STORE_DRIVE_MS 1000u
+uint32_t store_wait_ms(const struct store *store);
+/* Sets the error of a call that gives up at the deadline. Returns -ETIMEDOUT. */
+int store_is_late(struct error *err);
 
 /* Sets the result and queues the request for store_poll(). */
 void store_complete(struct store *store, struct store_request *request, int result);

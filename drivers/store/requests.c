@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/clock.h"
 #include "drivers/store/backend.h"
 
 #define IN_FLIGHT 1 /* value of store_request.result while the request is in flight */
@@ -88,10 +89,28 @@ void store_cancel_all(struct store *store)
 		request->result = error_set(&request->err, -ECANCELED, "given up");
 }
 
+uint32_t store_wait_ms(const struct store *store)
+{
+	const uint64_t deadline_us = store->options.deadline_us, now_us = clock_us();
+
+	if (!deadline_us)
+		return STORE_DRIVE_MS;
+	if (now_us >= deadline_us)
+		return 0;
+	return deadline_us - now_us < STORE_DRIVE_MS * 1000u ? (uint32_t)((deadline_us - now_us) / 1000 + 1)
+							     : STORE_DRIVE_MS;
+}
+
+int store_is_late(struct error *err)
+{
+	return error_set(err, -ETIMEDOUT, "the store has not answered in the time that the caller has for it");
+}
+
 int store_wait(struct store *store, struct store_request *request, struct error *err)
 {
 	while (request->result == IN_FLIGHT) {
-		int r = store->ops->drive(store, 1000, request, err);
+		const uint32_t wait_ms = store_wait_ms(store);
+		int r = wait_ms ? store->ops->drive(store, wait_ms, request, err) : store_is_late(err);
 
 		store_awake(store);
 		if (r < 0) {

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DRIVE_MS 1000u
-
 static struct s3_call *call_of(struct http_request *request)
 {
 	return (struct s3_call *)request;
@@ -285,10 +283,21 @@ void s3_call_start(struct s3_call *call)
 	http_submit(call->s3->http, &call->http);
 }
 
+static int late(const struct s3_call *call, struct error *err)
+{
+	const int r = store_is_late(err);
+	char name[STORE_KEY_TEXT];
+
+	(void)error_prefix(err, "%s %s", http_method_name(call->method), s3_call_name(call, name));
+	return r;
+}
+
 int s3_call_wait(struct s3_call *call, struct error *err)
 {
 	while (!call->done) {
-		int r = http_drive(call->s3->http, DRIVE_MS, &call->done, false, err);
+		const uint32_t wait_ms = store_wait_ms(&call->s3->store);
+		int r = wait_ms ? http_drive(call->s3->http, wait_ms, &call->done, false, err)
+				: late(call, err);
 
 		store_awake(&call->s3->store);
 		if (r < 0) {

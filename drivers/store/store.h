@@ -56,6 +56,10 @@ struct store_options {
 	/* how long to try again where the server gives no answer, even after attempts_max attempts; 0 = not
 	 * after attempts_max */
 	uint64_t patience_ms;
+	/* clock_us() at which blocking calls give up with -ETIMEDOUT, whatever the other limits say; a call
+	 * that begins later gives up at once; 0 = never. On file:// a wait for the disk has no end: the
+	 * kernel does not give up. */
+	uint64_t deadline_us;
 	uint64_t part_bytes; /* multipart part size, at least 5 MiB, 0 = 8 MiB */
 	/* Requests in flight for which memory is reserved at store_open(); memory for further requests is
 	 * allocated one by one. */
