@@ -12,6 +12,7 @@
 #define DRIVE_MS           1000u
 #define ANSWER_BYTES_MAX   (64u << 10) /* buffer for the body of a 2xx answer, which is not read */
 #define REPLY_SHOWN        200
+#define SECRET_LEAST       4u /* characters: a shorter part of a URL is no secret */
 
 /* The one request of a webhook_post(). `request` must be the first member, because post_of() casts. */
 struct post {
@@ -43,13 +44,43 @@ static int prepare(struct http_request *request, struct error *err)
 	return r < 0 || !*token ? r : http_add_header(request, err, "Authorization: Bearer %s", token);
 }
 
+/* Returns the length of the beginning of a URL, "https://host:port". */
+static int host_bytes(const char *url)
+{
+	const char *host = strstr(url, "://");
+
+	return host ? (int)(host + 3 + strcspn(host + 3, "/?#") - url) : 0;
+}
+
+/* Overwrites each occurrence of a word in the text with '*'. */
+static void hide_word(char *text, const char *word, size_t length)
+{
+	for (char *at = text; length >= SECRET_LEAST && (at = memmem(at, strlen(at), word, length));
+	     at += length)
+		memset(at, '*', length);
+}
+
+/* Hides the parts of the path and the query, and the token: a page that says "not found" often repeats them.
+ */
+static void hide_secrets(char *text, const struct webhook *webhook)
+{
+	const char *part = webhook->url + host_bytes(webhook->url);
+
+	for (size_t length; *part; part += length ? length : 1) {
+		length = strcspn(part, "/?#&=");
+		hide_word(text, part, length);
+	}
+	hide_word(text, webhook->token, strlen(webhook->token));
+}
+
 /* Appends the beginning of the server's answer to the text of the error. The text stays one line. */
-static void add_reply(struct error *err, const struct http_request *request)
+static void add_reply(struct error *err, struct http_request *request)
 {
 	size_t used = strlen(err->text), length;
 
 	if (request->reply_bytes == 0 || used + 3 >= sizeof(err->text))
 		return;
+	hide_secrets(request->reply, post_of(request)->webhook);
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %.*s", REPLY_SHOWN, request->reply);
 	for (char *c = err->text + used; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -83,14 +114,6 @@ static void done(struct http_request *request, int result, const struct error *e
 }
 
 static const struct http_handler handler = { .prepare = prepare, .judge = judge, .done = done };
-
-/* Returns the length of the beginning of a URL, "https://host:port". */
-static int host_bytes(const char *url)
-{
-	const char *host = strstr(url, "://");
-
-	return host ? (int)(host + 3 + strcspn(host + 3, "/?#") - url) : 0;
-}
 
 static int drive(struct http *http, struct post *post, struct error *err)
 {

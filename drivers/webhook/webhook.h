@@ -21,7 +21,9 @@ struct webhook {
 
 /* Sends the POST. Blocks for at most wait_ms plus the time of one attempt. The pauses between attempts are
  * random (http/retry.h), and never shorter than the server's Retry-After. Messages name only scheme and host
- * of the URL: the rest may be a secret. Errors: -EACCES refused (401, 403), -ENOENT (404), -EIO and the like.
+ * of the URL: the rest may be a secret, so what of it and of the token the server's answer repeats is hidden.
+ * Errors: -EACCES refused (401, 403), -ENOENT (404), -ENOKEY, -EIO and the
+ * like.
  */
 MUST_CHECK int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes,
 			    struct error *err);

@@ -15,6 +15,8 @@ serve() { # name, program, arguments: starts a server; sets port
 	port=$(cat "$hook/port")
 }
 
+a_shard "$work/data"
+
 a_node() { # name, lines of notify
 	node "$1"
 	runs=$KILN_ROOT/data/kiln/run
@@ -139,13 +141,24 @@ is "$(posted 'len(p)')" $((2 * count)) "another reason is told at once" "$errors
 later 3600
 oneshot heartbeat
 is "$(posted 'len(p)')" $((3 * count)) "and after an hour again" "$errors"
+echo 404 >"$hook/answers"
+degrade "failed 7 times, the last time: no memory"
+oneshot heartbeat
+like "$errors" 'notify.url: POST http://127.0.0.1:[0-9]*: HTTP 404: /\*+/T0/\*+ with None was not found here' \
+	"a server that repeats the address in its answer: its parts are hidden"
+! grep -q "secret-B0" <<<"$errors"
+ok $? "and the secret is not in the log" "$errors"
+before=$(posted 'len(p)')
+oneshot heartbeat
+is "$(posted "len(p) - $before")" 1 "what was refused is told again a minute later"
+before=$(posted 'len(p)')
 degrade ""
 echo "s3://bucket: refused" >"$runs/unbegun"
 oneshot heartbeat
-is "$(posted 'len(p)')" $((3 * count)) "a run that has not begun yet: five minutes are no reason" "$errors"
+is "$(posted 'len(p)')" "$before" "a run that has not begun yet: five minutes are no reason" "$errors"
 sed -i 's/"from_s":[ \t]*[0-9]*/"from_s": 1700000000/' "$runs/tonight.json"
 oneshot heartbeat
-is "$(posted 'len(p) - 3 * '"$count"', json.loads(p[-1]["body"])["why"].strip()')" "(1, 's3://bucket: refused')" "then it is told" "$errors"
+is "$(posted 'len(p) - '"$before"', json.loads(p[-1]["body"])["why"].strip()')" "(1, 's3://bucket: refused')" "then it is told" "$errors"
 rm "$runs/unbegun"
 over failed
 oneshot report

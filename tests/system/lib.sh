@@ -41,6 +41,11 @@ node() { # name
 	mkdir -p "$KILN_ROOT"
 }
 
+# Makes a shard that fits a configuration without a schema of its own: without one no run begins.
+a_shard() { # folder
+	"$KILN_BUILD/system/make_shards" "$1" train 1 1 plain 512
+}
+
 wait_for() { # seconds, command...
 	local until=$((SECONDS + $1))
 	shift

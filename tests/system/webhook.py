@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves POST requests on a free port. Usage: webhook.py FOLDER [CERTIFICATE KEY]
 FOLDER/port gets the port. FOLDER/answers holds a status a line for the next requests, "drop" to close the connection
-without an answer, "hold" to answer 204 once FOLDER/go exists; after these lines the answer is 204. FOLDER/requests gets a
+without an answer, "404" to repeat path and token in the answer, "hold" to answer 204 once FOLDER/go exists; after these lines the answer is 204. FOLDER/requests gets a
 JSON line for each request: path, headers, body, status."""
 import http.server, json, os, ssl, sys, time
 
@@ -28,6 +28,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 time.sleep(0.05)
             status = "204"
         text = b"" if status == "204" else b"no,\r\nnot now\x07"
+        if status == "404":
+            text = f"{self.path} with {self.headers.get('Authorization')} was not found here".encode()
         self.send_response(int(status))
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
