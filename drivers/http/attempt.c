@@ -316,6 +316,10 @@ static int judge(struct http_request *request, enum retry_class *ret_class)
 	return r;
 }
 
+static const char foreign_certificate[] = ": either ca_file or the endpoint is wrong, or something on the "
+					  "network answers in the server's place, "
+					  "such as a login page";
+
 int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class)
 {
 	bool cut_reply = request->reply_seen > REPLY_DISCARD_BYTES;
@@ -332,6 +336,8 @@ int attempt_outcome(struct http_request *request, CURLcode code, enum retry_clas
 		return r;
 	(void)curl_easy_getinfo(request->easy, CURLINFO_PRETRANSFER_TIME_T, &connect_us);
 	*ret_class = retry_class_of_curl(code, connect_us > 0);
-	return error_set(&request->err, retry_errno_of_curl(code), "%s",
-			 request->curl_text[0] ? request->curl_text : curl_easy_strerror(code));
+	r = retry_errno_of_curl(code);
+	return error_set(&request->err, r, "%s%s",
+			 request->curl_text[0] ? request->curl_text : curl_easy_strerror(code),
+			 r == -ENOKEY ? foreign_certificate : "");
 }

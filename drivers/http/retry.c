@@ -47,9 +47,9 @@ static const struct {
 	{ CURLE_FILESIZE_EXCEEDED, RETRY_MALFORMED, -EBADMSG },    /* a Content-Length of 2^63 or more */
 	/* libcurl says so of a line of the head of more than 100 KB, too */
 	{ CURLE_OUT_OF_MEMORY, RETRY_MALFORMED, -ENOMEM },
+	{ CURLE_PEER_FAILED_VERIFICATION, RETRY_CONNECT, -ENOKEY },
+	{ CURLE_SSL_ISSUER_ERROR, RETRY_CONNECT, -ENOKEY },
 	/* Failures for which another attempt does not help. */
-	{ CURLE_PEER_FAILED_VERIFICATION, RETRY_NEVER, -EACCES },
-	{ CURLE_SSL_ISSUER_ERROR, RETRY_NEVER, -EACCES },
 	{ CURLE_SSL_CACERT_BADFILE, RETRY_NEVER, -EINVAL },
 	{ CURLE_URL_MALFORMAT, RETRY_NEVER, -EINVAL },
 };

@@ -18,8 +18,10 @@
 #include <stdint.h>
 
 enum retry_class {
-	RETRY_NEVER,     /* no failure, or another attempt does not help */
-	RETRY_CONNECT,   /* the name was not resolved, or the connection was refused or took too long */
+	RETRY_NEVER, /* no failure, or another attempt does not help */
+	/* the name was not resolved, the connection was refused or took too long, or the certificate does not
+	 * verify: the network may have a login page in front of the server for a while */
+	RETRY_CONNECT,
 	RETRY_TIMEOUT,   /* slower than low_speed_bytes_per_s, or over the time limit */
 	RETRY_RESET,     /* the connection was cut in the middle */
 	RETRY_SERVER,    /* HTTP status 500, 502, 504, 511 or 408 */

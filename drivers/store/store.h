@@ -23,9 +23,9 @@
  *
  * Errors of every call: -ENOENT no such object or bucket; -EACCES refused; -EKEYREJECTED credentials missing;
  * -ETIME the clock is too far from the server's; -ESTALE the object does not match the pin; after all retries
- * -EBADMSG the server's answer makes no sense, -ENONET the network answers in the server's place (a login
- * page, a firewall), -ETIMEDOUT, -ECONNREFUSED, -EIO. The sentence names bucket, key, and the server's code
- * and message.
+ * -ENOKEY its certificate does not verify, -EBADMSG its answer makes no sense, -ENONET the network answers in
+ * the server's place (a login page, a firewall), -ETIMEDOUT, -ECONNREFUSED, -EIO. The sentence names bucket,
+ * key, and the server's code and message.
  */
 #pragma once
 

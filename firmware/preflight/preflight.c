@@ -82,6 +82,9 @@ static const char *todo_of(const struct error *err)
 	case -EACCES:
 	case -EPERM:
 		return "allow this credential to list, read and, in the sink, write and delete below the url";
+	case -ENOKEY:
+		return "write the authority of the server's certificate into the file that `ca_file` names, or "
+		       "log in to the network";
 	case -ETIME:
 		return "set the clock";
 	case -ENOENT:

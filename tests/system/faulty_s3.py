@@ -334,14 +334,32 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
         pass  # some cases make the client disconnect
 
 
+class TlsServer(Server):
+    """The first connections, as many as FOLDER/portal says, meet the certificate of another server, as behind a login page."""
+    folder, seen = "", 0
+
+    def context(self):
+        try:
+            portal = self.seen < int(open(os.path.join(self.folder, "portal")).read())
+        except FileNotFoundError:
+            portal = False
+        self.seen += portal
+        name = "portal" if portal else "server"
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(os.path.join(self.folder, name + ".pem"), os.path.join(self.folder, name + ".key"))
+        return tls
+
+    def get_request(self):
+        client, address = super().get_request()
+        return self.context().wrap_socket(client, server_side=True), address
+
+
 def serve(folder):
-    servers = [Server(("127.0.0.1", 0), Handler) for _ in range(3)]
+    servers = [kind(("127.0.0.1", 0), Handler) for kind in (Server, Server, TlsServer)]
     log = open(os.path.join(folder, "requests"), "w")
     for server in servers:
         server.log, server.other = log, servers[1].server_port
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(os.path.join(folder, "server.pem"), os.path.join(folder, "server.key"))
-    servers[2].socket = tls.wrap_socket(servers[2].socket, server_side=True)
+    servers[2].folder = folder
     for server in servers[1:]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     print(*(server.server_port for server in servers), flush=True)

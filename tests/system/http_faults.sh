@@ -11,6 +11,8 @@ n=0 failed=0
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
 	-keyout "$dir/server.key" -out "$dir/server.pem" 2>/dev/null
+openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=portal -addext subjectAltName=DNS:portal \
+	-keyout "$dir/portal.key" -out "$dir/portal.pem" 2>/dev/null
 coproc SERVER { exec /usr/bin/python3 "$tests/faulty_s3.py" "$dir"; }
 server=$SERVER_PID
 read -r port other tls <&"${SERVER[0]}"
@@ -109,6 +111,14 @@ expect '307 to a presigned URL on another host' get-pinned to-other OK "requests
 logged 'no Authorization nor anything of ours is forwarded, the range is, and the URL is verbatim' "
 (lambda h, p: p == '/data?X-Amz-Signature=abc&k=a%2Fb' and h['range'] == 'bytes=0-9' and not [k for k in h if k == 'authorization' or k.startswith('x-amz') or k == 'if-match'])(r[-1]['headers'], r[-1]['path']) and r[-1]['port'] == $other and 'authorization' in r[-2]['headers']"
 expect '503 behind a redirect: begins at the first server again' get to-broken OK 'requests=4 .*slow_down=1'
+echo 3 >"$dir/portal"
+scheme=https to=$tls KILN_S3_CA=$dir/server.pem KILN_ATTEMPTS=5 expect 'a login page in the place of an https server, for a while: its certificate is no end' \
+	get fine OK 'requests=4 .*retries: connect=3 timeout=0'
+echo 100 >"$dir/portal"
+scheme=https to=$tls KILN_S3_CA=$dir/server.pem KILN_ATTEMPTS=3 expect 'for good: an end after the usual attempts, naming both possibilities' \
+	get fine "ENOKEY .*after 3 attempts: .*certificate.*: either ca_file or the endpoint is wrong, or something on the network answers in the server's place" \
+	'requests=3 .*retries: connect=2 timeout=0'
+rm "$dir/portal"
 scheme=https to=$tls KILN_S3_CA=$dir/server.pem expect 'from https to http: not followed' get to-plain 'EBADMSG .*redirects to http:' "$twice"
 expect 'in a circle' get to-itself 'EBADMSG .*redirects more than' "$again"
 expect 'to a file' get to-file 'EBADMSG .*redirects' "$twice"

@@ -54,10 +54,10 @@ static void test_exit_codes(void **state)
 	static const struct {
 		int code, exit_code;
 	} cases[] = {
-		{ -EINVAL, EX_CONFIG },      { -EBADMSG, EX_DATAERR },     { -ESTALE, EX_DATAERR },
-		{ -EDOM, EX_DATAERR },       { -EACCES, EX_NOPERM },       { -EPERM, EX_NOPERM },
-		{ -ENOENT, EX_NOPERM },      { -EKEYREJECTED, EX_NOPERM }, { -ETIMEDOUT, EX_UNAVAILABLE },
-		{ -ENOSPC, EX_UNAVAILABLE }, { -EIO, EX_UNAVAILABLE },
+		{ -EINVAL, EX_CONFIG },         { -EBADMSG, EX_DATAERR },    { -ESTALE, EX_DATAERR },
+		{ -ENOKEY, EX_NOPERM },         { -EDOM, EX_DATAERR },       { -EACCES, EX_NOPERM },
+		{ -EPERM, EX_NOPERM },          { -ENOENT, EX_NOPERM },      { -EKEYREJECTED, EX_NOPERM },
+		{ -ETIMEDOUT, EX_UNAVAILABLE }, { -ENOSPC, EX_UNAVAILABLE }, { -EIO, EX_UNAVAILABLE },
 	};
 
 	(void)state;

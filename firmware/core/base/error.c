@@ -73,6 +73,7 @@ int error_exit_code(const struct error *err)
 	case -EPERM:
 	case -ENOENT:
 	case -EKEYREJECTED:
+	case -ENOKEY:
 		return EX_NOPERM;
 	default:
 		return EX_UNAVAILABLE;

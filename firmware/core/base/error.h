@@ -19,6 +19,7 @@
  *                refused, or not found (exit 77)
  *   -EKEYREJECTED
  *                credentials missing or unreadable (exit 77)
+ *   -ENOKEY      the certificate of the other side does not verify (exit 77)
  *   any other    a failure that may be temporary, such as -EAGAIN, -ETIMEDOUT, -ECONNRESET, -EIO or -ENOSPC
  *                (exit 69: systemd starts the program again)
  */
