@@ -7,7 +7,8 @@
  *     preflight.c    the table
  *     sources.c      sources: credentials, shards of each split, dataset.json
  *     first.c        the first records of a split, against the schema and the filter
- *     sink.c         the sink, and notify.url: writes to both
+ *     sink.c         the sink: writes an object there
+ *     notify.c       the people and the monitor that `notify` names
  *     device.c       the network on the device
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
  *
@@ -73,7 +74,10 @@ void preflight_add_error(struct preflight *preflight, const char *part, const st
 void preflight_sources(struct preflight *preflight);
 /* Lists the sink, writes an object and deletes it. Blocks: on the network. */
 void preflight_sink(struct preflight *preflight);
-/* Sends a message that says it is a test. Adds nothing where notify.url is empty. Blocks: on the network. */
+/* Sends a message that says that it is a test to notify.url and, as a mail, to notify.mail_to. The monitor of
+ * notify.heartbeat_url gets a line for its log alone (URL/log of healthchecks.io): this begins no night there
+ * and ends none, so that no alarm follows. Adds nothing for what kiln.conf does not name. Blocks: on the
+ * network. */
 void preflight_notify(struct preflight *preflight);
 /* Builds the network with its memory. Blocks: seconds, for a network whose kernels are not compiled yet. */
 void preflight_device(struct preflight *preflight);

@@ -140,6 +140,36 @@ echo 403 >"$work/hook/answers"
 check
 like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +notify ' "one that is refused is told"
 
+config "s,url = \"\",url_credential = \"chat\"; heartbeat_url = \"$hook/uuid\","
+mkdir -p "$KILN_ROOT/data/kiln/credentials"
+echo "$hook/secret" >"$KILN_ROOT/data/kiln/credentials/chat"
+: >"$work/hook/requests"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*ok +notify +notify.url took a test message.*ok +heartbeat +notify.heartbeat_url took a line for its log' "the URL as a credential, and the monitor"
+is "$(python3 -c 'import json, sys; print([json.loads(l)["path"] for l in open(sys.argv[1])])' "$work/hook/requests")" "['/night/secret', '/night/uuid/log']" \
+	"the monitor gets a line for its log alone, so no night begins there and no alarm follows"
+printf '204\n404' >"$work/hook/answers"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*warning +heartbeat +notify.heartbeat_url: POST http://127.0.0.1:[0-9]*: HTTP 404.* -> compare the address' "a monitor that does not know URL/log, or the address"
+[[ $said != *uuid* ]]
+ok $? "without its address" "$said"
+config 's,url = "",heartbeat_credential = "none-such",'
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +heartbeat +.*none-such' "a credential that is not there"
+mkdir "$work/relay"
+python3 tests/system/smtp.py "$work/relay" 2>"$work/relay.err" &
+wait_for 10 test -s "$work/relay/port"
+config "s,url = \"\",mail_server = \"smtp://127.0.0.1:$(cat "$work/relay/port")\"; mail_from = \"kiln@box.example\"; mail_to = \"one@example.org\","
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*ok +mail +smtp://127.0.0.1:[0-9]+ took a test mail to one@example.org' "the mail relay gets a test mail"
+like "$(cat "$work/relay/mails")" '"Subject": "[^"]*kiln check: this is a test"' "which says so"
+echo 550 >"$work/relay/answers"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +mail +mail by smtp://127.0.0.1:[0-9]*: ' "a relay that refuses the mail is told"
+before=$(wc -l <"$work/relay/mails")
+check --no-notify
+is "$(grep -cE ' (notify|mail|heartbeat) ' <<<"$said") $(wc -l <"$work/relay/mails")" "0 $before" "--no-notify mails nothing"
+
 # ---- kiln config check --data, and the begin of a run ----
 config 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/'
 is "$("$kiln" config check "$work/kiln.conf" 2>&1)" "$work/kiln.conf: good" "kiln config check looks at the file alone"

@@ -45,7 +45,7 @@ static const struct verb_operand optional_file[] = {
 };
 
 static const struct verb_option options[] = {
-	{ .name = "no-notify", .help = "send no test message to notify.url" },
+	{ .name = "no-notify", .help = "send nothing to the people and the monitor that `notify` names" },
 	{ .name = "json", .help = "print one JSON object: part, result, text and todo of each row" },
 	{ 0 },
 };
@@ -60,9 +60,13 @@ const struct verb verb_check = {
 		 "dataset.json and the first records with the schema, the filter and the network. Writes an "
 		 "object into "
 		 "the sink "
-		 "and deletes it. Sends a test message to notify.url. Builds the network on the device with "
-		 "its "
-		 "memory. Looks at disk, clock, hugepages and the alarm that wakes the box.\n\n"
+		 "and deletes it. Sends a test message to notify.url, a test mail to notify.mail_to, and a "
+		 "line "
+		 "for "
+		 "the log of notify.heartbeat_url (URL/log, which changes nothing there). Builds the network "
+		 "on the "
+		 "device with its memory. Looks at disk, clock, hugepages and the alarm that wakes the "
+		 "box.\n\n"
 		 "Each row of the table is ok, warning, failed or not seen, with what to do. \"not seen\" "
 		 "means that "
 		 "the network or the machine did not answer. The exit status is 1 if a row failed.\n\n"

@@ -8,12 +8,10 @@
 #include "core/box/image.h"
 #include "core/box/tonight.h"
 #include "core/run/status.h"
-#include "drivers/store/credential.h"
-#include "drivers/webhook/webhook.h"
-#include "oneshot/report/people.h"
+#include "drivers/people/people.h"
+#include "oneshot/report/whom.h"
 
 #include <ctype.h>
-#include <mbedtls/platform_util.h>
 #include <string.h>
 #include <sysexits.h>
 #include <time.h>
@@ -30,43 +28,7 @@ struct heartbeat {
 	cJSON *state, *told;
 };
 
-/* ---- The requests ---- */
-
-/* Writes the URL with the suffix after its path, before a query. */
-static void add_suffix(const char *url, const char *suffix, char *out, size_t size)
-{
-	const size_t length = strcspn(url, "?#"), slash = *suffix && length && url[length - 1] == '/';
-
-	(void)snprintf(out, size, "%.*s%s%s", (int)(length - slash), url, suffix, url + length);
-}
-
-static bool is_wanted(const struct config *config)
-{
-	return config->file && (*config->notify.heartbeat_url || *config->notify.heartbeat_credential);
-}
-
-static int request(const struct config *config, const char *suffix, const char *text, uint64_t wait_ms,
-		   struct error *err)
-{
-	char secret[CREDENTIAL_LINE_BYTES] = "", url[CREDENTIAL_LINE_BYTES + 16];
-	const struct webhook webhook = {
-		.url = url, .token = "", .ca_file = config->notify.ca_file, .wait_ms = wait_ms
-	};
-	CLEANUP(json_free) cJSON *body = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *json = NULL;
-	int r = 0;
-
-	if (!cJSON_AddItemToObject(body, "text", json_string(text)))
-		return error_set(err, -ENOMEM, "no memory for a heartbeat");
-	if (*config->notify.heartbeat_credential)
-		r = credential_load_url(config->notify.heartbeat_credential, secret, err);
-	add_suffix(*secret ? secret : config->notify.heartbeat_url, suffix, url, sizeof(url));
-	if (r == 0 && (r = json_print_line(body, &json, err)) == 0)
-		r = webhook_post(&webhook, json, strlen(json), err);
-	mbedtls_platform_zeroize(secret, sizeof(secret));
-	mbedtls_platform_zeroize(url, sizeof(url));
-	return r;
-}
+/* ---- The end of a night ---- */
 
 void heartbeat_end(const struct config *config, const char *outcome, const char *text)
 {
@@ -74,8 +36,8 @@ void heartbeat_end(const struct config *config, const char *outcome, const char 
 			  strcmp(outcome, "expired") == 0;
 	struct error err;
 
-	if (is_wanted(config) &&
-	    request(config, good ? "" : "/fail", text, config->notify.wait_min * 60000, &err) < 0)
+	if (people_have_monitor(config) && people_beat(config, good ? PEOPLE_BEAT_GOOD : PEOPLE_BEAT_FAIL,
+						       text, config->notify.wait_min * 60000, &err) < 0)
 		log_warning("notify.heartbeat_url: %s; the monitor does not know that the night is over",
 			    err.text);
 }
@@ -250,9 +212,11 @@ static void beat(struct heartbeat *heartbeat)
 	const int64_t last_s = number_of(heartbeat->state, "beat_s"), age_s = heartbeat->now_s - last_s;
 	struct error err;
 
-	if (!is_wanted(config) || (age_s >= 0 && age_s < (int64_t)config->notify.heartbeat_min * 60))
+	if (!people_have_monitor(config) ||
+	    (age_s >= 0 && age_s < (int64_t)config->notify.heartbeat_min * 60))
 		return;
-	if (request(config, "/start", last_s ? "the night goes on" : "the night has begun", 0, &err) < 0)
+	if (people_beat(config, PEOPLE_BEAT_START, last_s ? "the night goes on" : "the night has begun", 0,
+			&err) < 0)
 		log_warning("notify.heartbeat_url: %s", err.text);
 	else if (!set_number(heartbeat->state, "beat_s", heartbeat->now_s))
 		log_warning("no memory for the heartbeat");
@@ -274,7 +238,7 @@ int oneshot_heartbeat(int argc, char **argv)
 	(void)argv;
 	if (r < 0)
 		return r == -ENOENT ? EX_OK : fatal(&err);
-	people_load(&heartbeat.config);
+	whom_load(&heartbeat.config);
 	if ((r = load_state(&heartbeat, &err)) < 0)
 		return fatal(&err);
 	beat(&heartbeat);

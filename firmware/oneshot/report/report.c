@@ -5,8 +5,8 @@
 #include "core/box/tonight.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
-#include "oneshot/report/people.h"
 #include "oneshot/report/send.h"
+#include "oneshot/report/whom.h"
 
 #include <string.h>
 #include <sysexits.h>
@@ -146,6 +146,6 @@ int oneshot_report(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	people_load(&config);
+	whom_load(&config);
 	return report_all(&config, &err) < 0 ? fatal(&err) : EX_OK;
 }

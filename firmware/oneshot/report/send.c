@@ -2,9 +2,9 @@
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "drivers/people/people.h"
 #include "drivers/store/store.h"
 #include "oneshot/report/make.h"
-#include "oneshot/report/people.h"
 
 #include <string.h>
 

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/report/people.h"
-#include "core/base/log.h"
+#include "drivers/people/people.h"
+#include "core/base/json.h"
 #include "drivers/mail/mail.h"
 #include "drivers/store/credential.h"
 #include "drivers/webhook/webhook.h"
-#include "oneshot/boot/last_good.h"
 
 #include <mbedtls/platform_util.h>
 #include <string.h>
-
-void people_load(struct config *ret_config)
-{
-	struct error err = { 0 };
-
-	if (config_load(config_path(0, NULL), ret_config, &err) == 0)
-		return;
-	log_warning("%s", err.text);
-	if (last_good_or_frozen(config_path(0, NULL), ret_config, &err) < 0)
-		log_warning("%s; nobody can be told of this night", err.text);
-}
 
 bool people_have_url(const struct config *config)
 {
@@ -68,5 +56,43 @@ int people_mail(const struct config *config, const char *subject, const char *te
 	if (r == 0)
 		r = mail_send(&mail, subject, text, err);
 	mbedtls_platform_zeroize(login, sizeof(login));
+	return r;
+}
+
+/* ---- The monitor ---- */
+
+/* Writes the URL with the suffix after its path, before a query. */
+static void add_suffix(const char *url, const char *suffix, char *out, size_t size)
+{
+	const size_t length = strcspn(url, "?#"), slash = *suffix && length && url[length - 1] == '/';
+
+	(void)snprintf(out, size, "%.*s%s%s", (int)(length - slash), url, suffix, url + length);
+}
+
+bool people_have_monitor(const struct config *config)
+{
+	return config->file && (*config->notify.heartbeat_url || *config->notify.heartbeat_credential);
+}
+
+int people_beat(const struct config *config, const char *suffix, const char *text, uint64_t wait_ms,
+		struct error *err)
+{
+	char secret[CREDENTIAL_LINE_BYTES] = "", url[CREDENTIAL_LINE_BYTES + 16];
+	const struct webhook webhook = {
+		.url = url, .token = "", .ca_file = config->notify.ca_file, .wait_ms = wait_ms
+	};
+	CLEANUP(json_free) cJSON *body = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *json = NULL;
+	int r = 0;
+
+	if (!cJSON_AddItemToObject(body, "text", json_string(text)))
+		return error_set(err, -ENOMEM, "no memory for a heartbeat");
+	if (*config->notify.heartbeat_credential)
+		r = credential_load_url(config->notify.heartbeat_credential, secret, err);
+	add_suffix(*secret ? secret : config->notify.heartbeat_url, suffix, url, sizeof(url));
+	if (r == 0 && (r = json_print_line(body, &json, err)) == 0)
+		r = webhook_post(&webhook, json, strlen(json), err);
+	mbedtls_platform_zeroize(secret, sizeof(secret));
+	mbedtls_platform_zeroize(url, sizeof(url));
 	return r;
 }
