@@ -103,7 +103,8 @@ uint32_t store_wait_ms(const struct store *store)
 
 int store_is_late(struct error *err)
 {
-	return error_set(err, -ETIMEDOUT, "the store has not answered in the time that the caller has for it");
+	return error_set(err, -ETIMEDOUT,
+			 "the store has not answered in the time that the caller has for it");
 }
 
 int store_wait(struct store *store, struct store_request *request, struct error *err)

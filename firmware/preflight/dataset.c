@@ -88,8 +88,8 @@ static const cJSON *feature_named(const cJSON *schema, const char *name)
 	return NULL;
 }
 
-static void compare(struct preflight *preflight, const struct config_feature *feature, const cJSON *schema,
-		    const char *url)
+static void compare(struct preflight *preflight, bool certain, const struct config_feature *feature,
+		    const cJSON *schema, const char *url)
 {
 	static const char *const dtypes[] = { "float32", "int64", "bytes" };
 	const cJSON *item = feature_named(schema, feature->name);
@@ -97,18 +97,18 @@ static void compare(struct preflight *preflight, const struct config_feature *fe
 	struct described described;
 
 	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0)
-		preflight_add(preflight, PART, PREFLIGHT_FAILED, todo,
-			      "schema: found the feature \"%s\", which %s/" KEY " does not have",
-			      feature->name, url);
+		preflight_add_misfit(preflight, certain, PART, todo,
+				     "schema: found the feature \"%s\", which %s/" KEY " does not have",
+				     feature->name, url);
 	if (!item || !describe(item, &described) || fits(feature, dtypes[feature->dtype], &described))
 		return;
 	shape_text(dtypes[feature->dtype], feature->shape, feature->rank, feature->values_max, mine);
 	shape_text(described.dtype, described.shape, described.rank, described.values_max, theirs);
-	preflight_add(preflight, PART, PREFLIGHT_FAILED, todo, "schema: \"%s\": found %s, %s/" KEY " has %s",
-		      feature->name, mine, url, theirs);
+	preflight_add_misfit(preflight, certain, PART, todo, "schema: \"%s\": found %s, %s/" KEY " has %s",
+			     feature->name, mine, url, theirs);
 }
 
-void preflight_dataset(struct preflight *preflight, struct store *store)
+void preflight_dataset(struct preflight *preflight, struct store *store, bool certain)
 {
 	CLEANUP(json_free) cJSON *dataset = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
@@ -125,5 +125,5 @@ void preflight_dataset(struct preflight *preflight, struct store *store)
 	}
 	schema = json_member(dataset, "schema");
 	for (uint32_t i = 0; cJSON_IsArray(schema) && i < preflight->config->features; i++)
-		compare(preflight, &preflight->config->feature[i], schema, store_url(store));
+		compare(preflight, certain, &preflight->config->feature[i], schema, store_url(store));
 }

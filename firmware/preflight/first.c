@@ -10,10 +10,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PART      "record"
-#define BEGIN_MAX (UINT64_C(1) << 20) /* bytes of a shard that are read first */
-#define SHARD_MAX (UINT64_C(1) << 28) /* ... where the first record is longer */
-#define PLAIN_MAX (UINT64_C(1) << 31)
+#define PART            "record"
+#define BEGIN_MAX       (UINT64_C(1) << 20) /* bytes of a shard that are read first */
+#define SHARD_MAX       (UINT64_C(1) << 28) /* ... where the first record is longer */
+#define PLAIN_MAX       (UINT64_C(1) << 31)
+#define PLAIN_BRIEF_MAX (UINT64_C(1) << 26) /* ... at the begin of a run */
 
 /* The begin of a shard, inflated. */
 struct begin {
@@ -31,7 +32,8 @@ static void begin_done(struct begin *begin)
 }
 
 /* A part of a compressed shard ends in the middle of a stream: what was inflated before counts. */
-static int inflate_begin(struct begin *begin, uint64_t bytes, bool whole, struct error *err)
+static int inflate_begin(struct begin *begin, uint64_t bytes, bool whole, uint64_t plain_max,
+			 struct error *err)
 {
 	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
 	const enum compression compression = compression_of(begin->raw, bytes);
@@ -43,13 +45,13 @@ static int inflate_begin(struct begin *begin, uint64_t bytes, bool whole, struct
 		return 0;
 	if ((r = inflater_open(&inflater, err)) < 0)
 		return r;
-	r = inflate_into(inflater, begin->raw, bytes, compression, PLAIN_MAX, &begin->plain, &begin->capacity,
+	r = inflate_into(inflater, begin->raw, bytes, compression, plain_max, &begin->plain, &begin->capacity,
 			 &begin->bytes, err);
 	begin->data = begin->plain;
 	return r == -EBADMSG && !whole && begin->bytes > 0 ? 0 : r;
 }
 
-static int read_begin(struct store *store, const struct store_object *shard, uint64_t max,
+static int read_begin(struct store *store, const struct store_object *shard, uint64_t max, uint64_t plain_max,
 		      struct begin *begin, struct error *err)
 {
 	const uint64_t bytes = shard->pin.bytes < max ? shard->pin.bytes : max;
@@ -60,7 +62,7 @@ static int read_begin(struct store *store, const struct store_object *shard, uin
 	if (!begin->raw)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", bytes);
 	r = store_get(store, shard->key, &shard->pin, 0, begin->raw, bytes, err);
-	return r < 0 ? r : inflate_begin(begin, bytes, bytes == shard->pin.bytes, err);
+	return r < 0 ? r : inflate_begin(begin, bytes, bytes == shard->pin.bytes, plain_max, err);
 }
 
 /* ---- The records ---- */
@@ -109,7 +111,8 @@ struct look {
 	struct filter filter;
 	bool filtered, named; /* there is a filter; a record has its feature */
 	bool none;            /* the bytes hold no whole record */
-	bool number;          /* a record has a number that the network cannot take */
+	bool misfit;          /* a record arrived intact and does not fit */
+	bool number;          /* it has a number that the network cannot take */
 	uint32_t records, matching;
 };
 
@@ -124,40 +127,42 @@ static int note_feature(void *context, const char *name, uint64_t name_bytes, ui
 	return 0;
 }
 
-/* Returns 1 where the run uses the record, or 0. */
-static int is_used(struct look *look, const struct tfrecord *record, struct error *err)
+/* Returns whether the filter takes the record, as kiln-fetchd asks it before it parses a record. */
+static int look_at_filter(struct look *look, const struct tfrecord *record, struct error *err)
 {
-	int r;
+	int r = look->filtered ? example_describe(record->data, record->bytes, note_feature, look, err) : 0;
 
-	if (!look->filtered)
-		return 1;
-	r = example_describe(record->data, record->bytes, note_feature, look, err);
-	return r < 0 ? r : filter_match(&look->filter, record->data, record->bytes, err);
+	if (r < 0 || !look->filtered)
+		return r < 0 ? r : 1;
+	return filter_match(&look->filter, record->data, record->bytes, err);
 }
 
 static int look_at(struct look *look, struct rows *rows, const struct tfrecord *record, struct error *err)
 {
-	int r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
+	int r = look_at_filter(look, record, err);
 
-	if (r < 0)
-		return r;
-	r = is_used(look, record, err);
-	if (r <= 0)
-		return r;
-	look->matching++;
-	r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
-	look->number = r < 0;
+	if (r == 0)
+		return 0;
+	if (r > 0)
+		r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
+	if (r == 0) {
+		r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
+		look->number = r < 0;
+	}
+	look->misfit = r < 0;
+	look->matching += !look->misfit;
 	return r;
 }
 
-/* Parses the records of the begin of a shard. A record that the begin cuts ends the list. Errors: that of the
- * first record that does not fit; with look->none that of the shard. */
+/* Parses the records of the begin of a shard; goes on where the filter has taken none yet. A record that the
+ * begin cuts ends the list. Errors: that of the first record that does not fit; with look->none that of the
+ * shard. */
 static int look_at_all(const struct begin *begin, struct rows *rows, struct look *look, struct error *err)
 {
 	uint64_t at = 0;
 
 	look->none = false;
-	while (look->records < FIRST_RECORDS_MAX && at < begin->bytes) {
+	while (at < begin->bytes && (look->records < FIRST_RECORDS_MAX || look->matching == 0)) {
 		struct tfrecord record = { 0 };
 		int r = tfrecord_next(begin->data, begin->bytes, at, begin->bytes, &record, err);
 
@@ -172,66 +177,78 @@ static int look_at_all(const struct begin *begin, struct rows *rows, struct look
 	return 0;
 }
 
-static void say(struct preflight *preflight, const struct store_object *shard, const struct look *look)
+/* A number that no record has takes no record; a text that no record has is compared as the empty text. */
+static void say(struct preflight *preflight, enum split split, const struct store_object *shard,
+		const struct look *look)
 {
+	const char *condition = preflight->config->order.filter;
+
 	if (!look->filtered || look->records == 0)
 		return;
-	if (!look->named)
-		preflight_add(preflight, "filter", PREFLIGHT_FAILED, "name a feature that the records have",
-			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\"",
-			      preflight->config->order.filter, look->records, shard->key, look->filter.name);
+	if (!look->named && look->matching == 0)
+		preflight_add_misfit(preflight, split == SPLIT_TRAIN, "filter",
+				     "name a feature that the records have",
+				     "order.filter \"%s\": the first %u records of %s have no feature \"%s\"",
+				     condition, look->records, shard->key, look->filter.name);
+	else if (!look->named)
+		preflight_add(preflight, "filter", PREFLIGHT_WARNING, "name a feature that the records have",
+			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\", which "
+			      "counts as the empty text",
+			      condition, look->records, shard->key, look->filter.name);
 	else if (look->matching == 0)
 		preflight_add(preflight, "filter", PREFLIGHT_WARNING,
 			      "a split without a matching record ends the run, or has no figures",
-			      "order.filter \"%s\" matches none of the first %u records of %s",
-			      preflight->config->order.filter, look->records, shard->key);
+			      "order.filter \"%s\" matches none of the first %u records of %s", condition,
+			      look->records, shard->key);
 }
 
-/* Reads and parses. `whole`: a shard whose first record is longer than its begin is read as a whole;
- * otherwise nothing is said about it. */
+/* Reads and parses. `brief`: nothing is said about a shard whose first record is longer than its begin;
+ * otherwise it is read as a whole. */
 static int look_into(const struct config *config, struct store *store, const struct store_object *shard,
-		     bool whole, struct look *look, struct error *err)
+		     bool brief, struct look *look, struct error *err)
 {
 	CLEANUP(begin_done) struct begin begin = { 0 };
 	CLEANUP(rows_done) struct rows rows = { 0 };
+	const uint64_t plain_max = brief ? PLAIN_BRIEF_MAX : PLAIN_MAX;
 	int r;
 
 	if ((r = rows_open(config, &rows, err)) < 0 ||
-	    (r = read_begin(store, shard, BEGIN_MAX, &begin, err)) < 0)
+	    (r = read_begin(store, shard, BEGIN_MAX, plain_max, &begin, err)) < 0)
 		return r;
 	r = look_at_all(&begin, &rows, look, err);
 	if (!look->none || shard->pin.bytes <= BEGIN_MAX)
 		return r;
-	if (!whole || shard->pin.bytes > SHARD_MAX)
+	if (brief || shard->pin.bytes > SHARD_MAX)
 		return 0;
-	r = read_begin(store, shard, SHARD_MAX, &begin, err);
+	r = read_begin(store, shard, SHARD_MAX, plain_max, &begin, err);
 	return r < 0 ? r : look_at_all(&begin, &rows, look, err);
 }
 
-void preflight_first(struct preflight *preflight, struct store *store, const struct store_object *shard)
+bool preflight_first(struct preflight *preflight, struct store *store, enum split split,
+		     const struct store_object *shard)
 {
 	const bool skips = preflight->config->fetch.bad_record == BAD_RECORD_SKIP;
 	const char *condition = preflight->config->order.filter;
+	static const char todo[] =
+		"make `schema` what the records are: see \"TFRecords that you have\" in the manual";
 	struct look look = { 0 };
 	struct error err = { 0 };
 
 	look.filtered = *condition && filter_parse(condition, &look.filter);
-	if (look_into(preflight->config, store, shard, !preflight->brief, &look, &err) == 0) {
-		say(preflight, shard, &look);
-		return;
+	if (look_into(preflight->config, store, shard, preflight->brief, &look, &err) == 0) {
+		say(preflight, split, shard, &look);
+		return look.matching > 0;
 	}
 	(void)error_prefix(&err, "%s", shard->key);
-	if (err.code != -EBADMSG && err.code != -EILSEQ && err.code != -ENODATA) {
+	if (err.code != -EBADMSG && err.code != -EILSEQ && err.code != -ENODATA)
 		preflight_add_error(preflight, PART, &err);
-		return;
-	}
-	if (look.number)
-		preflight_add(preflight, PART, PREFLIGHT_FAILED,
-			      "make the network as large as the numbers are, or correct the records", "%s",
-			      err.text);
+	else if (look.number)
+		preflight_add_misfit(preflight, true, PART,
+				     "make the network as large as the numbers are, or correct the records",
+				     "%s", err.text);
+	else if (skips)
+		preflight_add(preflight, PART, PREFLIGHT_WARNING, todo, "%s", err.text);
 	else
-		preflight_add(preflight, PART, skips ? PREFLIGHT_WARNING : PREFLIGHT_FAILED,
-			      "make `schema` what the records are: see \"TFRecords that you have\" in the "
-			      "manual",
-			      "%s", err.text);
+		preflight_add_misfit(preflight, look.misfit, PART, todo, "%s", err.text);
+	return false;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight/preflight.h"
 
+#include "core/base/clock.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <string.h>
@@ -37,6 +39,14 @@ uint32_t preflight_count(const struct preflight *preflight, enum preflight_resul
 	return count;
 }
 
+const struct preflight_row *preflight_unfit(const struct preflight *preflight)
+{
+	for (uint32_t i = 0; i < preflight->rows; i++)
+		if (preflight->row[i].certain)
+			return &preflight->row[i];
+	return NULL;
+}
+
 /* A row that finds no memory is lost: the program that prints the table then fails anyway. */
 static struct preflight_row *new_row(struct preflight *preflight)
 {
@@ -53,24 +63,42 @@ static struct preflight_row *new_row(struct preflight *preflight)
 	return &preflight->row[preflight->rows];
 }
 
-void preflight_add(struct preflight *preflight, const char *part, enum preflight_result result,
-		   const char *todo, const char *format, ...)
+static void add(struct preflight *preflight, const struct preflight_row *like, const char *format,
+		va_list list)
 {
 	struct preflight_row *row = new_row(preflight);
-	va_list list;
 
 	if (!row)
 		return;
-	va_start(list, format);
+	*row = *like;
 	if (vasprintf(&row->text, format, list) < 0)
 		row->text = NULL;
+	else
+		preflight->rows++;
+}
+
+void preflight_add(struct preflight *preflight, const char *part, enum preflight_result result,
+		   const char *todo, const char *format, ...)
+{
+	struct preflight_row like = { .result = result, .todo = todo };
+	va_list list;
+
+	(void)snprintf(like.part, sizeof(like.part), "%s", part);
+	va_start(list, format);
+	add(preflight, &like, format, list);
 	va_end(list);
-	if (!row->text)
-		return;
-	(void)snprintf(row->part, sizeof(row->part), "%s", part);
-	row->result = result;
-	row->todo = todo;
-	preflight->rows++;
+}
+
+void preflight_add_misfit(struct preflight *preflight, bool certain, const char *part, const char *todo,
+			  const char *format, ...)
+{
+	struct preflight_row like = { .result = PREFLIGHT_FAILED, .todo = todo, .certain = certain };
+	va_list list;
+
+	(void)snprintf(like.part, sizeof(like.part), "%s", part);
+	va_start(list, format);
+	add(preflight, &like, format, list);
+	va_end(list);
 }
 
 static const char *todo_of(const struct error *err)
@@ -83,7 +111,8 @@ static const char *todo_of(const struct error *err)
 	case -EPERM:
 		return "allow this credential to list, read and, in the sink, write and delete below the url";
 	case -ENOKEY:
-		return "write the authority of the server's certificate into the file that `ca_file` names, or "
+		return "write the authority of the server's certificate into the file that `ca_file` names, "
+		       "or "
 		       "log in to the network";
 	case -ETIME:
 		return "set the clock";
@@ -115,6 +144,33 @@ void preflight_add_error(struct preflight *preflight, const char *part, const st
 {
 	const bool passing = error_exit_code(err) == EX_UNAVAILABLE && !is_of_folder(err);
 
-	preflight_add(preflight, part, passing ? PREFLIGHT_NOT_SEEN : PREFLIGHT_FAILED, todo_of(err), "%s",
-		      err->text);
+	if (preflight->deadline_us && clock_us() >= preflight->deadline_us)
+		preflight_add(preflight, part, PREFLIGHT_WARNING, "", "could not look, because %s",
+			      err->text);
+	else
+		preflight_add(preflight, part, passing ? PREFLIGHT_NOT_SEEN : PREFLIGHT_FAILED, todo_of(err),
+			      "%s", err->text);
+}
+
+/* ---- The table as JSON ---- */
+
+static bool add_row(cJSON *rows, const struct preflight_row *row)
+{
+	cJSON *item = cJSON_CreateObject();
+
+	return cJSON_AddItemToArray(rows, item) && cJSON_AddStringToObject(item, "part", row->part) &&
+	       cJSON_AddStringToObject(item, "result", preflight_result_name(row->result)) &&
+	       cJSON_AddItemToObject(item, "text", json_string(row->text)) &&
+	       cJSON_AddStringToObject(item, "todo", row->todo);
+}
+
+cJSON *preflight_json(const struct preflight *preflight)
+{
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	bool done = cJSON_AddItemToObject(object, "file", json_string(preflight->config->file));
+	cJSON *rows = cJSON_AddArrayToObject(object, "rows");
+
+	for (uint32_t i = 0; done && i < preflight->rows; i++)
+		done = add_row(rows, &preflight->row[i]);
+	return done && rows ? TAKE(object) : NULL;
 }

@@ -12,6 +12,10 @@
  *     device.c       the network on the device
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
  *
+ * A row is certain where the data cannot fit the configuration, whatever happens later: no shard matches a
+ * pattern, there are fewer shards than lanes, or a record that arrived intact does not fit. What may be
+ * otherwise in an hour is never certain: a store that does not answer or refuses, bytes that are corrupt.
+ *
  * Nothing stays: the object that the sink gets is deleted, and no hugepage is reserved. Only preflight_sink()
  * and preflight_notify() write anything outside of this process, and preflight_device() the cache of kernels.
  *
@@ -21,6 +25,7 @@
 #pragma once
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/config/config.h"
 
 #include <stdbool.h>
@@ -43,13 +48,16 @@ struct preflight_row {
 	enum preflight_result result;
 	char *text;       /* what was found */
 	const char *todo; /* what to do, "" = nothing; a constant */
+	bool certain;     /* see above; only with PREFLIGHT_FAILED */
 };
 
 struct preflight {
 	const struct config *config;
 	struct preflight_row *row;
 	uint32_t rows, capacity;
-	bool brief; /* look at the first object of each split only, as at the begin of a run */
+	bool brief; /* look at the first objects of each split only, as at the begin of a run */
+	/* clock_us() at which the look at stores ends: their rest gets a warning; 0 = never */
+	uint64_t deadline_us;
 };
 
 /* "ok", "warning", "failed", "not seen". */
@@ -60,12 +68,20 @@ void preflight_open(const struct config *config, struct preflight *ret_preflight
 void preflight_done(struct preflight *preflight);
 /* Returns the number of rows with this result. */
 uint32_t preflight_count(const struct preflight *preflight, enum preflight_result result);
+/* Returns the first row that is certain; NULL = the data may fit. */
+const struct preflight_row *preflight_unfit(const struct preflight *preflight);
+/* Returns the table as {"file": TEXT, "rows": [{part, result, text, todo}]}. The caller frees it. NULL: no
+ * memory. */
+cJSON *preflight_json(const struct preflight *preflight);
 
 /* Adds a row. Used by the parts below. */
 void preflight_add(struct preflight *preflight, const char *part, enum preflight_result result,
 		   const char *todo, const char *format, ...) PRINTF(5, 6);
-/* Adds a row for an error: PREFLIGHT_NOT_SEEN where another attempt may succeed, as without network;
- * PREFLIGHT_FAILED otherwise. */
+/* Adds a row with PREFLIGHT_FAILED, which is certain where `certain` is true. */
+void preflight_add_misfit(struct preflight *preflight, bool certain, const char *part, const char *todo,
+			  const char *format, ...) PRINTF(5, 6);
+/* Adds a row for an error: PREFLIGHT_WARNING after the deadline; PREFLIGHT_NOT_SEEN where another attempt may
+ * succeed, as without network; PREFLIGHT_FAILED otherwise. */
 void preflight_add_error(struct preflight *preflight, const char *part, const struct error *err);
 
 /* ---- The parts ---- */

@@ -33,7 +33,7 @@ void preflight_sink(struct preflight *preflight)
 	CLEANUP(store_closep) struct store *store = NULL;
 	char host[256] = "";
 	struct error err = { 0 };
-	int r = preflight_store_open(preflight->config, &preflight->config->sink, &store, &err);
+	int r = preflight_store_open(preflight, &preflight->config->sink, &store, &err);
 
 	(void)gethostname(host, sizeof(host) - 1);
 	if (r < 0 || store_list(store, NULL, stop, NULL, &err) < 0 ||

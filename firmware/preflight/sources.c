@@ -67,9 +67,9 @@ static const char *glob_of(const struct config *config, uint32_t source, enum sp
 static void say_none(struct preflight *preflight, const char *url, enum split split, const char *glob)
 {
 	if (split != SPLIT_TEST || strcmp(glob, TEST_GLOB_DEFAULT) != 0)
-		preflight_add(preflight, PART, PREFLIGHT_FAILED,
-			      "write the shards there, or correct the url or the pattern",
-			      "%s: no object matches split.%s \"%s\"", url, keys[split], glob);
+		preflight_add_misfit(preflight, true, PART,
+				     "write the shards there, or correct the url or the pattern",
+				     "%s: no object matches split.%s \"%s\"", url, keys[split], glob);
 }
 
 /* Returns how many of the training shards are held out for validation. */
@@ -94,14 +94,16 @@ static void check_train(struct preflight *preflight, const char *url, const stru
 	const struct config *config = preflight->config;
 	const uint64_t held = held_out(config, listing), train = listing->shards - held;
 
-	if (preflight->brief)
+	/* Of a list that is not whole nobody knows how many validate. */
+	if (preflight->brief && listing->shards == listing->most)
 		return;
 	if (train < config->order.lanes)
-		preflight_add(preflight, PART, PREFLIGHT_FAILED, "lower order.lanes, or make more shards",
-			      "%s: found %" PRIu64 " training shards beside %" PRIu64
-			      " that validate, order.lanes is %" PRIu64,
-			      url, train, held, config->order.lanes);
-	if (config->split.by != SPLIT_BY_PREFIX && config->split.validation_percent > 0 && held == 0)
+		preflight_add_misfit(preflight, true, PART, "lower order.lanes, or make more shards",
+				     "%s: found %" PRIu64 " training shards beside %" PRIu64
+				     " that validate, order.lanes is %" PRIu64,
+				     url, train, held, config->order.lanes);
+	if (!preflight->brief && config->split.by != SPLIT_BY_PREFIX &&
+	    config->split.validation_percent > 0 && held == 0)
 		preflight_add(preflight, "validation", PREFLIGHT_WARNING,
 			      "make more shards (kiln prep --records-per-shard), or set "
 			      "split.validation_percent = 0",
@@ -110,11 +112,12 @@ static void check_train(struct preflight *preflight, const char *url, const stru
 
 static void say_twice(struct preflight *preflight, const char *url, const struct listing *listing)
 {
-	preflight_add(preflight, PART, PREFLIGHT_FAILED, "make patterns that have no key in common",
-		      "%s: object \"%s\" is matched by split.%s \"%s\" and split.%s \"%s\", but belongs in "
-		      "one split only",
-		      url, listing->twice, keys[listing->split], listing->glob[listing->split],
-		      keys[listing->other], listing->glob[listing->other]);
+	preflight_add_misfit(
+		preflight, true, PART, "make patterns that have no key in common",
+		"%s: object \"%s\" is matched by split.%s \"%s\" and split.%s \"%s\", but belongs in "
+		"one split only",
+		url, listing->twice, keys[listing->split], listing->glob[listing->split],
+		keys[listing->other], listing->glob[listing->other]);
 }
 
 static void say_shards(struct preflight *preflight, const char *url, const struct listing *listing)
@@ -130,31 +133,54 @@ static void say_shards(struct preflight *preflight, const char *url, const struc
 		check_train(preflight, url, listing);
 }
 
-/* Lists a split and looks into its first shard. Returns false where the store fails. */
-static bool check_split(struct preflight *preflight, struct store *store, struct listing *listing)
+/* How many objects of a split are listed: at the begin of a run enough to count the lanes. */
+static uint64_t most_of(const struct preflight *preflight)
+{
+	const uint64_t enough = 2 * preflight->config->order.lanes;
+
+	return preflight->brief && enough < PREFLIGHT_LISTED_MAX ? enough : PREFLIGHT_LISTED_MAX;
+}
+
+/* Lists a split. Returns false where the store fails. A bucket or folder that is not there has no shards. */
+static bool list(struct preflight *preflight, struct store *store, const char *glob, struct listing *listing)
+{
+	struct error err = { 0 };
+	int r = store_list(store, glob, count, listing, &err);
+
+	if (r >= 0)
+		return true;
+	if (r == -ENOENT)
+		preflight_add_misfit(preflight, true, PART,
+				     "compare the url with the names of the bucket and the folder", "%s",
+				     err.text);
+	else
+		preflight_add_error(preflight, PART, &err);
+	return false;
+}
+
+/* Lists a split and looks into its first shard. Returns false where the store fails. *fit becomes true where
+ * records fit. */
+static bool check_split(struct preflight *preflight, struct store *store, struct listing *listing, bool *fit)
 {
 	const char *glob = listing->glob[listing->split], *url = store_url(store);
-	struct error err = { 0 };
 
 	if (!*glob)
 		return true;
-	if (store_list(store, glob, count, listing, &err) < 0) {
-		preflight_add_error(preflight, PART, &err);
+	if (!list(preflight, store, glob, listing))
 		return false;
-	}
 	if (listing->shards == 0) {
 		say_none(preflight, url, listing->split, glob);
 		return true;
 	}
 	say_shards(preflight, url, listing);
-	preflight_first(preflight, store, &listing->first);
+	*fit = preflight_first(preflight, store, listing->split, &listing->first) || *fit;
 	return true;
 }
 
 /* Checks the splits of a source one after the other, with the memory of one list. Returns false where the
  * store fails. */
 static bool check_splits(struct preflight *preflight, struct store *store, uint32_t source,
-			 bool *ret_validates)
+			 bool *ret_validates, bool *ret_fit)
 {
 	const struct config *config = preflight->config;
 	CLEANUP(free_ptr) struct listing *listing = malloc(sizeof(*listing));
@@ -162,10 +188,10 @@ static bool check_splits(struct preflight *preflight, struct store *store, uint3
 	for (int split = 0; listing && split < SPLIT_MAX; split++) {
 		*listing = (struct listing){ .split = (enum split)split,
 					     .other = SPLIT_MAX,
-					     .most = preflight->brief ? 1 : PREFLIGHT_LISTED_MAX };
+					     .most = most_of(preflight) };
 		for (int other = 0; other < SPLIT_MAX; other++)
 			listing->glob[other] = glob_of(config, source, (enum split)other);
-		if (!check_split(preflight, store, listing))
+		if (!check_split(preflight, store, listing, ret_fit))
 			return false;
 		*ret_validates = *ret_validates || (split == SPLIT_TRAIN && held_out(config, listing) > 0) ||
 				 (split == SPLIT_VALIDATION && listing->shards > 0);
@@ -188,18 +214,18 @@ static void check_whole(struct preflight *preflight, struct store *store)
 static bool check_source(struct preflight *preflight, uint32_t source)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	bool validates = false;
+	const bool skips = preflight->config->fetch.bad_record == BAD_RECORD_SKIP;
+	bool validates = false, fit = false;
 	struct error err = { 0 };
 
-	if (preflight_store_open(preflight->config, &preflight->config->source[source].store, &store, &err) <
-	    0) {
+	if (preflight_store_open(preflight, &preflight->config->source[source].store, &store, &err) < 0) {
 		preflight_add_error(preflight, PART, &err);
 		return true;
 	}
-	if (!check_splits(preflight, store, source, &validates))
+	if (!check_splits(preflight, store, source, &validates, &fit))
 		return true;
 	check_whole(preflight, store);
-	preflight_dataset(preflight, store);
+	preflight_dataset(preflight, store, !fit && !skips);
 	return validates;
 }
 

@@ -38,7 +38,9 @@ like "$(tail -n 1 "$KILN_ROOT/log")" "/dev/null/kernels: the directory for compi
 config notrain "$data" '' ''
 echo 'split: { train_glob = "none-*"; };' >>"$work/notrain.conf"
 node notrain
+: >"$data/none-0"
 begin notrain
+rm "$data/none-0"
 timeout 60 "$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log"
 is $? 77 "no training shards: refused"
 like "$(tail -n 1 "$KILN_ROOT/log")" 'file://.*/data: no object matches split.train_glob "none-\*"' "by place and glob"

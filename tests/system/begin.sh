@@ -6,6 +6,7 @@
 mkdir -p "$work/data" "$work/runs"
 printf 'encoder' >"$work/data/encoder.bin"
 printf '{}' >"$work/data/dataset.json"
+a_shard "$work/data"
 
 config() { # start_from
 	cat >"$work/kiln.conf" <<-CONF
@@ -221,6 +222,7 @@ record=$KILN_ROOT/data/kiln/run/current
 rm -r "$work/runs"
 config scratch
 sed -i 's,/data",/dat",' "$work/kiln.conf"
+a_shard "$work/dat"
 begin
 wrong=$said
 begin

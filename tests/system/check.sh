@@ -182,6 +182,65 @@ config 's/by = "hash"/by = "hashes"/'
 check
 is "$code" 78 "mistakes of the file itself: exit 78"
 like "$said" 'split.by: found "hashes", allowed: one of "shard", "prefix", "hash"' "as kiln config check says them"
-config 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/'
-"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$work/errors"
-like "$? $(cat "$work/errors")" '0 .*record 0: feature "label": found 2 values, expected 3; make `schema`' "the begin of a run says it"
+
+# ---- The begin of a run ----
+begins() { # sed commands; sets code and said
+	config "$1"
+	rm -rf "$KILN_ROOT/data/kiln/run" "$work/runs"
+	said=$(timeout 120 "$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>&1 >"$work/id")
+	code=$?
+}
+ends() { # sed commands, regular expression of the error, name
+	begins "$1"
+	like "$code $(tail -n 1 <<<"$said")" "^65 .*the data do not fit $work/kiln.conf: $2" "begin: $3"
+	is "$([ -e "$KILN_ROOT/data/kiln/run/current" ] && echo a record; ls "$work/runs" 2>/dev/null)" "" "begin: no run is begun, here or in the store"
+}
+goes_on() { # sed commands, regular expression of what is said, name
+	begins "$1"
+	like "$code $(tr '\n' ' ' <<<"$said")" "^0 .*$2" "begin: $3"
+	like "$(cat "$work/id")" '^t-[0-9]+' "begin: the run is begun"
+}
+ends 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/' '.*record 0: feature "label": found 2 values, expected 3; make `schema`' "records of another shape end the start"
+is "$(python3 -c 'import json, sys; print([r["part"] for r in json.load(open(sys.argv[1]))["rows"] if r["result"] == "failed"])' "$KILN_ROOT/data/kiln/run/unfit.json")" \
+	"['record', 'record']" "the table is kept for the report"
+"$KILN_BIN/kiln-oneshot" run-failed 2>/dev/null
+"$KILN_BIN/kiln-oneshot" report 2>/dev/null
+report=$(ls "$KILN_ROOT"/data/kiln/run/reports/*.txt | tail -n 1)
+like "$(cat "$report")" '^outcome +never_started$' "the report of the night: no run started"
+like "$(cat "$report")" '^failed +record +train-00000-of-00004.tfrecord.gz: record 0: feature "label": found 2 values, expected 3$' "the table is in the report"
+like "$(cat "$report")" ' -> make `schema` what the records are' "with what to do"
+ends 's/name = "sentence"/name = "words"/; s/^model: {/model: { input = "words";/' '.*record 0: feature "words"' "so does a column that is missing"
+ends 's/filter = ""/filter = "lang == 3"/' 'order.filter "lang == 3": the first 50 records of train-.* have no feature "lang"' "a filter on a feature that is not there"
+ends "s,$work/data,$work/nowhere," ".*nowhere" "a folder without shards"
+ends 's/filter = ""/lanes = 9/' '.*found [0-9]+ training shards beside [0-9]+ that validate, order.lanes is 9' "more lanes than shards"
+ends 's/by = "hash"/by = "prefix"/' '.*no object matches split.validation_glob "validation-\*"' "a pattern that matches nothing"
+begins ''
+is "$code $(ls "$KILN_ROOT/data/kiln/run/unfit.json" 2>/dev/null)" "0 " "begin: where the data fit, the run begins, and no table stays" "$said"
+goes_on 's/filter = ""/filter = "lang != \\"de\\""/' 'have no feature "lang", which counts as the empty text' "a text that no record has is not a number"
+goes_on 's/filter = ""/filter = "label[0] == 7"/' 'matches none of the first 50 records' "a filter that may match later records"
+goes_on 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/; s/^order:/fetch: { bad_record = "skip"; }; order:/' 'found 2 values, expected 3' "records that are to be left out"
+printf '{"schema": [{"name": "label", "dtype": "int64", "shape": [3]}]}' >"$work/data/dataset.json"
+goes_on '' 'schema: "label": found int64 \[ 2 \], .*dataset.json has int64 \[ 3 \]' "a dataset.json that is wrong about records that fit"
+rm "$work/data/dataset.json"
+mkdir "$work/damaged"
+cp "$work"/data/* "$work/damaged/"
+printf x | dd of="$work/damaged/train-00000-of-00004.tfrecord.gz" bs=1 seek=3000 conv=notrunc 2>/dev/null
+goes_on "s,$work/data,$work/damaged," '' "bytes that are corrupt: perhaps only now"
+
+# ---- A store that hangs: accepts and never answers, or answers a byte a second ----
+for way in never drip; do
+	mkdir "$work/$way"
+	python3 tests/system/hanging_s3.py "$work/$way" $way 2>"$work/$way/errors" &
+	wait_for 10 test -s "$work/$way/port"
+	node $way
+	config "s,file://$work/data,s3://bucket/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/$way/port"),; s/^order:/fetch: { low_speed_bytes_per_s = 1; low_speed_s = 3600; }; order:/"
+	cp "$work/kiln.conf" "$work/$way/kiln.conf"
+	timeout 180 "$KILN_BIN/kiln-oneshot" begin --config "$work/$way/kiln.conf" >"$work/$way/id" 2>"$work/$way/said" &
+	echo $! >"$work/$way/pid"
+done
+for way in never drip; do
+	wait "$(cat "$work/$way/pid")"
+	like "$? $(tr '\n' ' ' <"$work/$way/said")" '^0 .*could not look, because GET s3://bucket/data/: the store has not answered in the time' \
+		"begin: a store that hangs ($way) does not hold a night up, and the table says so"
+	like "$(cat "$work/$way/requests")" "^GET .*list-type=2" "begin: it was asked ($way)"
+done

@@ -39,6 +39,7 @@ cat >"$work/kiln.conf" <<-CONF
 	control: { metrics_dir = "$work/textfile"; };
 CONF
 mkdir "$work/textfile"
+a_shard "$work/store/data"
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!
 wait_for 10 "$kiln" node

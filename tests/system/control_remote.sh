@@ -49,6 +49,7 @@ cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
 	sink: { url = "file://$work/runs"; };
 	control: { remote = true; port = $port; };
 CONF
+a_shard "$work/data"
 "$KILN_BIN/kiln-oneshot" begin >/dev/null 2>&1
 "$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
 controld=$!

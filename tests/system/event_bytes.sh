@@ -3,6 +3,7 @@
 # Uploads of event files: closed files once, the growing file again and again. The uploaded bytes grow with the number of
 # points and not with its square. Lines "# FLUSHES SEGMENT_BYTES POINTS_BYTES UPLOADED_BYTES" have the figures.
 . "$(dirname "$0")/lib.sh"
+a_shard "$work/data"
 flushes=${KILN_EVENT_FLUSHES:-40} points=${KILN_EVENT_POINTS:-20} segment=${KILN_EVENT_SEGMENT:-16384}
 
 sizes() { # folder

@@ -148,9 +148,11 @@ split_keys='by = "prefix";'
 whole_run prefix '' >"$work/prefixed"
 is "$(awk '$1 == "END_SEGMENT" { print $2 $3 ":" $5 }' "$work/prefixed" | xargs)" "00:400 10:100 01:400 11:100" \
 	"split by prefix: every train shard is trained, validation_glob's are validated"
-refused() { # split's keys, exit status, regular expression, name
+refused() { # split's keys, exit status, regular expression, name, object that is there when the run begins
 	split_keys=$1
+	[ -z "${5:-}" ] || : >"$data/$5"
 	begin "refused$tap_n" ''
+	[ -z "${5:-}" ] || rm "$data/$5"
 	start_fetchd
 	wait_for 10 test ! -d /proc/$fetchd || kill -KILL $fetchd
 	wait $fetchd
@@ -158,8 +160,8 @@ refused() { # split's keys, exit status, regular expression, name
 	like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" "$3" "naming it"
 }
 refused 'by = "prefix"; validation_glob = "val-*";' 77 'no object matches split.validation_glob "val-\*"' \
-	"a validation_glob that matches nothing"
-refused 'test_glob = "tset-*";' 77 'no object matches split.test_glob "tset-\*"' "so for a test_glob of one's own"
+	"a validation_glob that matches nothing" val-0
+refused 'test_glob = "tset-*";' 77 'no object matches split.test_glob "tset-\*"' "so for a test_glob of one's own" tset-0
 refused 'by = "prefix"; train_glob = "*";' 78 \
 	'"validation-00000.* is matched by split.train_glob "\*" and split.validation_glob "validation-\*"' \
 	"an object for training and validation"

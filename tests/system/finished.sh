@@ -6,6 +6,7 @@
 # Whatever goes wrong, this machine is not switched off.
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
 kiln=$KILN_BIN/kiln
+a_shard "$work/data"
 
 config() { # power
 	mkdir -p "$KILN_ROOT/etc/kiln"

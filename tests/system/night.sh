@@ -151,4 +151,4 @@ run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 like "$("$KILN_BIN/kiln" report "$run" --config "$work/kiln.conf" 2>&1)" 'state   failed' "damaged: the store says so"
 mv "$work/good" "$shard"
 sed -i 's/name = "damaged"/name = "nowhere"/; s|store/data"|store/nowhere"|' "$work/kiln.conf"
-fails nowhere 77
+fails nowhere 65

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+a_shard "$work/data"
 kiln=$KILN_BIN/kiln token=s3cr3t-t0k3n
 
 cleanup() {

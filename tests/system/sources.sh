@@ -96,7 +96,11 @@ begin incomplete ''
 like "$(cat "$KILN_ROOT/begin.log")" '/c/prep.incomplete: kiln prep did not finish' "begin looks at every source"
 rm "$work/c"/*
 begin missing ''
-like "$(cat "$KILN_ROOT/begin.log"; start_fetchd; wait $fetchd; tail -n 1 "$KILN_ROOT/fetchd.log")" \
+like "$(cat "$KILN_ROOT/begin.log")" 'the data do not fit .*/c: no object matches split.train_glob "train-\*"' "and finds one without shards"
+: >"$work/c/train-0"
+begin vanished ''
+rm "$work/c"/*
+like "$(start_fetchd; wait $fetchd; tail -n 1 "$KILN_ROOT/fetchd.log")" \
 	'/c: no object matches split.train_glob "train-\*"' "and fetchd says which source has no shards"
 
 # ---- A slow source: the second server limits the rate, and status names it ----

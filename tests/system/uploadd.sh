@@ -3,6 +3,7 @@
 # uploadd against the embedded store: order, retention, killed in mid upload, damage, a run of an earlier night.
 . "$(dirname "$0")/lib.sh"
 make_checkpoint=$KILN_BUILD/system/make_checkpoint
+a_shard "$work/data"
 
 begin() { # node, keep
 	node "$1"

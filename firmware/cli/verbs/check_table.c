@@ -4,7 +4,6 @@
 #include "cli/base/color.h"
 #include "cli/base/exit.h"
 #include "cli/base/say.h"
-#include "core/base/json.h"
 #include "core/base/visible.h"
 
 static void print_row(const struct preflight_row *row)
@@ -33,29 +32,10 @@ static void print_table(const struct preflight *preflight)
 	       failed, preflight_count(preflight, PREFLIGHT_NOT_SEEN));
 }
 
-static int print_json(const struct preflight *preflight)
-{
-	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
-	cJSON *rows;
-
-	cJSON_AddItemToObject(object, "file", json_string(preflight->config->file));
-	rows = cJSON_AddArrayToObject(object, "rows");
-	for (uint32_t i = 0; i < preflight->rows; i++) {
-		const struct preflight_row *row = &preflight->row[i];
-		cJSON *item = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(item, "part", row->part);
-		cJSON_AddStringToObject(item, "result", preflight_result_name(row->result));
-		cJSON_AddItemToObject(item, "text", json_string(row->text));
-		cJSON_AddStringToObject(item, "todo", row->todo);
-		cJSON_AddItemToArray(rows, item);
-	}
-	return cli_print_json(object);
-}
-
 int check_print(const struct preflight *preflight, bool json)
 {
-	const int r = json ? print_json(preflight) : (print_table(preflight), CLI_OK);
+	CLEANUP(json_free) cJSON *table = json ? preflight_json(preflight) : NULL;
+	const int r = json ? cli_print_json(table) : (print_table(preflight), CLI_OK);
 
 	return r == CLI_OK && preflight_count(preflight, PREFLIGHT_FAILED) ? CLI_ERROR : r;
 }

@@ -202,8 +202,8 @@ const struct event_row event_rows[EVENT_MAX] = {
 				     "follows; COUNT = objects with another size or ETag, 0 = the manifest "
 				     "cannot be read or lacks objects" },
 	[EVENT_DATA_UNFIT] = { "data.unfit", "3ce8cdd5dfac4da59ee2f4b0d1b5130a", LOG_WARNING, 0,
-			       "before a new run: the configuration does not fit the data; the text is a "
-			       "row of `kiln check`" },
+			       "before a new run: the configuration does not fit the data, or they could "
+			       "not be looked at; the text is a row of `kiln check`" },
 	[EVENT_VALIDATION_SEEN] = { "validation.seen", "4d0ce1217e204dacaf674e80e1a5cce3", LOG_WARNING,
 				    RUN_ID | COUNT,
 				    "the run starts from weights that were trained on COUNT of its "

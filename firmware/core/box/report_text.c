@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a report's JSON as a page of text. Any member may be missing. */
+#include "core/base/visible.h"
 #include "core/box/reports.h"
 
 #include <inttypes.h>
@@ -103,6 +104,23 @@ void report_print_left_behind(const cJSON *left, FILE *out)
 			fprintf(out, "             %s\n", name->valuestring);
 }
 
+/* Prints the table of what does not fit the data, as `kiln check` prints it. */
+static void print_unfit(const cJSON *unfit, FILE *out)
+{
+	const cJSON *row;
+
+	if (!cJSON_IsObject(unfit))
+		return;
+	fprintf(out, "\nthe data do not fit %s\n", text(unfit, "file"));
+	cJSON_ArrayForEach(row, member(unfit, "rows")) {
+		fprintf(out, "%-10s %-11s ", text(row, "result"), text(row, "part"));
+		visible_print(text(row, "text"), out);
+		(void)fputc('\n', out);
+		if (*text(row, "todo"))
+			fprintf(out, "%-10s %-11s -> %s\n", "", "", text(row, "todo"));
+	}
+}
+
 static void print_curves(const cJSON *curves, FILE *out)
 {
 	static const struct {
@@ -192,6 +210,7 @@ void report_print(const cJSON *report, FILE *out)
 	fprintf(out, "%s\n\n", text(report, "text"));
 	print_night(report, out);
 	print_run(report, out);
+	print_unfit(member(report, "unfit"), out);
 	print_curves(member(report, "curves"), out);
 	report_print_seen(report, out);
 	report_print_test(member(report, "test"), out);

@@ -92,6 +92,10 @@
  * succeeds removes the file. While the file exists, `kiln-oneshot unfinished` keeps the daemons from working
  * on the current run. */
 #define RUN_UNBEGUN_FILE "unbegun"
+/* In PATH_RUNS: what of the data does not fit kiln.conf, as the JSON of `kiln check --json`; of meaning only
+ * while RUN_UNBEGUN_FILE exists. kiln-oneshot begin writes the file, and removes it when it tries
+ * again; the report of the night has a copy. */
+#define RUN_UNFIT_FILE "unfit.json"
 /* In PATH_RUNS: exists from the first attempt of `kiln-oneshot begin` until the run has begun, or no attempt
  * follows. Only `kiln-oneshot begin` writes the file; a program that requests a run again, or stops the run,
  * removes it. */

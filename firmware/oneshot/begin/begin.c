@@ -15,6 +15,7 @@
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/claim.h"
 #include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/fit.h"
 #include "oneshot/begin/overrides.h"
 #include "oneshot/begin/repeat.h"
 #include "oneshot/begin/start.h"
@@ -22,7 +23,6 @@
 #include "oneshot/begin/unstarted.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
-#include "preflight/preflight.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -56,24 +56,6 @@ static int check_sources(const struct config *config, bool whole, struct error *
 			r = check_whole(source, err);
 	}
 	return r;
-}
-
-/* Says what of the configuration does not fit the data. The run begins all the same: the daemon that finds
- * the mistake decides, and names the shard and the byte. */
-static void look_at_data(const struct config *config)
-{
-	CLEANUP(preflight_done) struct preflight preflight;
-
-	preflight_open(config, &preflight);
-	preflight.brief = true;
-	preflight_sources(&preflight);
-	for (uint32_t i = 0; i < preflight.rows; i++) {
-		const struct preflight_row *row = &preflight.row[i];
-
-		if (row->result == PREFLIGHT_FAILED || row->result == PREFLIGHT_WARNING)
-			event_send(&(struct event){ .id = EVENT_DATA_UNFIT }, "%s%s%s", row->text,
-				   *row->todo ? "; " : "", row->todo);
-	}
 }
 
 /* ---- Which run ---- */
@@ -132,9 +114,8 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	    (r = overrides_apply(file, overrides, path, &file, err)) < 0 ||
 	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
 	    (r = check_sources(&config, true, err)) < 0 ||
-	    (r = start_choose(file, &graph, last, &start, err)) < 0)
+	    (r = start_choose(file, &graph, last, &start, err)) < 0 || (r = fit_check(&config, err)) < 0)
 		return r;
-	look_at_data(&config);
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *start.path ? &start.with : NULL, ret_run, &adopted, err);
@@ -224,6 +205,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	bool unfinished, adopted, brought;
 	int r;
 
+	fit_forget();
 	if ((r = overrides_adopt(adopt, err)) < 0 || (r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);

@@ -4,6 +4,7 @@
  * disk.
  *
  *     begin.c              decides, and makes sure that the run record exists
+ *     fit.c                whether the data fit the configuration of a new run
  *     start.c              the weights that a new run starts with
  *     overrides.c          the keys that run.start set for a single run
  *     unstarted.c          gives up an unfinished run that never started

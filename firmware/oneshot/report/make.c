@@ -283,6 +283,21 @@ static bool add_faults(cJSON *report, const struct facts *facts)
 	return cJSON_AddItemToObject(report, "faults", faults ? faults : cJSON_CreateNull());
 }
 
+/* Adds the member "unfit": the table of what does not fit the data, where no run began because of it. */
+static bool add_unfit(cJSON *report, const struct facts *facts)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	cJSON *table = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+
+	if (!facts->unbegun ||
+	    file_read(path_of(PATH_RUNS, RUN_UNFIT_FILE, path), REASON_MAX, &text, &bytes, NULL) < 0 ||
+	    json_parse(path, text, bytes, &table, NULL) < 0)
+		table = cJSON_CreateNull();
+	return cJSON_AddItemToObject(report, "unfit", table);
+}
+
 static bool add_all(cJSON *report, const struct facts *facts)
 {
 	char host[256] = "", id[REPORT_ID_BYTES];
@@ -293,11 +308,11 @@ static bool add_all(cJSON *report, const struct facts *facts)
 	       add_text(report, "outcome", facts->outcome) && add_text(report, "reason", reason_of(facts)) &&
 	       add_text(report, "host", host) && add_text(report, "version", KILN_VERSION) &&
 	       image_add(report) && add_night(report, facts) && add_run(report, facts) &&
-	       add_curves(report, facts) && add_time(report, facts) && add_faults(report, facts) &&
-	       add_degraded(report) && copy(report, "quarantine", facts->record) &&
-	       copy(report, "left_behind", facts->record) && copy(report, "changed", facts->record) &&
-	       copy(report, "validation_seen", facts->record) && copy(report, "test_seen", facts->record) &&
-	       add_sentence(report, facts, host);
+	       add_unfit(report, facts) && add_curves(report, facts) && add_time(report, facts) &&
+	       add_faults(report, facts) && add_degraded(report) &&
+	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
+	       copy(report, "changed", facts->record) && copy(report, "validation_seen", facts->record) &&
+	       copy(report, "test_seen", facts->record) && add_sentence(report, facts, host);
 }
 
 int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
