@@ -31,6 +31,17 @@ static void allowed_location(enum key_type type, char *out, size_t size)
 			       "password, or nothing");
 }
 
+static void allowed_time(const struct config_key *key, char *out, size_t size)
+{
+	if (key->type == KEY_DAYS)
+		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\"");
+	else if (key->type == KEY_ZONE)
+		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
+	else
+		(void)snprintf(out, size, "\"HH:MM\", 00:00 .. 23:59%s",
+			       key->fallback && !*key->fallback ? ", or nothing" : "");
+}
+
 void config_allowed(const struct config_key *key, char *out, size_t size)
 {
 	switch (key->type) {
@@ -69,14 +80,9 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		(void)snprintf(out, size, "\"auto\" or a CPU list such as \"0-3,8\"");
 		break;
 	case KEY_DAYS:
-		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\"");
-		break;
 	case KEY_TIME:
-		(void)snprintf(out, size, "\"HH:MM\", 00:00 .. 23:59%s",
-			       key->fallback && !*key->fallback ? ", or nothing" : "");
-		break;
 	case KEY_ZONE:
-		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
+		allowed_time(key, out, size);
 		break;
 	case KEY_HOSTS:
 		(void)snprintf(
