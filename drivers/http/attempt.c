@@ -316,9 +316,10 @@ static int judge(struct http_request *request, enum retry_class *ret_class)
 	return r;
 }
 
-static const char foreign_certificate[] = ": either ca_file or the endpoint is wrong, or something on the "
-					  "network answers in the server's place, "
-					  "such as a login page";
+static const char foreign_certificate[] =
+	": ca_file, the endpoint or this clock is wrong, or something on the "
+	"network answers in the server's place, "
+	"such as a login page";
 
 int attempt_outcome(struct http_request *request, CURLcode code, enum retry_class *ret_class)
 {

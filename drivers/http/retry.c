@@ -52,6 +52,10 @@ static const struct {
 	/* Failures for which another attempt does not help. */
 	{ CURLE_SSL_CACERT_BADFILE, RETRY_NEVER, -EINVAL },
 	{ CURLE_URL_MALFORMAT, RETRY_NEVER, -EINVAL },
+	{ CURLE_FAILED_INIT, RETRY_NEVER, -EIO },
+	{ CURLE_NOT_BUILT_IN, RETRY_NEVER, -EIO },
+	{ CURLE_BAD_FUNCTION_ARGUMENT, RETRY_NEVER, -EIO },
+	{ CURLE_UNKNOWN_OPTION, RETRY_NEVER, -EIO },
 };
 
 enum retry_class retry_class_of_curl(CURLcode code, bool connected)
@@ -61,7 +65,7 @@ enum retry_class retry_class_of_curl(CURLcode code, bool connected)
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		if (codes[i].code == code)
 			return codes[i].class;
-	return RETRY_NEVER;
+	return RETRY_MALFORMED; /* something in the answer that libcurl could not read */
 }
 
 int retry_errno_of_curl(CURLcode code)

@@ -43,7 +43,9 @@ enum retry_class retry_class_of_status(long status);
 /* The class of an answer that was refused with this errno: RETRY_MALFORMED for -EBADMSG and -ENONET, else
  * RETRY_NEVER. */
 enum retry_class retry_class_of_refusal(int code);
-/* `connected`: the attempt had a connection, so that a time-out is RETRY_TIMEOUT and not RETRY_CONNECT. */
+/* `connected`: the attempt had a connection, so that a time-out is RETRY_TIMEOUT and not RETRY_CONNECT.
+ * A code that the table does not have is RETRY_MALFORMED: most codes say that something in the answer is
+ * wrong. */
 enum retry_class retry_class_of_curl(CURLcode code, bool connected);
 
 /* Returns the wait that the server asked for, plus a random delay between 0 and min(RETRY_CAP_MS,

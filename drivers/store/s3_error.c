@@ -168,6 +168,7 @@ int s3_error_late(struct s3_call *call, const struct s3_error *error, enum retry
 	call->error = *error;
 	one_line(call->error.code);
 	one_line(call->error.message);
+	*retry = RETRY_SERVER; /* where the code is not known */
 	r = result_of(500, call->error.code, retry);
 	return error_set(err, r, "the server answers 200 and then %s: %s", call->error.code,
 			 call->error.message);

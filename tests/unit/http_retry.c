@@ -49,7 +49,8 @@ static void test_codes(void **state)
 		{ CURLE_PEER_FAILED_VERIFICATION, false, RETRY_CONNECT, -ENOKEY },
 		{ CURLE_SSL_ISSUER_ERROR, false, RETRY_CONNECT, -ENOKEY },
 		{ CURLE_SSL_CACERT_BADFILE, false, RETRY_NEVER, -EINVAL },
-		{ CURLE_TOO_MANY_REDIRECTS, true, RETRY_NEVER, -EIO }, /* not in the table */
+		{ CURLE_BAD_CONTENT_ENCODING, true, RETRY_MALFORMED, -EIO }, /* not in the table */
+		{ CURLE_FAILED_INIT, false, RETRY_NEVER, -EIO },
 	};
 
 	(void)state;
