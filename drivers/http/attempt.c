@@ -200,6 +200,13 @@ int http_add_header(struct http_request *request, struct error *err, const char 
 	va_end(args);
 	if (length < 0 || (size_t)length >= sizeof(line))
 		return error_set(err, -EINVAL, "a header of %d bytes is too long", length);
+	for (const char *at = line; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return error_set(
+				err, -EBADMSG,
+				"the header %.*s: found the byte 0x%02x at byte %td, which would end "
+				"the header",
+				(int)strcspn(line, ":"), line, (unsigned char)*at, at - line);
 	list = curl_slist_append(request->headers, line);
 	if (!list)
 		return error_set(err, -ENOMEM, "no memory for a header");

@@ -146,7 +146,8 @@ bool http_calm(const struct http *http);
 struct http_counters http_counters_of(const struct http *http);
 const char *http_method_name(enum http_method method);
 
-/* Adds a header to send. Only prepare() may call it. */
+/* Adds a header to send. Only prepare() may call it. Errors: -EBADMSG a control character, which could end
+ * the header and begin another one; -EINVAL too long; -ENOMEM. */
 MUST_CHECK int http_add_header(struct http_request *request, struct error *err, const char *format, ...)
 	PRINTF(3, 4);
 /* Returns a header of the answer, or "". Only head() and judge() may call it; the text is valid until they

@@ -31,8 +31,11 @@ bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX])
 		text++;
 		bytes -= 2;
 	}
-	if (bytes >= STORE_ETAG_MAX || strcspn(text, "\"\r\n") < bytes)
+	if (bytes >= STORE_ETAG_MAX)
 		return false;
+	for (size_t i = 0; i < bytes; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f || text[i] == '"')
+			return false;
 	memcpy(out, text, bytes);
 	out[bytes] = 0;
 	return true;

@@ -65,7 +65,7 @@ MUST_CHECK int s3_reply_key(const struct s3_reply *reply, const char *encoded,
 void s3_error_parse(const char *text, size_t bytes, struct s3_error *ret_error);
 
 /* Copies an ETag without its quotes and without the mark of a weak ETag ("W/"). Returns false where it does
- * not fit. */
+ * not fit, or has a quote or a control character. */
 bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX]);
 /* Copies a version id; "" where the object has none ("null"), or one that does not fit: its ETag then
  * identifies the object. */

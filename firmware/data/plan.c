@@ -132,6 +132,15 @@ static bool entry_fits(const struct plan *plan, uint32_t source, const struct pl
 	       key[entry->key_bytes + 1u + entry->etag_bytes] == '\0' && key[bytes - 1] == '\0';
 }
 
+/* Returns whether a text may stand in a header of a request: a control character could end the header. */
+static bool is_value(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f || *text == '"')
+			return false;
+	return true;
+}
+
 /* Checks a split of a source: every entry lies inside the heap, keys rise in bytewise order, and the sizes of
  * all shards so far, *bytes, are at most PLAN_BYTES_MAX. */
 static int check_entries(const struct plan *plan, const char *path, uint32_t source, enum split split,
@@ -147,6 +156,11 @@ static int check_entries(const struct plan *plan, const char *path, uint32_t sou
 					 "%s: entry %" PRIu64
 					 " points outside the heap, or has a text of more than %u bytes",
 					 path, first + i, PLAN_TEXT_MAX);
+		if (!is_value(plan->heap + entry->heap_offset + entry->key_bytes + 1))
+			return error_set(err, -EBADMSG,
+					 "%s: entry %" PRIu64
+					 " has an ETag with a quote or a control character",
+					 path, first + i);
 		if (i > 0 && strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
 			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " is not in bytewise key order",
 					 path, first + i);

@@ -8,8 +8,8 @@
  * exactly or stops and says which object changed.
  *
  * The file is mapped, so that a million shards cost no memory of the process. The file is input: plan_open()
- * checks every offset, the order of the keys, and that no sum of sizes overflows. plan_config.h checks that
- * the plan belongs to a configuration.
+ * checks every offset, the order of the keys, the characters of the ETags, and that no sum of sizes
+ * overflows. plan_config.h checks that the plan belongs to a configuration.
  *
  * Order of calls, writing: plan_create -> plan_add* -> plan_finish, or plan_abandon.
  * Reading: plan_open -> any of the others -> plan_close. An open plan is read-only, for any thread.
@@ -35,7 +35,9 @@
 #define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
-#define PLAN_BYTES_MAX   ((uint64_t)INT64_MAX) /* of all shards together */
+/* of a plan that is fetched from a store: a million shards with keys of 1 KiB take 2 GiB */
+#define PLAN_FILE_MAX  ((uint64_t)4 << 30)
+#define PLAN_BYTES_MAX ((uint64_t)INT64_MAX) /* of all shards together */
 
 /* The settings that fix the order of the run. */
 struct plan_settings {
@@ -62,7 +64,8 @@ struct plan_writer;
 MUST_CHECK int plan_create(const char *path, const struct plan_settings *settings,
 			   struct plan_writer **ret_writer, struct error *err);
 /* Adds a shard: source by source; train, validation, test within a source; bytewise key order within a split.
- * Errors: -EINVAL out of this order, or a string is too long; those of the file. */
+ * Errors: -EINVAL out of this order, or a string is too long; -EBADMSG more than PLAN_SHARDS_MAX in a split;
+ * those of the file. */
 MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard,
 			struct error *err);
 /* Turns the last `shards` train shards of the newest source into its validation split. Call it when all train

@@ -61,6 +61,10 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes; at most "
 				 "%u each, and a key is not empty",
 				 shard->key, key, etag, version, PLAN_TEXT_MAX);
+	if (shard->source < PLAN_SOURCES_MAX &&
+	    writer->header.shards[shard->source][split] == PLAN_SHARDS_MAX)
+		return error_set(err, -EBADMSG, "shard \"%.100s\": a split of more than %" PRIu64 " shards",
+				 shard->key, PLAN_SHARDS_MAX);
 	if (shard->source >= writer->header.settings.sources || shard->source < writer->source ||
 	    (shard->source == writer->source && split < writer->split))
 		return error_set(err, -EINVAL,

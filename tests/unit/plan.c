@@ -105,6 +105,26 @@ static void comes_back(void **state)
 	plan_close(plan);
 }
 
+/* A request repeats the ETag in a header: "e\r\nX-Evil: 1" would be a header of its own. */
+static void no_etag_ends_a_header(void **state)
+{
+	static const char *const bad[] = { "e\r\nX-Evil: 1", "e\n", "\x1b[2J", "\x7f", "e\"" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct plan_shard shard = { .key = "a", .etag = bad[i], .version = "", .bytes = 7 };
+		struct error err = { 0 };
+		struct plan_writer *writer;
+		struct plan *plan;
+
+		assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+		assert_int_equal(plan_add(writer, SPLIT_TRAIN, &shard, NULL), 0);
+		assert_int_equal(plan_finish(writer, NULL), 0);
+		assert_int_equal(plan_open(path, &plan, &err), -EBADMSG);
+		assert_non_null(strstr(err.text, "entry 0 has an ETag with a quote or a control character"));
+	}
+}
+
 static bool is_in(const void *context, uint64_t index)
 {
 	return strchr(context, (int)('0' + index)) != NULL;
@@ -360,7 +380,7 @@ int main(void)
 		cmocka_unit_test(comes_back),       cmocka_unit_test(order_is_checked),
 		cmocka_unit_test(damage_is_named),  cmocka_unit_test(keys_out_of_order),
 		cmocka_unit_test(version_1),        cmocka_unit_test(a_million),
-		cmocka_unit_test(any_are_held_out),
+		cmocka_unit_test(any_are_held_out), cmocka_unit_test(no_etag_ends_a_header),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
