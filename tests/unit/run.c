@@ -394,6 +394,38 @@ static void test_give_back_to_none(void **state)
 	run = (struct run){ 0 };
 }
 
+/* The id of a repeat begins with the name in the record: it must not lead out of the folder of records, and
+ * the time must fit behind it. */
+static void test_repeat_refuses_names(void **state)
+{
+	static const char *const names[] = { "../../../tmp/x",
+					     "a/b",
+					     "",
+					     ".hidden",
+					     "two words",
+					     "a\\u001b[2J",
+					     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+					     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	char first[RUN_ID_BYTES], note[256];
+
+	(void)state;
+	(void)begin(first);
+	set_state(RUN_FINISHED);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		CLEANUP(free_ptr) char *text = NULL;
+		struct error err = { 0 };
+
+		(void)snprintf(note, sizeof(note), "{\"name\": \"%s\"}", names[i]);
+		assert_int_equal(run_note(note, &err), 0);
+		text = json_now();
+		assert_int_equal(run_repeat(text, strlen(text), NULL, NULL, &run, &err), -EBADMSG);
+		assert_non_null(strstr(err.text, "the name is not that of a run"));
+		assert_int_equal(run_load(&run, &err), 0);
+		assert_string_equal(run.id, first);
+	}
+}
+
 static void test_restore_refuses(void **state)
 {
 	static const struct {
@@ -735,6 +767,7 @@ int main(void)
 		TEST(test_whose),
 		TEST(test_give_back),
 		TEST(test_give_back_to_none),
+		TEST(test_repeat_refuses_names),
 		TEST(test_archive_is_trimmed),
 		TEST(test_expire),
 		TEST(test_archive_stays_current),

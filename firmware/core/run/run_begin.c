@@ -188,6 +188,13 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
 
 /* ---- Repeating a run ---- */
 
+/* Returns whether an id can be made of the name of a run. The name comes from outside, and the id is the name
+ * of folders. */
+static bool is_run_name(const char *name)
+{
+	return record_is_id(name) && strlen(name) + sizeof("-YYYYMMDD-HHMMSS") <= RUN_ID_BYTES;
+}
+
 static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
 {
 	static const char *const copied[] = {
@@ -195,7 +202,7 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 	};
 	char id[RUN_ID_BYTES];
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
-	bool whole = cJSON_IsString(name);
+	bool whole = cJSON_IsString(name) && is_run_name(name->valuestring);
 
 	if (whole) {
 		int64_t started = make_id(name->valuestring, last_id, id);
@@ -241,7 +248,10 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 				 "kiln abandon",
 				 last.id, run_state_name(last.state));
 	if (!fill_repeated(record, old, &was, last.id))
-		return error_set(err, -EBADMSG, "run.json: name, seed, start_run or plan_sha256 is missing");
+		return error_set(
+			err, -EBADMSG,
+			"run.json: name, seed, start_run or plan_sha256 is missing, or the name is not that "
+			"of a run");
 	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||
 	    (there == 0 && (r = record_archive(last.id, err)) < 0) ||
 	    (r = record_install(RECORD_NEXT, err)) < 0)
