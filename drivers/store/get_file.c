@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 
 #define REQUESTS_MAX 4u /* in flight at a time */
 
@@ -79,10 +80,32 @@ static int sync_parent(const char *path)
 	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-int store_get_file(struct store *store, const char *key, const char *path, struct error *err)
+/* Refuses a size before anything is fetched: the server names it, and it may be any number. */
+static int check_size(const struct store *store, const struct store_object *object, int fd, uint64_t max,
+		      struct error *err)
+{
+	const uint64_t bytes = object->pin.bytes;
+	struct statvfs disk;
+	uint64_t available;
+
+	if (bytes > max)
+		return error_set(err, -EFBIG, "%s/%s: %" PRIu64 " bytes, at most %" PRIu64 " are expected",
+				 store->url, object->key, bytes, max);
+	if (fstatvfs(fd, &disk) < 0)
+		return error_set(err, -errno, "%s/%s: %s", store->url, object->key, strerror(errno));
+	available = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (available >= STORE_SPARE_BYTES && bytes <= available - STORE_SPARE_BYTES)
+		return 0;
+	return error_set(err, -ENOSPC,
+			 "%s/%s: no space: it has %" PRIu64 " bytes, %" PRIu64 " are free, of which %" PRIu64
+			 " stay free",
+			 store->url, object->key, bytes, available, STORE_SPARE_BYTES);
+}
+
+int store_get_file(struct store *store, const char *key, const char *path, uint64_t max, struct error *err)
 {
 	char temporary[4096];
-	struct store_object object;
+	struct store_object object = { 0 };
 	int r = store_stat(store, key, &object, err);
 
 	if (r < 0)
@@ -93,7 +116,9 @@ int store_get_file(struct store *store, const char *key, const char *path, struc
 
 	if (fd < 0)
 		return error_set(err, -errno, "%s: %s", temporary, strerror(errno));
-	r = get_into(store, &object, key, fd, err);
+	r = check_size(store, &object, fd, max, err);
+	if (r == 0)
+		r = get_into(store, &object, key, fd, err);
 	if (r == 0 && (fsync(fd) < 0 || rename(temporary, path) < 0 || sync_parent(path) < 0))
 		r = error_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (r < 0)

@@ -38,6 +38,7 @@
 #define STORE_KEY_MAX     1024u
 #define STORE_ETAG_MAX    128u
 #define STORE_VERSION_MAX 128u
+#define STORE_SPARE_BYTES (UINT64_C(16) << 20) /* for the run record and the journal */
 
 struct store;
 
@@ -156,9 +157,11 @@ MUST_CHECK int store_get(struct store *store, const char *key, const struct stor
  */
 MUST_CHECK int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data,
 			     uint64_t *ret_bytes, struct error *err);
-/* Gets a whole object into a file, which appears only when it is complete and on the disk (temporary name,
- * fsync, rename). */
-MUST_CHECK int store_get_file(struct store *store, const char *key, const char *path, struct error *err);
+/* Gets a whole object of at most `max` bytes (else -EFBIG) into a file, which appears only when it is
+ * complete and on the disk (temporary name, fsync, rename). Errors: -ENOSPC fewer than STORE_SPARE_BYTES
+ * would stay free there; then nothing is fetched. */
+MUST_CHECK int store_get_file(struct store *store, const char *key, const char *path, uint64_t max,
+			      struct error *err);
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
 			 struct error *err);

@@ -116,7 +116,7 @@ scheme=https to=$tls KILN_S3_CA=$dir/server.pem KILN_ATTEMPTS=5 expect 'a login 
 	get fine OK 'requests=4 .*retries: connect=3 timeout=0'
 echo 100 >"$dir/portal"
 scheme=https to=$tls KILN_S3_CA=$dir/server.pem KILN_ATTEMPTS=3 expect 'for good: an end after the usual attempts, naming both possibilities' \
-	get fine "ENOKEY .*after 3 attempts: .*certificate.*: either ca_file or the endpoint is wrong, or something on the network answers in the server's place" \
+	get fine "ENOKEY .*after 3 attempts: .*certificate.*: ca_file, the endpoint or this clock is wrong, or something on the network answers in the server's place" \
 	'requests=3 .*retries: connect=2 timeout=0'
 rm "$dir/portal"
 scheme=https to=$tls KILN_S3_CA=$dir/server.pem expect 'from https to http: not followed' get to-plain 'EBADMSG .*redirects to http:' "$twice"

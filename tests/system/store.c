@@ -415,17 +415,17 @@ static void test_files(void)
 		    sha256sum_is(from, sha256),
 	    "a file of 21 MiB goes up in parts of 5 MiB, with its SHA-256");
 	say(store_stat(store, BIG_KEY, &object, &err) == 0 && object.pin.bytes == BIG_BYTES &&
-		    store_get_file(store, BIG_KEY, to, &err) == 0 && sha256sum_is(to, sha256),
+		    store_get_file(store, BIG_KEY, to, UINT64_MAX, &err) == 0 && sha256sum_is(to, sha256),
 	    "and comes back the same");
 	say(range_is(BIG_KEY, from, 7, PART), "a range of 5 MiB into memory is the same");
 	say(store_abort_stale(store, &err) == 0, "nothing is left unfinished");
 	(void)!truncate(from, 1000);
 	say(store_put_file(store, BIG_KEY, from, sha256, &err) == 0 && sha256sum_is(from, sha256) &&
-		    store_get_file(store, BIG_KEY, to, &err) == 0 && sha256sum_is(to, sha256),
+		    store_get_file(store, BIG_KEY, to, UINT64_MAX, &err) == 0 && sha256sum_is(to, sha256),
 	    "a small file replaces it in one piece");
 	(void)!truncate(from, 0);
 	say(store_put_file(store, BIG_KEY, from, NULL, &err) == 0 &&
-		    store_get_file(store, BIG_KEY, to, &err) == 0 && holds(BIG_KEY, ""),
+		    store_get_file(store, BIG_KEY, to, UINT64_MAX, &err) == 0 && holds(BIG_KEY, ""),
 	    "an empty file");
 	(void)!store_delete(store, BIG_KEY, &err);
 	(void)unlink(from);
@@ -653,7 +653,7 @@ static int run(char **argv, int arguments)
 	if (!strcmp(verb, "upload") && arguments == 2)
 		return store_put_file(store, argv[3], argv[4], NULL, &err) < 0;
 	if (!strcmp(verb, "download") && arguments == 2)
-		return store_get_file(store, argv[3], argv[4], &err) < 0;
+		return store_get_file(store, argv[3], argv[4], UINT64_MAX, &err) < 0;
 	if (!strcmp(verb, "get-rate") && arguments == 3)
 		return get_rate(argv[3], strtoull(argv[4], NULL, 10), strtoull(argv[5], NULL, 10));
 	(void)error_set(&err, -EINVAL, "usage: the top of tests/system/store.c");

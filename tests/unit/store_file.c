@@ -230,7 +230,7 @@ static void test_files(void **state)
 	static const char sha256[] =
 		"b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"; /* sha256sum */
 	struct place *place = *state;
-	char from[128], to[128], digest[65] = "", read_back[32] = "";
+	char from[128], to[128], huge[128], digest[65] = "", read_back[32] = "";
 	struct error err = { 0 };
 
 	(void)snprintf(from, sizeof(from), "%s/from", place->folder);
@@ -239,13 +239,21 @@ static void test_files(void **state)
 	assert_int_equal(write(fd, "hello world", 11), 11);
 	assert_int_equal(store_put_file(place->store, "f", from, digest, &err), 0);
 	assert_string_equal(digest, sha256);
-	assert_int_equal(store_get_file(place->store, "f", to, &err), 0);
+	assert_int_equal(store_get_file(place->store, "f", to, UINT64_MAX, &err), 0);
 	CLEANUP(close_fd) int back = open(to, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read(back, read_back, sizeof(read_back)), 11);
 	assert_string_equal(read_back, "hello world");
+	assert_int_equal(store_get_file(place->store, "f", to, 11, &err), 0);
+	assert_int_equal(store_get_file(place->store, "f", to, 10, &err), -EFBIG);
+	assert_non_null(strstr(err.text, "/f: 11 bytes, at most 10 are expected"));
+	put(place, "huge", "");
+	(void)snprintf(huge, sizeof(huge), "%s/in/huge", place->folder);
+	assert_int_equal(truncate(huge, INT64_C(1) << 43), 0);
+	assert_int_equal(store_get_file(place->store, "huge", to, UINT64_MAX, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "/huge: no space: it has 8796093022208 bytes"));
 	put(place, "none", "");
-	assert_int_equal(store_get_file(place->store, "none", to, &err), 0);
-	assert_int_equal(store_get_file(place->store, "absent", to, &err), -ENOENT);
+	assert_int_equal(store_get_file(place->store, "none", to, 0, &err), 0);
+	assert_int_equal(store_get_file(place->store, "absent", to, 0, &err), -ENOENT);
 	assert_int_equal(store_put_file(place->store, "f", "/nonexistent/file", NULL, &err), -ENOENT);
 }
 

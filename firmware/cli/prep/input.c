@@ -30,7 +30,7 @@ static int download(const struct prep *prep, const char *url, const char *path, 
 		return error_set(err, -EINVAL,
 				 "%s: found no key, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
 	r = where_open(&prep->where, url, &store, &key, err);
-	return r < 0 ? r : store_get_file(store, key, path, err);
+	return r < 0 ? r : store_get_file(store, key, path, UINT64_MAX, err);
 }
 
 static int make_local(const struct prep *prep, const char *name, struct local *local, struct error *err)

@@ -97,7 +97,7 @@ static int fetch_plan(const struct trained *trained, const char *path, struct er
 
 	if (r < 0)
 		return r;
-	r = store_get_file(run, "plan", path, err);
+	r = store_get_file(run, "plan", path, PLAN_FILE_MAX, err);
 	return r == -ENOENT ? error_set(err, r,
 					"%s/plan: the model's run has no plan; give the shards with --data",
 					store_url(run))

@@ -61,6 +61,13 @@ static void compare(struct seen *seen, const struct plan *plan, const char *id, 
 		}
 }
 
+/* Tells whether an error is about the objects of an earlier run. Everybody who may write into the sink's
+ * bucket can replace them, and this run does not need them. */
+static bool is_of_the_past(int r)
+{
+	return r == -ENOENT || r == -EBADMSG || r == -EFBIG || r == -E2BIG || r == -ENOSPC || r == -ESTALE;
+}
+
 /* Compares with the plan of a run. Returns 1, or 0 where the store has no plan of the run that can be read.
  */
 static int look_at(struct search *search, const char *id, struct error *err)
@@ -70,11 +77,11 @@ static int look_at(struct search *search, const char *id, struct error *err)
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s/plan", id);
-	r = store_get_file(search->sink, key, path_of(PATH_RUN, "plan.earlier", path), err);
+	r = store_get_file(search->sink, key, path_of(PATH_RUN, "plan.earlier", path), PLAN_FILE_MAX, err);
 	if (r == 0)
 		r = plan_open(path, &earlier, err);
 	(void)unlink(path);
-	if (r == -ENOENT || r == -EBADMSG) {
+	if (is_of_the_past(r)) {
 		log_info("%s: whether its training shards validate now is not known: %s", id, err->text);
 		return 0;
 	}
@@ -96,7 +103,7 @@ static int start_of(struct store *sink, const char *id, char ret_id[static RUN_I
 	if ((r = store_get_all(sink, key, RECORD_MAX, &text, &bytes, err)) == 0)
 		r = run_parse(key, text, bytes, &run, err);
 	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", run.start_run);
-	return r == -ENOENT || r == -EBADMSG ? 0 : r;
+	return is_of_the_past(r) ? 0 : r;
 }
 
 /* ---- All of them ---- */

@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
+#include "data/plan.h"
 #include "model/checkpoint.h"
 #include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/stored_checkpoint.h"
@@ -19,14 +20,14 @@
 /* At most so many records are read to find the last run of this box: several boxes may share a sink. */
 #define LOOKED_MAX  256u
 #define CLOCK_OFF_S 86400
+#define ENCODER_MAX UINT32_MAX /* bytes of each file of the encoder */
 
-static int download(struct store *sink, const char *run_id, const char *name, const char *path,
-		    struct error *err)
+static int download_plan(struct store *sink, const char *run_id, const char *path, struct error *err)
 {
 	char key[STORE_KEY_MAX];
 
-	(void)snprintf(key, sizeof(key), "%s/%s", run_id, name);
-	return store_get_file(sink, key, path, err);
+	(void)snprintf(key, sizeof(key), "%s/plan", run_id);
+	return store_get_file(sink, key, path, PLAN_FILE_MAX, err);
 }
 
 /* ---- The checkpoint of a run that goes on ---- */
@@ -188,7 +189,7 @@ static int bring_back(const struct config *box, struct store *sink, const struct
 	    (r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)
 		return r;
 	(void)path_of(PATH_RUNS, "plan", path);
-	if (plan && (r = download(sink, run->id, "plan", path, err)) < 0)
+	if (plan && (r = download_plan(sink, run->id, path, err)) < 0)
 		return r;
 	return run_restore(ours, strlen(ours), plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }
@@ -254,7 +255,7 @@ static int names_our_stores(const struct config *box, const struct run *run, con
 
 /* Reads a record, and decides whether it is the last run of this box. Returns 1 where it is; then *ret_text
  * is the text of the record. Everybody who may write into the sink's bucket can put a record there, so a
- * record that is damaged or not this box's is passed over. */
+ * record that is damaged, refused by the server or not this box's is passed over. */
 static int look_at(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
 		   char **ret_text, uint64_t *ret_bytes, struct error *err)
 {
@@ -262,7 +263,7 @@ static int look_at(const struct config *box, struct store *sink, const char *id,
 	struct run run = { 0 };
 	int r = stored_record_get(sink, id, &run, &text, ret_bytes, err);
 
-	if (r == -EBADMSG || r == -EFBIG || r == -ENOENT) {
+	if (r == -EFBIG || (r < 0 && error_exit_code(err) != EX_UNAVAILABLE)) {
 		log_warning("%s, going on with the run before it", err->text);
 		return 0;
 	}
@@ -326,7 +327,7 @@ int bring_encoder(struct store *store, const char *folder, const char *run_id, s
 		(void)snprintf(name, sizeof(name), "model/%s", names[i]);
 		(void)snprintf(key, sizeof(key), "%s%s", folder, names[i]);
 		if (access(spool_path(run_id, name, path), F_OK) < 0)
-			r = store_get_file(store, key, path, err);
+			r = store_get_file(store, key, path, ENCODER_MAX, err);
 		if (r == -ENOENT)
 			r = 0;
 	}

@@ -3,6 +3,7 @@
  * the SHA-256s in its run.json. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
+#include "data/plan.h"
 #include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
@@ -25,7 +26,7 @@ static int bring_plan(struct store *sink, const char *file, const struct run *wa
 				 "it read",
 				 file);
 	(void)snprintf(key, sizeof(key), "%s/plan", was->id);
-	if ((r = store_get_file(sink, key, path_of(PATH_RUNS, "plan", path), err)) < 0 ||
+	if ((r = store_get_file(sink, key, path_of(PATH_RUNS, "plan", path), PLAN_FILE_MAX, err)) < 0 ||
 	    (r = digest_file(path, found, err)) < 0)
 		return r;
 	if (strcmp(found, was->plan_sha256) != 0)
@@ -36,23 +37,25 @@ static int bring_plan(struct store *sink, const char *file, const struct run *wa
 
 /* ---- Whose stores ---- */
 
-static int check_is_local(const char *name, const struct config_store *store, struct error *err)
+static int check_is_local(const char *key, const char *url, struct error *err)
 {
-	return strncmp(store->url, "file://", 7) == 0
+	return strncmp(url, "file://", 7) == 0
 		       ? 0
 		       : error_set(err, -EPERM,
-				   "%s.url is \"%.200s\", and there is no kiln.conf that names this store; "
+				   "%s is \"%.200s\", and there is no kiln.conf that names this store; "
 				   "write one with the stores, and give it with --config FILE",
-				   name, store->url);
+				   key, url);
 }
 
 static int check_are_local(const struct config *config, struct error *err)
 {
-	int r = check_is_local("sink", &config->sink, err);
+	const char *weights = config->model.weights;
+	int r = check_is_local("sink.url", config->sink.url, err);
 
 	for (uint32_t i = 0; r == 0 && i < config->sources; i++)
-		r = check_is_local("source", &config->source[i].store, err);
-	return r;
+		r = check_is_local("source.url", config->source[i].store.url, err);
+	/* A URL of weights is asked with the endpoint and the credential of the record's sink. */
+	return r == 0 && strstr(weights, "://") ? check_is_local("model.weights", weights, err) : r;
 }
 
 /* Prints the record with stores that this box may use. */

@@ -14,7 +14,8 @@
 struct walk {
 	struct store *sink;
 	const char *run_id;
-	char sha256[LATEST_SHA256_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json */
+	char sha256[LATEST_SHA256_BYTES]; /* SHA-256 of the newest checkpoint, from latest.json ... */
+	uint64_t bytes;                   /* ... and its size */
 	int64_t latest;                   /* step of the checkpoint that latest.json names; -1 = none */
 	int64_t below;                    /* only checkpoints with smaller steps were not tried yet */
 	int64_t next;                     /* step of the checkpoint to try next; -1 = all were tried */
@@ -41,6 +42,7 @@ static int read_latest(struct walk *walk, struct error *err)
 
 	if (r == 0 && (r = latest_parse(key, text, bytes, &latest, err)) == 0) {
 		walk->latest = (int64_t)latest.step;
+		walk->bytes = latest.bytes;
 		memcpy(walk->sha256, latest.sha256, sizeof(walk->sha256));
 	}
 	if (r != -EBADMSG && r != -EFBIG && r != -E2BIG)
@@ -86,7 +88,8 @@ static int fetch(const struct walk *walk, const char *name, const char *path, st
 	char key[STORE_KEY_MAX], sha256[DIGEST_HEX_BYTES];
 	int r;
 
-	if ((r = store_get_file(walk->sink, key_of(walk, name, key), path, err)) < 0 ||
+	if ((r = store_get_file(walk->sink, key_of(walk, name, key), path,
+				walk->next == walk->latest ? walk->bytes : UINT64_MAX, err)) < 0 ||
 	    (r = digest_file(path, sha256, err)) < 0)
 		return r;
 	if (walk->next == walk->latest && strcmp(sha256, walk->sha256) != 0)
@@ -114,7 +117,7 @@ int stored_checkpoint_get(struct store *sink, const char *run_id, const char *pa
 			(void)snprintf(ret_name, SPOOL_NAME_BYTES, "%s", name);
 			return 0;
 		}
-		if (r != -EBADMSG && r != -ENOENT)
+		if (r != -EBADMSG && r != -ENOENT && r != -EFBIG)
 			return r;
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED, .run_id = run_id, .key = name },
 			   "%s, going back to the one before", err->text);

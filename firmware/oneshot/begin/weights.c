@@ -30,7 +30,7 @@ static int fetch(const struct config *config, const char *path, struct error *er
 	if ((r = config_store_check(&where, err)) < 0 ||
 	    (r = configured_store_open(config, &where, &store, err)) < 0)
 		return r;
-	return store_get_file(store, key, path, err);
+	return store_get_file(store, key, path, UINT64_MAX, err);
 }
 
 int weights_bring(const struct config *config, const char *expected, char ret_path[static PATH_BYTES],

@@ -155,7 +155,7 @@ static int fetch_bundle(struct fetch *fetch, const struct config *config, struct
 		return r;
 	fetch->update.bytes = object.pin.bytes;
 	note(fetch);
-	if ((r = store_get_file(store, fetch->key, path, err)) < 0)
+	if ((r = store_get_file(store, fetch->key, path, object.pin.bytes, err)) < 0)
 		return r;
 	fetch->update.bytes_done = object.pin.bytes;
 	note(fetch);
