@@ -435,6 +435,8 @@ craft 60 'r["config"] = r["config"].replace("source: { url =", "source: { ca_fil
 passed_over "another CA of the source" 'source.ca_file is "/tmp/ca" in the record and "" in kiln.conf'
 craft 60 'r["config"] = r["config"].replace("/runs", "/elsewhere")'
 passed_over "another sink" 'sink.url is "file://.*/elsewhere" in the record and "file://.*/runs" in kiln.conf'
+craft 60 'r["config"] += "model: { weights = \"file:///etc/shadow\"; };"; r["weights_sha256"] = "0" * 64'
+passed_over "weights of another place" 'model.weights is "file:///etc/shadow" in the record, which is in no store of kiln.conf'
 craft 60 'r["config"] = "run: {"'
 passed_over "a configuration with a mistake" "syntax error"
 craft 60 'r["plan_sha256"] = "x"'
@@ -451,10 +453,11 @@ new_disk
 begin
 is "$rc $said" "0 $own" "the finished run of another box is not this box's last run" "$errors"
 put_state finished
-craft 120 'r["config"] = r["config"].replace("sink: { url =", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url =") + "notify: { url = \"http://127.0.0.1:9/\"; };"'
+craft 120 'r["config"] = r["config"].replace("sink: { url =", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url =") + "notify: { url = \"http://127.0.0.1:9/\"; }; heat: { cpu_stop_celsius = 150; };"'
 adopt "$crafted"
 is "$rc $said" "0 $crafted" "a record with other stores is adopted where a person says so" "$errors"
 is "$("$KILN_BIN/kiln" config show "$record/config" | grep -c '127.0.0.1:9')" 0 "with the stores and notify of kiln.conf"
+is "$("$KILN_BIN/kiln" config show "$record/config" | grep -c 'cpu_stop_celsius = 150')" 0 "and with its limits of heat"
 craft 180 'r["config"] = r["config"].replace("source: { url = ", "sources = ( { url = ").replace("\"; };\nsink", "\"; }, { url = \"file:///tmp\"; } );\nsink")'
 put_state finished
 adopt "$crafted"

@@ -99,6 +99,11 @@ foreign() { # statement that changes the record `r`, arguments of kiln run
 s3='r["config"] = r["config"].replace("sink: { url = \"file://'"$work"'/runs", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\"; url = \"s3://bucket/runs")'
 foreign "$s3"
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*sink.url is "s3://bucket/runs.*", and there is no kiln.conf that names this store; .*--config FILE' "without a kiln.conf nothing is sent to a server"
+weights='r["config"] = r["config"].replace("sink: {", "sink: { credential = \"box\"; endpoint = \"http://127.0.0.1:9\";").replace("model: {", "model: { weights = \"s3://bucket/w/f.safetensors\";"); r["weights_sha256"] = "0" * 64'
+foreign "$weights"
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*model.weights is "s3://bucket/w/f.safetensors", and there is no kiln.conf that names this store' "nor for the weights"
+foreign "$weights" --config "$work/whole.conf" --adopt
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*model.weights is "s3://bucket/w/f.safetensors" in the record, which is in no store of kiln.conf' "nor with --adopt, which takes the stores of kiln.conf"
 foreign "$s3" --config "$work/whole.conf"
 like "$code $(cat "$KILN_ROOT/log")" '^1 .*names other stores than .*whole.conf, .*only with --adopt.*: sink.endpoint is "http://127.0.0.1:9" in the record and "" in kiln.conf' \
 	"nor where kiln.conf names another"

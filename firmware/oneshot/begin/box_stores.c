@@ -38,13 +38,38 @@ static int check_count(const struct config *record, const struct config *box, st
 				   record->sources, box->sources);
 }
 
+static bool is_below(const char *url, const struct config_store *store)
+{
+	const size_t length = strlen(store->url);
+
+	return strncmp(url, store->url, length) == 0 &&
+	       (url[length] == '/' || (length > 0 && store->url[length - 1] == '/'));
+}
+
+/* Checks that model.weights names a file of the sink, or one below a store of kiln.conf, or the same as
+ * kiln.conf: any other URL is a place of which the box asks nothing, or a file of this machine. */
+static int check_weights(const struct config *record, const struct config *box, struct error *err)
+{
+	const char *name = record->model.weights;
+	bool known =
+		!strstr(name, "://") || strcmp(name, box->model.weights) == 0 || is_below(name, &box->sink);
+
+	for (uint32_t i = 0; i < box->sources; i++)
+		known |= is_below(name, &box->source[i].store);
+	return known ? 0
+		     : error_set(
+			       err, -EPERM,
+			       "model.weights is \"%.200s\" in the record, which is in no store of kiln.conf",
+			       name);
+}
+
 int box_stores_check(const struct config *record, const struct config *box, struct error *err)
 {
 	char name[32];
 	int r;
 
 	if ((r = check_store("sink", &record->sink, &box->sink, err)) < 0 ||
-	    (r = check_count(record, box, err)) < 0)
+	    (r = check_count(record, box, err)) < 0 || (r = check_weights(record, box, err)) < 0)
 		return r;
 	for (uint32_t i = 0; r == 0 && i < record->sources; i++) {
 		(void)snprintf(name, sizeof(name), record->sources == 1 ? "source" : "sources[%u]", i);
@@ -73,6 +98,11 @@ static void take_stores(struct config *record, const struct config *box)
 {
 	record->sink = box->sink;
 	record->notify = box->notify;
+	record->heat = box->heat;
+	record->power = box->power;
+	record->update = box->update;
+	record->control = box->control;
+	record->clock = box->clock;
 	for (uint32_t i = 0; i < record->sources; i++)
 		record->source[i].store = box->source[i].store;
 }
@@ -83,7 +113,8 @@ static int print_replaced(const struct config *box, struct config *record, char 
 	CLEANUP(free_ptr) char *before = NULL, *after = NULL;
 	int r;
 
-	if ((r = check_count(record, box, err)) < 0 || (r = print(record, &before, err)) < 0)
+	if ((r = check_count(record, box, err)) < 0 || (r = check_weights(record, box, err)) < 0 ||
+	    (r = print(record, &before, err)) < 0)
 		return r;
 	take_stores(record, box);
 	if ((r = print(record, &after, err)) == 0 && strcmp(before, after) != 0)
