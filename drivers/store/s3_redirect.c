@@ -15,11 +15,21 @@ static bool ends_with(const char *text, const char *end)
 	return text_bytes >= end_bytes && !strcasecmp(text + text_bytes - end_bytes, end);
 }
 
+/* Returns whether a host below amazonaws.com is one of S3: one of its names is "s3", or begins with "s3-".
+ * Others, such as those of an API gateway, belong to customers of AWS. */
+static bool is_of_s3(const char *host)
+{
+	for (const char *name = host; name; name = strchr(name, '.'), name += name != NULL)
+		if (!strncasecmp(name, "s3.", 3) || !strncasecmp(name, "s3-", 3))
+			return true;
+	return false;
+}
+
 /* Returns whether AWS redirects to another of its endpoints, and not to a presigned URL. A presigned URL has
  * "X-Amz-Signature=" or "Signature=" in its query. */
 static bool is_other_endpoint(const struct s3_call *call, const char *host, const char *query)
 {
-	return call->s3->aws && call->s3->tls && ends_with(host, ".amazonaws.com") &&
+	return call->s3->aws && call->s3->tls && ends_with(host, ".amazonaws.com") && is_of_s3(host) &&
 	       !(query && strcasestr(query, "signature="));
 }
 

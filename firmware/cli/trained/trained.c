@@ -153,8 +153,8 @@ int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct e
 
 /* ---- Its sources ---- */
 
-/* Returns the store of kiln.conf with the url of `model`, or else `model` where a store of kiln.conf has the
- * same server and credential; NULL: neither. */
+/* Returns the store of kiln.conf with the url of `model`, or else one with the same server and credential;
+ * NULL: neither. */
 static const struct config_store *allowed(const struct config *given, const struct config_store *model)
 {
 	const struct config_store *same = NULL;
@@ -166,7 +166,7 @@ static const struct config_store *allowed(const struct config *given, const stru
 		if (strcmp(store->url, model->url) == 0)
 			return store;
 		if (!config_server_differs(store, model))
-			same = model;
+			same = store;
 	}
 	return same;
 }
@@ -198,6 +198,7 @@ int trained_source(const struct trained *trained, uint32_t index, struct config_
 				 trained->any_given ? "kiln.conf has no such store"
 						    : "there is no kiln.conf");
 	*ret_store = *store;
+	ret_store->url = model->url;
 	return 0;
 }
 
