@@ -122,10 +122,13 @@ static int read_member(struct reading *reading, struct archive_entry *entry, str
 	enum texts_split split;
 	uint32_t class;
 	const enum member member = member_of(path, &split, &class);
-	uint64_t bytes;
-	int r = member == MEMBER_OTHER ? 0 : read_text(reading->archive, entry, &text, &bytes, err);
+	uint64_t bytes = 0;
+	int r;
 
-	if (r < 0 || member == MEMBER_OTHER)
+	if (member == MEMBER_OTHER)
+		return 0;
+	r = read_text(reading->archive, entry, &text, &bytes, err);
+	if (r < 0)
 		return r;
 	return member == MEMBER_LIST
 		       ? keep_list(&reading->list[split][class], &text, err)
