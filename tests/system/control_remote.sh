@@ -247,16 +247,16 @@ strangers() { # connections from each address, addresses...: none begins a hands
 	PY
 }
 : >"$work/controld.log"
-strangers 400 127.0.0.1 >"$work/strangers" &
+strangers 400 127.0.0.77 >"$work/strangers" &
 strangers=$!
 wait_for 30 grep -q held "$work/strangers"
-wait_for 10 grep -q 'a client at 127.0.0.1: refused: too many connections from this address' "$work/controld.log"
+wait_for 10 grep -q 'a client at 127.0.0.77: refused: too many connections from this address' "$work/controld.log"
 ok $? "a stranger has a limit of connections"
 code 0 "who is on the box gets in all the same" "$kiln" status
 code 0 "and who comes from another address" "$kiln" --host "box-1=[::1]:$port" status
 wait "$strangers"
 is "$(tail -n 1 "$work/strangers")" "400 ended" "who begins no handshake is dropped"
-like "$(cat "$work/controld.log")" 'a client at 127.0.0.1: dropped: no handshake within 5 s' "and the log says so"
+like "$(cat "$work/controld.log")" 'a client at 127.0.0.77: dropped: no handshake within 5 s' "and the log says so"
 is "$(grep -c 'refused: too many' "$work/controld.log")" 1 "368 refused connections are one line"
 : >"$work/strangers"
 strangers 32 127.0.0.{1..12} >"$work/strangers" &

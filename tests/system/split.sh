@@ -45,7 +45,7 @@ night() { # name, split's keys, run's keys: a run up to its first checkpoint
 	wait_for 30 has_plan || echo "# $(cat "$KILN_ROOT/begin.log" "$KILN_ROOT/fetchd.log")"
 	kill -KILL $fetchd
 	wait $fetchd 2>/dev/null
-	id=$(basename "$(ls -d "$work/runs"/*/ | tail -n 1)")
+	id=$(said id)
 	"$KILN_BUILD/system/make_checkpoint" "$id" 5 1000 "$work/kiln.conf"
 	echo finished >"$record/state"
 }
