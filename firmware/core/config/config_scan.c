@@ -9,7 +9,7 @@
 /* Deepest nesting of brackets. A valid key needs 5; the stack of libconfig's parser holds some thousands. */
 #define DEPTH_MAX 32
 /* Most keys in a group; a valid one has some dozens. libconfig compares each key with all before it. */
-#define KEYS_MAX 256
+#define KEYS_MAX 256u
 
 struct word {
 	const char *at;
