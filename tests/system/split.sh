@@ -106,10 +106,10 @@ is "$(said validation_seen)" None "with plans that are gone the run goes on"
 
 head -c 5000000 /dev/zero | tr '\0' ' ' >>"$work/runs/$id/run.json"
 night shard "$half" 'start_from = "latest";'
-is "$(said validation_seen)" None "with a run.json that has become large, too"
+is "$(has_plan && said validation_seen)" None "with a run.json that has become large, too"
 truncate -s 5G "$work/runs/$id/plan"
 night shard "$half" 'start_from = "latest";'
-is "$(said validation_seen)" None "with a plan of 5 GiB, too"
+is "$(has_plan && said validation_seen)" None "with a plan of 5 GiB, too"
 
 # ---- Test shards that trained the weights ----
 rm "$work"/data/*
