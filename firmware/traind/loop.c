@@ -41,12 +41,15 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	const enum split split = batches_split(slot);
 	const struct cursor after = slot->cursor;
 	struct model_batch batch;
-	bool warm;
+	bool compiles, warm;
 	int r = save_if_due(train, err);
 
 	batches_read(train, slot, &batch);
 	stages_batch(&train->stages, split);
-	if (train->warm[split] < WARM_BATCHES)
+	/* A device may compile kernels anew for another number of rows, which the last batch of an epoch has.
+	 */
+	compiles = train->warm[split] < WARM_BATCHES || batch.rows != train->run.config.run.batch_rows;
+	if (compiles)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (train->warm[split] == 0)
 		say_compiling(train, split);
@@ -64,9 +67,9 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 		save_after_step(train);
 	publish_batch(train, split, segment, batch.rows);
 	alive_progress();
-	/* After the first batches wait for the device, which compiles their kernels long after they are
-	 * enqueued. */
-	warm = train->warm[split] < WARM_BATCHES && ++train->warm[split] == WARM_BATCHES;
+	/* Wait for the device, which compiles the kernels of these batches long after they are enqueued. */
+	train->warm[split] += train->warm[split] < WARM_BATCHES;
+	warm = compiles && train->warm[split] == WARM_BATCHES;
 	r = batches_release(train, warm, err);
 	if (warm)
 		end_warm(train);

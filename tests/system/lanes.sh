@@ -66,6 +66,8 @@ refused() { # name, arguments of fetchd, order's keys, exit status, words
 	is $? "$4" "$1: exit $4"
 	like "$(tail -n 1 "$KILN_ROOT/fetchd.log")" "$5" "naming it"
 }
-refused "more lanes than train shards" '' 'lanes = 20;' 78 'order.lanes: found 20, file://.*data has 19 train shards'
+begin many-lanes 'lanes = 20;'
+is $? 65 "more lanes than train shards: no run begins, exit 65"
+like "$(cat "$KILN_ROOT/begin.log")" 'found 19 training shards .*order.lanes is 20' "naming it"
 refused "more ranks than lanes" '--rank 2 --world 3' 'lanes = 2;' 78 'world: found 3, order.lanes is 2'
 refused "a rank that is none" '--rank 3 --world 3' 'lanes = 6;' 64 'Usage'
