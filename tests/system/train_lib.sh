@@ -23,7 +23,9 @@ begin() { # name: uses the configuration that is there
 	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||
 		{ mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"; }
 	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" 2>>"$KILN_ROOT/log")
+	local rc=$?
 	spool=$KILN_ROOT/data/kiln/spool/traind/$id record=$KILN_ROOT/data/kiln/run/current
+	return $rc
 }
 
 start() { # fetchd|traind|uploadd

@@ -398,14 +398,10 @@ static void test_give_back_to_none(void **state)
  * the time must fit behind it. */
 static void test_repeat_refuses_names(void **state)
 {
-	static const char *const names[] = { "../../../tmp/x",
-					     "a/b",
-					     "",
-					     ".hidden",
-					     "two words",
-					     "a\\u001b[2J",
-					     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-					     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" };
+	static const char long_name[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+					"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	static const char *const names[] = { "../../../tmp/x", "a/b",         "",       ".hidden",
+					     "two words",      "a\\u001b[2J", long_name };
 	char first[RUN_ID_BYTES], note[256];
 
 	(void)state;

@@ -239,7 +239,7 @@ int oneshot_heartbeat(int argc, char **argv)
 	if (r < 0)
 		return r == -ENOENT ? EX_OK : fatal(&err);
 	whom_load(&heartbeat.config);
-	if ((r = load_state(&heartbeat, &err)) < 0)
+	if (load_state(&heartbeat, &err) < 0)
 		return fatal(&err);
 	beat(&heartbeat);
 	forget_old(&heartbeat);
