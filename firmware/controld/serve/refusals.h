@@ -9,7 +9,7 @@
 
 #include "core/base/events.h"
 
-#define REFUSALS_MAX     32u
+#define REFUSALS_MAX     128u
 #define REFUSALS_EVERY_S 60u
 
 struct refusals {
