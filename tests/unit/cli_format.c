@@ -87,6 +87,7 @@ static void test_redact(void **state)
 		{ "", "" },
 		{ "nothing here", "nothing here" },
 		{ "https://user:word@host/x", "https://***@host/x" },
+		{ "https://user:a@b@host/x", "https://***@host/x" },
 		{ "https://host/x@y", "https://host/x@y" },
 		{ "password=hunter2;", "password=***;" },
 		{ "{\"token\":\"abc\",\"b\":1}", "{\"token\":\"***\",\"b\":1}" },

@@ -56,12 +56,15 @@ static struct secret value_after(const char *text)
 
 /* ---- The forms of a secret ---- */
 
-/* The user and the password of a URL. */
+/* The user and the password of a URL: all before the last '@' of the part with the host. */
 static struct secret in_url(const char *text)
 {
-	size_t length = strncmp(text, "://", 3) == 0 ? strcspn(text + 3, "/@ \"\n") : 0;
+	const char *end;
 
-	return (struct secret){ 3, length && text[3 + length] == '@' ? length : 0 };
+	if (strncmp(text, "://", 3) != 0)
+		return (struct secret){ 0 };
+	end = memrchr(text + 3, '@', strcspn(text + 3, "/ \"\n"));
+	return (struct secret){ 3, end ? (size_t)(end - text - 3) : 0 };
 }
 
 /* "Authorization: AWS4-HMAC-SHA256 Credential=..., Signature=...": all up to the end of the line, or of the
