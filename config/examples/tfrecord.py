@@ -155,7 +155,7 @@ def show(path, count):
 # ---- Tables ----
 
 def from_csv(options):
-    with open(options.csv, newline="", encoding="utf-8") as file:
+    with open(options.csv, newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     if not rows or options.label not in rows[0]:
         raise SystemExit(f"{options.csv}: no column \"{options.label}\"")

@@ -352,6 +352,7 @@ True" "in the order of the shards, and the classes are right as often as kiln ev
 predict "$model" <lines
 is "$? $(sed 's/"line":[0-9]*,//' said | sha256sum)" "0 $(sed 's/"shard":"[^"]*","record":[0-9]*,//' records | sha256sum)" \
 	"the same values by name on standard input: the same answers" "$(cat errors)"
+is "$( (printf '\xef\xbb\xbf'; head -n 2 lines) | "$kiln" predict "$model" 2>&1)" "$(head -n 2 said)" "a byte order mark in front is no part of the first line"
 is "$("$kiln" evaluate "$model" --data - --json <labelled 2>&1)" "$("$kiln" evaluate "$model" --data "file://$work/both" --json | grep -v '"split"')" \
 	"evaluate --data -: and the same figures of them, with labels"
 is "$(head -n 3 lines | "$kiln" evaluate "$model" --data - 2>&1)" 'kiln: line 1: "label": found 1 numbers, expected 2' "a label that is none names the line"

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/lines.h"
 
+#include "core/base/utf8.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Removes the mark (U+FEFF) with which some editors begin a file. */
+static void remove_mark(struct lines *lines)
+{
+	const uint64_t mark = utf8_mark(lines->text, lines->bytes);
+
+	lines->bytes -= mark;
+	memmove(lines->text, lines->text + mark, lines->bytes + 1);
+}
 
 bool lines_next(struct lines *lines)
 {
@@ -18,7 +30,8 @@ bool lines_next(struct lines *lines)
 		return false;
 	lines->bytes = (size_t)bytes - (lines->text[bytes - 1] == '\n');
 	lines->text[lines->bytes] = '\0';
-	lines->number++;
+	if (lines->number++ == 0)
+		remove_mark(lines);
 	return true;
 }
 
