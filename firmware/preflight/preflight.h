@@ -7,6 +7,7 @@
  *     preflight.c    the table
  *     sources.c      sources: credentials, shards of each split, dataset.json
  *     first.c        the first records of a split, against the schema and the filter
+ *     start.c        the weights that a new run starts with
  *     sink.c         the sink: writes an object there
  *     notify.c       the people and the monitor that `notify` names
  *     device.c       the network on the device
@@ -88,6 +89,12 @@ void preflight_add_error(struct preflight *preflight, const char *part, const st
 
 /* Every source, each with its splits. Blocks: on the network. */
 void preflight_sources(struct preflight *preflight);
+/* The weights that run.start_from and model.weights ask for: whether they are there and fit the layers. Adds
+ * no row where a run starts from initial weights. With start_from = "latest" it looks at the record of the
+ * last run on this disk. The file of model.weights is copied into TMPDIR, and removed. Blocks: on the
+ * network.
+ */
+void preflight_start(struct preflight *preflight);
 /* Lists the sink, writes an object and deletes it. Blocks: on the network. */
 void preflight_sink(struct preflight *preflight);
 /* Sends a message that says that it is a test to notify.url and, as a mail, to notify.mail_to. The monitor of

@@ -72,8 +72,44 @@ rm "$work/data/dataset.json"
 fails '' "source +.*prep.incomplete: kiln prep did not finish here" "a set that is not finished"
 rm "$work/data/prep.incomplete"
 
+# ---- The weights that a run starts with ----
+weights() { # columns of the kernel: makes w.safetensors
+	python3 - "$work/w.safetensors" "$1" <<-'PY'
+		import json, struct, sys
+		n = int(sys.argv[2])
+		head = json.dumps({"dense/kernel": {"dtype": "F32", "shape": [8, n], "data_offsets": [0, 32 * n]}}).encode()
+		head += b" " * (-len(head) % 8)
+		open(sys.argv[1], "wb").write(struct.pack("<Q", len(head)) + head + bytes(32 * n))
+	PY
+}
+begun() { # sed commands: the check of a box whose last run began with the configuration before
+	said=$(timeout 120 "$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>&1) || echo "# $said"
+	config "$1"
+	check
+	rm -rf "$KILN_ROOT/data/kiln/run" "$work"/runs/*
+}
+weights 2
+config "s,^model: {,model: { weights = \"file://$work/w.safetensors\";,"
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*ok +start +file://.*/w.safetensors: 1 of 2 tensors; dense/bias as initialized' "weights that fit: what they are used for"
+is "$(ls "${TMPDIR:-/tmp}" | grep -c '^kiln-weights')" 0 "no copy of them stays"
+weights 3
+fails "s,^model: {,model: { weights = \"file://$work/w.safetensors\";," 'start +model.weights: .*dense/kernel: found \[8, 3\], allowed: \[8, 2\]' "weights of another shape"
+fails "s,^model: {,model: { weights = \"file://$work/none.safetensors\";," 'start +model.weights: .*none.safetensors' "weights that are not there"
+fails "s,^model: {,model: { weights = \"file://$work/kiln.conf\";," 'start +model.weights: ' "weights that are none"
+config 's/name = "t"/name = "t"; start_from = "latest"/'
+check
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*not seen +start +run.start_from = "latest": this disk has no run' "latest, without a run"
+config ''
+begun 's/name = "t"/name = "t"; start_from = "latest"/'
+like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*ok +start +the layers are those of the last run, t-' "latest, with the layers of the last run"
+config ''
+begun 's/name = "t"/name = "t"; start_from = "latest"/; s/layers = (/layers = ( { op = "dense"; units = 3; },/'
+like "$code $(tr '\n' ' ' <<<"$said")" '^1 .*failed +start +run.start_from = "latest": the layers are not those of the last run, t-[0-9-]+ +-> set run.start_from' "latest, with other layers"
+
 # ---- Numbers that the network does not take ----
-printf '%s\n' label,shop,x 0,7,0.5 1,8,0.5 2,9,0.5 0,1,0.5 1,2,0.5 2,3,0.5 >"$work/classes.csv"
+printf '\xef\xbb\xbf' >"$work/classes.csv"
+printf '%s\n' label,shop,x 0,7,0.5 1,8,0.5 2,9,0.5 0,1,0.5 1,2,0.5 2,3,0.5 >>"$work/classes.csv"
 config/examples/tfrecord.py from-csv "$work/classes.csv" "$work/classes" --label label --integers shop --per-shard 2 >"$work/csv.log"
 numbers() { # units of the last layer, ids of the embedding
 	config "s,$work/data,$work/classes,; /^schema/,\$d"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/input.h"
 
-#include "cli/base/temporary.h"
 #include "cli/base/where.h"
+#include "core/base/temporary.h"
 
 #include <string.h>
 #include <sys/stat.h>

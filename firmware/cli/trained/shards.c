@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/shards.h"
 
-#include "cli/base/temporary.h"
 #include "cli/trained/locate.h"
+#include "core/base/temporary.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 

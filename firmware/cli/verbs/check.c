@@ -14,6 +14,7 @@
 static void look(struct preflight *preflight, bool quiet)
 {
 	preflight_sources(preflight);
+	preflight_start(preflight);
 	preflight_sink(preflight);
 	if (!quiet)
 		preflight_notify(preflight);
@@ -56,23 +57,17 @@ const struct verb verb_check = {
 	.name = "check",
 	.summary = "look at everything that a night with a configuration needs, and say what is missing",
 	.about = "Opens each source and the sink with their credentials. Lists the shards of each split, "
-		 "compares "
-		 "dataset.json and the first records with the schema, the filter and the network. Writes an "
-		 "object into "
-		 "the sink "
-		 "and deletes it. Sends a test message to notify.url, a test mail to notify.mail_to, and a "
-		 "line "
-		 "for "
-		 "the log of notify.heartbeat_url (URL/log, which changes nothing there). Builds the network "
-		 "on the "
-		 "device with its memory. Looks at disk, clock, hugepages and the alarm that wakes the "
-		 "box.\n\n"
+		 "compares dataset.json and the first records with the schema, the filter and the network. "
+		 "Compares the weights that the run starts with, where there are such, with the layers. "
+		 "Writes an object into the sink and deletes it. Sends a test message to notify.url, a test "
+		 "mail to notify.mail_to, and a line for the log of notify.heartbeat_url (URL/log, which "
+		 "changes nothing there). Builds the network on the device with its memory. Looks at disk, "
+		 "clock, hugepages and the alarm that wakes the box.\n\n"
 		 "Each row of the table is ok, warning, failed or not seen, with what to do. \"not seen\" "
-		 "means that "
-		 "the network or the machine did not answer. The exit status is 1 if a row failed.\n\n"
+		 "means that the network or the machine did not answer. The exit status is 1 if a row "
+		 "failed.\n\n"
 		 "Without FILE the verb reads the box's own configuration: the file that KILN_CONFIG names, "
-		 "or else "
-		 "/etc/kiln/kiln.conf below the folder KILN_ROOT.",
+		 "or else /etc/kiln/kiln.conf below the folder KILN_ROOT.",
 	.operands = optional_file,
 	.options = { options },
 	.exits = exits,

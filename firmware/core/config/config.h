@@ -311,6 +311,11 @@ MUST_CHECK int config_store_check(const struct config_store *store, struct error
  * differ. */
 const char *config_server_differs(const struct config_store *a, const struct config_store *b);
 
+/* Finds the file that model.weights names. Returns its key in the store *ret_where, which is the sink, or the
+ * folder of a URL, read with the sink's endpoint and credential. `url` is the space for this folder: it must
+ * have room for model.weights, and live as long as *ret_where. */
+const char *config_weights_key(const struct config *config, struct config_store *ret_where, char *url);
+
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);
 

@@ -5,28 +5,17 @@
 
 #include <string.h>
 
-/* Splits "s3://bucket/folder/key" into the store of that folder and the key; any other text is a key of the
- * sink. Writes the folder's URL into `url` (a buffer of PATH_BYTES), to which ret_where->url then points. */
-static const char *split(const struct config *config, struct config_store *ret_where, char *url)
-{
-	const char *name = config->model.weights, *slash = strrchr(name, '/');
-
-	*ret_where = config->sink;
-	if (!strstr(name, "://") || !slash)
-		return name;
-	(void)snprintf(url, PATH_BYTES, "%.*s", (int)(slash - name), name);
-	ret_where->url = url;
-	return slash + 1;
-}
-
 static int fetch(const struct config *config, const char *path, struct error *err)
 {
+	CLEANUP(free_ptr) char *url = malloc(strlen(config->model.weights) + 1);
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct config_store where;
-	char url[PATH_BYTES];
-	const char *key = split(config, &where, url);
+	const char *key;
 	int r;
 
+	if (!url)
+		return error_set(err, -ENOMEM, "no memory for a url");
+	key = config_weights_key(config, &where, url);
 	if ((r = config_store_check(&where, err)) < 0 ||
 	    (r = configured_store_open(config, &where, &store, err)) < 0)
 		return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/base/temporary.h"
+#include "core/base/temporary.h"
 
 #include <errno.h>
 #include <stdio.h>
