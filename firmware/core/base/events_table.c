@@ -207,10 +207,16 @@ const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_VALIDATION_SEEN] = { "validation.seen", "4d0ce1217e204dacaf674e80e1a5cce3", LOG_WARNING,
 				    RUN_ID | COUNT,
 				    "the run starts from weights that were trained on COUNT of its "
-				    "validation shards, so the figures of the validation are too good" },
+				    "validation shards, or on objects that these replace, so the figures of "
+				    "the validation are too good, or may be" },
 	[EVENT_TEST_SEEN] = { "test.seen", "0c9e4b7d5f2a4c8e9b61d3a7f8054e2d", LOG_WARNING, RUN_ID | COUNT,
-			      "the run starts from weights that were trained on COUNT of its test shards, so "
-			      "the figures of the test are too good" },
+			      "the run starts from weights that were trained on COUNT of its test shards, or "
+			      "on objects that these replace, so the figures of the test are too good, or "
+			      "may be" },
+	[EVENT_TEST_GIVEN_UP] = { "test.given_up", "c0fbf1f2f808469580529e4397a5578b", LOG_WARNING,
+				  RUN_ID | STEP,
+				  "a record of the test split makes no number, so the run finishes without "
+				  "figures of the test" },
 	[EVENT_VALIDATION_NONE] = { "validation.none", "1af6857d19f84921a1483ebdfe7b4297", LOG_WARNING,
 				    RUN_ID,
 				    "no source has two training shards, so none is held out and the run has "

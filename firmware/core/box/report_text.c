@@ -77,17 +77,26 @@ void report_print_test(const cJSON *test, FILE *out)
 
 static void print_seen(const char *split, const cJSON *seen, FILE *out)
 {
-	if (cJSON_IsObject(seen))
+	if (!cJSON_IsObject(seen))
+		return;
+	if (number(seen, "shards") > 0)
 		fprintf(out,
 			"\nwarning      the figures of the %s are too good: %s trained on %.0f of the %.0f "
 			"%s shards,\n             and this run starts from its weights\n",
 			split, text(seen, "run"), number(seen, "shards"), number(seen, "of"), split);
+	else
+		fprintf(out,
+			"\nwarning      the figures of the %s may be too good: this run starts from the "
+			"weights of %s,\n             and %.0f of the %.0f %s shards were replaced since\n",
+			split, text(seen, "run"), number(seen, "replaced"), number(seen, "of"), split);
 }
 
 void report_print_seen(const cJSON *report, FILE *out)
 {
 	print_seen("validation", member(report, "validation_seen"), out);
 	print_seen("test", member(report, "test_seen"), out);
+	if (cJSON_IsString(member(report, "test_given_up")))
+		fprintf(out, "\nwarning      no figures of the test: %s\n", text(report, "test_given_up"));
 }
 
 void report_print_left_behind(const cJSON *left, FILE *out)

@@ -41,9 +41,9 @@
  * by fetchd:
  *   plan_sha256, order_version
  *   manifests        [{bytes, etag, version}], by source: the manifests that the plan was made with
- *   validation_seen  {run, shards, of}: the run starts from weights that were trained on so many of its
- *                    validation shards; run: the newest run that trained on one
- *   test_seen        the same of its test shards
+ *   validation_seen  {run, shards, replaced, of}: the run starts from weights that were trained on so many of
+ *                    its validation shards; replaced: on other objects with the keys of so many of them,
+ * which may have held the same records; run: the newest such run test_seen        the same of its test shards
  *   changed          [key]: objects that changed after the plan was made, where the run went on with them
  *
  * by kiln-oneshot finished:
@@ -56,6 +56,7 @@
  *                    validation_accuracy}
  *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
  *                    where the loss has none
+ *   test_given_up    why the run has no figures of the test: what a record of the test split holds
  *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
  *   throttled_s      seconds of pauses to cool down, where there were any
  *   time             seconds by stage (traind/stages.c)
