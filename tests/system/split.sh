@@ -90,12 +90,12 @@ first=$id
 is "$(sides | xargs)" "train-d1.tfrecord.gz 0 train-d2.tfrecord.gz 0 train-d3.tfrecord.gz 1 train-d4.tfrecord.gz 1" "by shard, the last ones validate"
 day 27 d0
 night shard "$half" 'start_from = "latest";'
-is "$(said validation_seen)" "{'run': '$first', 'shards': 1, 'of': 3}" "one more in front: run.json says that the weights saw a validation shard"
+is "$(said validation_seen)" "{'run': '$first', 'shards': 1, 'replaced': 0, 'of': 3}" "one more in front: run.json says that the weights saw a validation shard"
 like "$(cat "$KILN_ROOT/fetchd.log")" "$first trained on 1 of the 3 validation shards, and this run starts from its weights" "an event says so"
 like "$("$KILN_BIN/kiln" report)" "the figures of the validation are too good: $first trained on 1 of the 3 validation shards" "so does kiln report"
 second=$id
 night shard "$half" 'start_from = "latest";'
-is "$(said start_run) $(said validation_seen)" "$second {'run': '$first', 'shards': 1, 'of': 3}" \
+is "$(said start_run) $(said validation_seen)" "$second {'run': '$first', 'shards': 1, 'replaced': 0, 'of': 3}" \
 	"the run after that one, too: its weights go back to the same run"
 night shard "$half"
 is "$(said validation_seen)" None "from scratch: nothing"
@@ -121,7 +121,7 @@ night test 'by = "hash"; train_glob = "train-d[123]*"; test_glob = "train-d[456]
 first=$id
 is "$(said test_seen)" None "a run from scratch has seen no test shard"
 night test 'by = "hash"; train_glob = "train-d[45]*"; test_glob = "train-d[126]*"; validation_percent = 0;' 'start_from = "latest";'
-is "$(said test_seen) $(said validation_seen)" "{'run': '$first', 'shards': 2, 'of': 3} None" "run.json says that the weights saw test shards"
+is "$(said test_seen) $(said validation_seen)" "{'run': '$first', 'shards': 2, 'replaced': 0, 'of': 3} None" "run.json says that the weights saw test shards"
 like "$(cat "$KILN_ROOT/fetchd.log")" "$first trained on 2 of the 3 test shards, and this run starts from its weights" "an event says so"
 like "$("$KILN_BIN/kiln" report)" "the figures of the test are too good: $first trained on 2 of the 3 test shards" "so does kiln report"
 
@@ -134,3 +134,21 @@ night single 'by = "shard"; test_glob = "";'
 like "$(cat "$KILN_ROOT/fetchd.log")" "data has 1 training shard, and none is held out" "by shard, too"
 night single 'validation_percent = 0; test_glob = "";'
 is "$(grep -c "none is held out" "$KILN_ROOT/fetchd.log")" 0 "not where none is asked for"
+
+# ---- Shards that were written anew ----
+rm "$work"/data/*
+anew() { # records of a shard: six shards of these names
+	rm -rf "$work/six"
+	"$make_shards" "$work/six" train 6 "$1"
+	for i in 1 2 3 4 5 6; do
+		mv "$work"/six/train-0000$((i - 1))-of-* "$work/data/train-d$i.tfrecord.gz"
+	done
+}
+anew 40
+night anew "$half"
+first=$id
+anew 41
+night anew "$half" 'start_from = "latest";'
+is "$(said validation_seen)" "{'run': '$first', 'shards': 0, 'replaced': 3, 'of': 3}" "other objects with the same keys may hold the records that trained the weights"
+like "$(cat "$KILN_ROOT/fetchd.log")" "starts from the weights of $first, and 3 of the 3 validation shards were replaced since" "an event says so"
+like "$("$KILN_BIN/kiln" report)" "the figures of the validation may be too good: this run starts from the weights of $first" "so does kiln report"

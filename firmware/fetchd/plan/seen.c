@@ -10,13 +10,21 @@
 
 #define RECORD_MAX (4u << 20)
 
+/* What an earlier run knew of a shard. */
+enum known {
+	KNOWN_NOTHING,
+	KNOWN_OTHERWISE, /* another object under the same key: it may have held the same records */
+	KNOWN_TRAINED,   /* it trained on it */
+	KNOWN_MAX,
+};
+
 /* The shards of one split, of which an earlier run may have trained on some. */
 struct seen {
 	enum split split;
 	const char *member; /* of run.json */
-	bool *shard;        /* by number of the shard, over all sources */
-	uint64_t count;
-	char found[RUN_ID_BYTES]; /* the newest run that trained on one of them */
+	enum known *shard;  /* by number of the shard, over all sources */
+	uint64_t count[KNOWN_MAX];
+	char found[KNOWN_MAX][RUN_ID_BYTES]; /* the newest run that knew one of them so */
 };
 
 #define SEEN_SPLITS 2u
@@ -29,19 +37,24 @@ struct search {
 
 /* ---- One earlier run ---- */
 
-static bool has_trained(const struct plan *earlier, const struct plan_shard *shard)
+static enum known known_of(const struct plan *earlier, const struct plan_shard *shard)
 {
-	for (uint32_t i = 0; i < plan_settings_of(earlier)->sources; i++) {
-		struct plan_shard then;
-		uint64_t index;
+	enum known known = KNOWN_NOTHING;
 
-		if (!plan_find(earlier, i, SPLIT_TRAIN, shard->key, &index))
-			continue;
-		then = plan_shard(earlier, i, SPLIT_TRAIN, index);
-		if (then.bytes == shard->bytes && strcmp(then.etag, shard->etag) == 0)
-			return true;
-	}
-	return false;
+	for (uint32_t i = 0; i < plan_settings_of(earlier)->sources; i++)
+		for (enum split split = SPLIT_TRAIN; split < SPLIT_MAX; split++) {
+			struct plan_shard then;
+			uint64_t index;
+
+			if (!plan_find(earlier, i, split, shard->key, &index))
+				continue;
+			then = plan_shard(earlier, i, split, index);
+			if (then.bytes != shard->bytes || strcmp(then.etag, shard->etag) != 0)
+				known = KNOWN_OTHERWISE;
+			else if (split == SPLIT_TRAIN)
+				return KNOWN_TRAINED;
+		}
+	return known;
 }
 
 static void compare(struct seen *seen, const struct plan *plan, const char *id, const struct plan *earlier)
@@ -51,13 +64,15 @@ static void compare(struct seen *seen, const struct plan *plan, const char *id, 
 	for (uint32_t source = 0; source < plan_settings_of(plan)->sources; source++)
 		for (uint64_t i = 0; i < plan_source_shards(plan, source, seen->split); i++, number++) {
 			const struct plan_shard shard = plan_shard(plan, source, seen->split, i);
+			const enum known known = known_of(earlier, &shard), before = seen->shard[number];
 
-			if (seen->shard[number] || !has_trained(earlier, &shard))
+			if (known <= before)
 				continue;
-			seen->shard[number] = true;
-			seen->count++;
-			if (!*seen->found)
-				(void)snprintf(seen->found, sizeof(seen->found), "%s", id);
+			seen->shard[number] = known;
+			seen->count[before] -= before != KNOWN_NOTHING;
+			seen->count[known]++;
+			if (!*seen->found[known])
+				(void)snprintf(seen->found[known], sizeof(seen->found[known]), "%s", id);
 		}
 }
 
@@ -145,21 +160,27 @@ static int look_back(struct search *search, const struct run *run, struct error 
 static int report(const struct seen *seen, const struct search *search, const struct run *run,
 		  struct error *err)
 {
-	const uint64_t shards = plan_shards(search->plan, seen->split);
-	const char *split = split_name(seen->split);
-	char note[RUN_ID_BYTES + 128];
+	const uint64_t shards = plan_shards(search->plan, seen->split), trained = seen->count[KNOWN_TRAINED],
+		       replaced = seen->count[KNOWN_OTHERWISE];
+	const char *split = split_name(seen->split),
+		   *id = seen->found[trained ? KNOWN_TRAINED : KNOWN_OTHERWISE];
+	char note[RUN_ID_BYTES + 160];
 
-	if (seen->count == 0)
+	if (trained + replaced == 0)
 		return 0;
 	event_send(&(struct event){ .id = seen->split == SPLIT_TEST ? EVENT_TEST_SEEN : EVENT_VALIDATION_SEEN,
 				    .run_id = run->id,
-				    .count = seen->count },
-		   "%s trained on %" PRIu64 " of the %" PRIu64
-		   " %s shards, and this run starts from its weights: the %s's figures are too good",
-		   seen->found, seen->count, shards, split, split);
+				    .count = trained + replaced },
+		   trained ? "%s trained on %" PRIu64 " of the %" PRIu64
+			     " %s shards, and this run starts from its weights: the %s's figures are too good"
+			   : "this run starts from the weights of %s, and %" PRIu64 " of the %" PRIu64
+			     " %s shards were replaced since: they may hold records on which it trained, and "
+			     "then the %s's figures are too good",
+		   id, trained ? trained : replaced, shards, split, split);
 	(void)snprintf(note, sizeof(note),
-		       "{\"%s\":{\"run\":\"%s\",\"shards\":%" PRIu64 ",\"of\":%" PRIu64 "}}", seen->member,
-		       seen->found, seen->count, shards);
+		       "{\"%s\":{\"run\":\"%s\",\"shards\":%" PRIu64 ",\"replaced\":%" PRIu64
+		       ",\"of\":%" PRIu64 "}}",
+		       seen->member, id, trained, replaced, shards);
 	return run_note(note, err);
 }
 
@@ -183,7 +204,7 @@ int seen_note(const struct run *run, struct store *sink, const struct plan *plan
 	for (uint32_t i = 0; i < SEEN_SPLITS; i++) {
 		const uint64_t shards = plan_shards(plan, search.seen[i].split);
 
-		search.seen[i].shard = calloc(shards + 1, sizeof(bool));
+		search.seen[i].shard = calloc(shards + 1, sizeof(enum known));
 		if (!search.seen[i].shard)
 			return error_set(err, -ENOMEM, "no memory for %" PRIu64 " shards", shards);
 	}

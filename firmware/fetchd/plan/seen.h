@@ -2,8 +2,11 @@
 /*
  * Whether the weights that a run starts with were trained on shards that now validate or test the run: such
  * figures are too good. It compares the new plan with the plans of the run that the weights are
- * from, of the run that this one started from, and so on, SEEN_RUNS_MAX runs back. A shard counts where key,
- * size and ETag are the same. A run whose plan is not in the store any more ends the search.
+ * from, of the run that this one started from, and so on, SEEN_RUNS_MAX runs back. A shard was trained on
+ * where key, size and ETag are the same. Where the key is the same and the object is another, as after `kiln
+ * prep
+ * --replace`, nobody knows which records moved from the training to the validation: such a shard counts as
+ * replaced. A run whose plan is not in the store any more ends the search.
  */
 #pragma once
 
