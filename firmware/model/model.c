@@ -275,6 +275,18 @@ int model_fault(const struct model *model, uint32_t *ret_row, struct error *err)
 	return state_fault(model, fault, &model->bad, err);
 }
 
+int model_fault_forget(struct model *model, struct error *err)
+{
+	static const struct fault none;
+	int r = drain(model, err);
+
+	if (r < 0 && (r != -EDOM || model->fault.what == FAULT_PARAMETER))
+		return r;
+	model->fault = none;
+	r = gpu_write(model->gpu, model->buffer[model->graph.fault], 0, &none, sizeof(none), false, err);
+	return r < 0 ? r : model_metrics_reset(model, err);
+}
+
 /* Returns count / rows as an accuracy; 0 without rows, NAN if the loss has no accuracy. */
 static double share_of(const struct graph *graph, int64_t count, int64_t rows)
 {

@@ -119,6 +119,10 @@ MUST_CHECK int model_batch_done(struct model *model, bool wait, void **ret_ticke
  * *ret_row is the row of that batch that caused the fault, or UINT32_MAX if the row is not known. */
 MUST_CHECK int model_fault(const struct model *model, uint32_t *ret_row, struct error *err);
 
+/* Forgets the fault of batches that were only evaluated: they have changed no parameter. Waits for all
+ * batches in flight and resets the metrics. Errors: -EDOM the fault is of a parameter; it stays. */
+MUST_CHECK int model_fault_forget(struct model *model, struct error *err);
+
 /* Returns the number of training steps enqueued since model_init(), plus the steps of a loaded checkpoint. */
 uint64_t model_step(const struct model *model);
 

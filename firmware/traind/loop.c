@@ -33,6 +33,51 @@ static void end_warm(struct train *train)
 	alive_lease_end(train->worker);
 }
 
+/* ---- A test that cannot be made ---- */
+
+static int note_test(const char *why, struct error *err)
+{
+	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *json = NULL;
+	int r;
+
+	if (!cJSON_AddItemToObject(members, "test_given_up", json_string(why)))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = json_print(members, &json, err);
+	return r < 0 ? r : run_note(json, err);
+}
+
+/* A number of a test record, as `err` says, makes the loss NaN or is no class. The test changes no weight, so
+ * the trained model is as good as before, and the run finishes without figures of the test. */
+static int give_up_test(struct train *train, struct error *err)
+{
+	const struct error why = *err;
+	int r = model_fault_forget(train->model, err);
+
+	if (r < 0)
+		return r;
+	train->test_given_up = true;
+	event_send(&(struct event){ .id = EVENT_TEST_GIVEN_UP,
+				    .run_id = train->run.id,
+				    .step = model_step(train->model) },
+		   "the test split: %s; the run finishes without figures of the test", why.text);
+	return note_test(why.text, err);
+}
+
+/* Gives a slot of the test back without a look at it. */
+static int pass_over(struct train *train, const struct ring_slot *slot, struct error *err)
+{
+	const struct cursor after = slot->cursor;
+	const int r = batches_release(train, true, err);
+
+	ring_release(train->ring, slot);
+	model_cursor_set(train->model, &after);
+	alive_progress();
+	return r;
+}
+
+/* ---- Batches ---- */
+
 /* Trains on or evaluates a slot. fetchd can write to the slot's header at any time: read it once, before the
  * slot is given back. */
 static int run_batch(struct train *train, const struct ring_slot *slot, struct error *err)
@@ -58,6 +103,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);
+	if (r == -EDOM && split == SPLIT_TEST && (r = give_up_test(train, err)) == 0)
+		return pass_over(train, slot, err);
 	if (r == 0)
 		r = batches_add_left_out(train, slot, err);
 	if (r < 0)
@@ -75,6 +122,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 		end_warm(train);
 	if (r == 0)
 		r = report_progress(train, split, segment, batch.rows, err);
+	if (r == -EDOM && split == SPLIT_TEST)
+		r = give_up_test(train, err);
 	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
 }
 
@@ -92,8 +141,11 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 		r = batches_release(train, true, err);
 	ring_release(train->ring, slot);
 	end_warm(train); /* not ended yet if the split has fewer than WARM_BATCHES batches */
-	if (r < 0 || (r = report_segment(train, split, segment, err)) < 0 ||
-	    (r = model_metrics_reset(train->model, err)) < 0)
+	if (r == 0 && !train->test_given_up)
+		r = report_segment(train, split, segment, err);
+	if (r == -EDOM && split == SPLIT_TEST)
+		r = give_up_test(train, err);
+	if (r < 0 || (r = model_metrics_reset(train->model, err)) < 0)
 		return r;
 	publish_segment(train, split, batches);
 	model_cursor_set(train->model, &after);
@@ -156,7 +208,7 @@ static int run_slots(struct train *train, struct error *err)
 			return r;
 		switch (slot->kind) {
 		case RING_DATA:
-			r = run_batch(train, slot, err);
+			r = train->test_given_up ? pass_over(train, slot, err) : run_batch(train, slot, err);
 			break;
 		case RING_END_SEGMENT:
 			r = end_segment(train, slot, err);

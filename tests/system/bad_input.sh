@@ -149,8 +149,18 @@ config sound "$work/sound" '' ''
 echo 'split: { validation_percent = 0; };' >>"$work/sound.conf"
 node sound
 try sound
-is "$code $(state)" "65 failed" "inf in the test split: exit 65, state failed"
-like "$(record_json 'r["reason"]')" "^the test split: step [0-9]+: .*'sentence' holds inf in element 7 of row 150 of the pass" \
+is "$code $(state)" "0 finished" "inf in the test split: the trained model is not lost, the run finishes"
+like "$(record_json 'r["test_given_up"]')" "^step [0-9]+: .*'sentence' holds inf in element 7 of row 150 of the pass" \
+	"run.json says why there are no figures of the test"
+is "$(record_json 'r["metrics"].get("test")')" None "and has none" "$(record_json 'r["metrics"]')"
+like "$(cat "$KILN_ROOT/log")" "the test split: step [0-9]+: .*; the run finishes without figures of the test" "an event says so"
+like "$("$KILN_BIN/kiln" report)" "no figures of the test: step" "so does kiln report"
+cp "$work/inf/train-00000-of-00001.tfrecord" "$work/sound/validation-00000-of-00001.tfrecord"
+sed -i 's/validation_percent = 0/by = "prefix"; test_glob = ""/' "$work/sound.conf"
+node validated
+try sound
+is "$code $(state)" "65 failed" "inf in the validation split, which is read after the first epoch: state failed"
+like "$(record_json 'r["reason"]')" "^the validation split: step [0-9]+: .*'sentence' holds inf in element 7 of row 150 of the pass" \
 	"and the reason names the split, too"
 
 # A one-hot label is 0 or 1, for every loss.
