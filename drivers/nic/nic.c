@@ -43,12 +43,13 @@ static bool find_line(const char *root, const char *table, char nic[static NIC_N
 	return false;
 }
 
-static bool nic_exists(const char *root, const char *nic)
+/* Returns 1, 0 or a negative errno, as file_exists(). */
+static int nic_exists(const char *root, const char *nic, struct error *err)
 {
 	char path[PATH_MAX_BYTES];
 
 	(void)snprintf(path, sizeof(path), "%s/sys/class/net/%s", root, nic);
-	return *nic && !strchr(nic, '/') && access(path, F_OK) == 0;
+	return *nic && !strchr(nic, '/') ? file_exists(path, err) : 0;
 }
 
 /* Reads the interface that nic_route_note() wrote down; it may be gone by now. */
@@ -56,7 +57,8 @@ static bool noted_route(const char *root, char nic[static NIC_NAME_BYTES])
 {
 	char path[PATH_BYTES];
 
-	if (cores_line("", path_of(PATH_ROUTE, NULL, path), nic, NIC_NAME_BYTES) && nic_exists(root, nic))
+	if (cores_line("", path_of(PATH_ROUTE, NULL, path), nic, NIC_NAME_BYTES) &&
+	    nic_exists(root, nic, NULL) > 0)
 		return true;
 	*nic = '\0';
 	return false;
@@ -142,13 +144,17 @@ static void split_decode(const cpu_set_t *allowed, struct nic_cores *cores)
 
 static int choose_nic(const char *root, const char *nic, struct nic_cores *cores, struct error *err)
 {
+	int r;
+
 	if (strcmp(nic, "auto") == 0) {
 		(void)(noted_route(root, cores->nic) ||
 		       find_line(root, "/proc/net/route", cores->nic, is_default_ipv4) ||
 		       find_line(root, "/proc/net/ipv6_route", cores->nic, is_default_ipv6));
 		return 0;
 	}
-	if (!nic_exists(root, nic))
+	if ((r = nic_exists(root, nic, err)) < 0)
+		return r;
+	if (r == 0)
 		return error_set(err, -EINVAL,
 				 "fetch.nic: found \"%s\", allowed: an interface of this box or \"auto\"",
 				 nic);

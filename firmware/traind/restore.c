@@ -132,8 +132,8 @@ int restore(struct train *train, struct error *err)
 	(void)path_of(PATH_RUN, RUN_START_FILE, path);
 	if (*train->run.weights_sha256)
 		return restore_weights(train, path, err);
-	if (access(path, F_OK) == 0)
-		return restore_start(train, path, err);
+	if ((r = file_exists(path, err)) != 0)
+		return r < 0 ? r : restore_start(train, path, err);
 	log_info("starting from initial weights");
 	return adapt_open(model_graph(train->model), NULL, &train->adapt, err);
 }

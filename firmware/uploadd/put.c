@@ -13,7 +13,7 @@ int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint
 	if (r == 0)
 		r = store_stat_put(upload->store, name, &object, err);
 	else if (r == -ENOENT)
-		*ret_gone = access(path, F_OK) < 0;
+		*ret_gone = file_exists(path, NULL) == 0;
 	if (r == 0)
 		*ret_bytes = object.pin.bytes;
 	return r;

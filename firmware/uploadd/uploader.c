@@ -210,7 +210,8 @@ static bool is_drained(void)
 
 	if (run_load(&run, NULL) < 0)
 		return false;
-	return run_state_is_final(run.state) ? access(spool_path(run.id, "", path), F_OK) < 0 : is_at_rest();
+	return run_state_is_final(run.state) ? file_exists(spool_path(run.id, "", path), NULL) == 0
+					     : is_at_rest();
 }
 
 int uploader_lock(struct uploader *uploader, struct error *err)

@@ -229,11 +229,29 @@ static void test_refusals(void **state)
 	assert_int_equal(file_remove_durable(".", &err), -EISDIR);
 }
 
+/* Nothing is there, or nobody knows: these are two answers. */
+static void test_exists(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(path_make("there", &err), 0);
+	assert_int_equal(file_exists("there", &err), 1);
+	assert_int_equal(file_write_durable("there/file", "x", 1, &err), 0);
+	assert_int_equal(file_exists("there/file", &err), 1);
+	assert_int_equal(file_exists("there/no-file", &err), 0);
+	assert_int_equal(file_exists("there/file/below", &err), 0);
+	assert_int_equal(symlink("round", "there/round"), 0);
+	assert_int_equal(file_exists("there/round", &err), -ELOOP);
+	assert_string_equal(err.text, "there/round: Too many levels of symbolic links");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path_of),
 		cmocka_unit_test_setup_teardown(test_make, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_and_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_full_disk, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_foreign_temporary, setup, teardown),

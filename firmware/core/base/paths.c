@@ -128,6 +128,15 @@ static int open_folder_of(const char *path)
 	return open(slash ? (length ? folder : "/") : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+int file_exists(const char *path, struct error *err)
+{
+	if (access(path, F_OK) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG
+		       ? 0
+		       : error_set(err, -errno, "%s: %s", path, strerror(errno));
+}
+
 int file_rename_durable(const char *from, const char *to, struct error *err)
 {
 	CLEANUP(close_fd) int folder = open_folder_of(to);

@@ -77,6 +77,10 @@ MUST_CHECK int file_write_durable(const char *path, const void *data, uint64_t b
 /* Writes all bytes, also where write(2) is interrupted or writes only a part. Returns 0 or -errno. */
 MUST_CHECK int file_write_all(int fd, const void *data, uint64_t bytes);
 
+/* Returns 1 where a file or a folder is at `path`; 0 where nothing is there or can be there (ENOENT, ENOTDIR,
+ * ENAMETOOLONG); or another negative errno of access(2), such as -EIO: then nobody knows. */
+MUST_CHECK int file_exists(const char *path, struct error *err);
+
 /* Renames a file or a folder: rename(2), then fsync of the folder that contains `to`. */
 MUST_CHECK int file_rename_durable(const char *from, const char *to, struct error *err);
 

@@ -187,10 +187,10 @@ int tonight_say(const char *reason, struct error *err)
  */
 static int lock_night(const char *path, int *ret_fd, struct error *err)
 {
-	int r;
+	int r = file_exists(path, err);
 
-	if (access(path, F_OK) < 0)
-		return 0;
+	if (r <= 0)
+		return r;
 	r = lock(ret_fd, err);
 	return r < 0 ? r : 1;
 }

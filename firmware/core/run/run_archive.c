@@ -135,15 +135,15 @@ int run_give_back(const char *reason, struct error *err)
 	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(run_done) struct run run = { 0 };
 	char tail[RUN_ID_BYTES + 16], path[PATH_BYTES];
-	bool back;
-	int r = run_load(&run, err);
+	int back = 0, r = run_load(&run, err);
 
 	if (r < 0 || !*run.repeats || run.state == RUN_FINISHED)
 		return r;
 	if ((r = fail(&run, reason, err)) < 0 || (r = record_lock(&lock, err)) < 0)
 		return r;
 	(void)snprintf(tail, sizeof(tail), "%s/state", run.before);
-	back = *run.before && access(path_of(PATH_ARCHIVE, tail, path), F_OK) == 0;
+	if (*run.before && (back = file_exists(path_of(PATH_ARCHIVE, tail, path), err)) < 0)
+		return back;
 	if ((back && (r = make_link(run.before, err)) < 0) || (r = record_archive(run.id, err)) < 0)
 		return r;
 	return back ? record_install(RECORD_LAST, err) : 0;

@@ -14,11 +14,11 @@ static const char *in_between(void)
 {
 	char path[PATH_BYTES];
 
-	if (access(path_of(PATH_RUN, "run.json", path), F_OK) == 0)
+	if (file_exists(path_of(PATH_RUN, "run.json", path), NULL) != 0)
 		return NULL;
-	if (access(path_of(PATH_RUNS, RECORD_NEXT "/state", path), F_OK) == 0)
+	if (file_exists(path_of(PATH_RUNS, RECORD_NEXT "/state", path), NULL) > 0)
 		return RECORD_NEXT;
-	return access(path_of(PATH_RUNS, RECORD_LAST "/state", path), F_OK) == 0 ? RECORD_LAST : NULL;
+	return file_exists(path_of(PATH_RUNS, RECORD_LAST "/state", path), NULL) > 0 ? RECORD_LAST : NULL;
 }
 
 int record_install(const char *which, struct error *err)

@@ -348,13 +348,18 @@ static int check_removal(const bool there[static CONTROLS], const bool empty[sta
 {
 	char path[PATH_BYTES];
 
-	for (size_t i = 0; i < CONTROLS; i++)
-		if (there[i] ? !empty[i]
-			     : access(path_of(PATH_CREDENTIALS, control_names[i], path), F_OK) == 0)
+	for (size_t i = 0; i < CONTROLS; i++) {
+		const int r = there[i] ? !empty[i]
+				       : file_exists(path_of(PATH_CREDENTIALS, control_names[i], path), err);
+
+		if (r < 0)
+			return r;
+		if (r > 0)
 			return error_set(err, -EINVAL,
 					 "empty files remove mutual TLS, and %s is not empty: control-ca, "
 					 "control-crt and control-key have to be empty together",
 					 control_names[i]);
+	}
 	return 0;
 }
 

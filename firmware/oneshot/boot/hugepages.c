@@ -41,11 +41,10 @@ static int first_core(const cpu_set_t *set)
 int hugepages_mount(bool gib, struct error *err)
 {
 	char path[PATH_BYTES], folder[PATH_BYTES];
-	int r = 0;
+	int r = file_exists(path_of(PATH_MOUNT_PAGES, NULL, path), err);
 
-	(void)path_of(PATH_MOUNT_PAGES, NULL, path);
-	if ((access(path, F_OK) == 0) == gib)
-		return 0;
+	if (r < 0 || (r > 0) == gib)
+		return r < 0 ? r : 0;
 	(void)snprintf(folder, sizeof(folder), "%s", path);
 	*strrchr(folder, '/') = '\0';
 	if (!gib && unlink(path) < 0)

@@ -54,14 +54,15 @@ static int refuse_on_trial(struct error *err)
 	CLEANUP(close_file) FILE *file = fopen("/proc/cmdline", "re");
 	char line[COMMAND_LINE_MAX], path[PATH_BYTES], tail[16];
 	const char *slot;
+	int r;
 
 	if (!file || !fgets(line, sizeof(line), file))
 		return error_set(err, -EIO, "/proc/cmdline: cannot read it");
 	if (!(slot = strstr(line, "rauc.slot=")) || !slot[strlen("rauc.slot=")])
 		return 0;
 	(void)snprintf(tail, sizeof(tail), "%c/trial", slot[strlen("rauc.slot=")]);
-	if (access(path_of(PATH_ESP_SLOTS, tail, path), F_OK) < 0)
-		return 0;
+	if ((r = file_exists(path_of(PATH_ESP_SLOTS, tail, path), err)) <= 0)
+		return r;
 	return error_set(
 		err, -EBUSY,
 		"slot %c is on trial after its update: the next update has to wait until the slot is "
