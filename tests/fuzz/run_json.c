@@ -36,7 +36,7 @@ static void check(const struct run *run)
 	    (*run->machine && !machine_is_id(run->machine, strlen(run->machine))) ||
 	    (*run->root && *run->root != '/') || (*run->plan_sha256 && strlen(run->plan_sha256) != 64))
 		abort();
-	(void)run_is_ours(run);
+	(void)!run_is_ours(run, NULL);
 }
 
 /* A record that was restored is loaded again, and printed. */

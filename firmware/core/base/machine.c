@@ -17,17 +17,27 @@ static const char *root_given(void)
 	return root ? root : "";
 }
 
-char *machine_id(char out[static MACHINE_ID_BYTES])
+int machine_id_read(char out[static MACHINE_ID_BYTES], struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	const char *file = path_of(PATH_MACHINE_ID, NULL, path);
+	int r = file_exists(file, err);
 
 	*out = '\0';
-	if (access(file, F_OK) < 0)
+	if (r < 0)
+		return r;
+	if (r == 0)
 		file += strlen(root_given());
-	if (file_read(file, FILE_BYTES, &text, NULL, NULL) == 0 && machine_is_id(text, strcspn(text, "\n")))
+	r = file_read(file, FILE_BYTES, &text, NULL, err);
+	if (r == 0 && machine_is_id(text, strcspn(text, "\n")))
 		(void)snprintf(out, MACHINE_ID_BYTES, "%.*s", (int)(MACHINE_ID_BYTES - 1), text);
+	return r == -ENOENT || r == -E2BIG || r == -EINVAL ? 0 : r;
+}
+
+char *machine_id(char out[static MACHINE_ID_BYTES])
+{
+	(void)!machine_id_read(out, NULL);
 	return out;
 }
 

@@ -20,7 +20,10 @@
 /* Tells whether the first `length` characters have the form of a machine-id(5). */
 bool machine_is_id(const char *text, size_t length);
 /* Reads the machine's identity; "" where the file is missing or its content does not have the form of a
- * machine-id(5). Returns out. */
+ * machine-id(5). Returns 0, or the negative errno of a file that cannot be read: then nobody knows the
+ * identity. */
+MUST_CHECK int machine_id_read(char out[static MACHINE_ID_BYTES], struct error *err);
+/* The same for a text that people read: "" also where the file cannot be read. Returns out. */
 char *machine_id(char out[static MACHINE_ID_BYTES]);
 /* Writes the real path of KILN_ROOT; "" where KILN_ROOT is not set, or does not exist. Returns out. */
 char *machine_root(char out[static PATH_BYTES]);

@@ -141,9 +141,9 @@ struct run_start {
 const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
 
-/* Tells whether this box works on the run: the record names this machine and this root. False where the
- * record names no machine, or this machine has no identity. */
-bool run_is_ours(const struct run *run);
+/* Returns 1 where this box works on the run: the record names this machine and this root; 0 where not, where
+ * the record names no machine, or where this machine has no identity. Errors: those of machine_id_read(). */
+MUST_CHECK int run_is_ours(const struct run *run, struct error *err);
 
 /* Begins a run. Where the current run is unfinished, continues it: the state becomes running, `config_file`
  * is not read, and *ret_adopted is true. Where the current run is final, archives its record and makes a new

@@ -115,12 +115,14 @@ static int parse_run_id(const char *what, const cJSON *record, const char *key, 
 	return 0;
 }
 
-bool run_is_ours(const struct run *run)
+int run_is_ours(const struct run *run, struct error *err)
 {
 	char mine[MACHINE_ID_BYTES], here[PATH_BYTES];
+	int r = machine_id_read(mine, err);
 
-	return *run->machine && strcmp(run->machine, machine_id(mine)) == 0 &&
-	       strcmp(run->root, machine_root(here)) == 0;
+	if (r < 0)
+		return r;
+	return *run->machine && strcmp(run->machine, mine) == 0 && strcmp(run->root, machine_root(here)) == 0;
 }
 
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)

@@ -269,7 +269,9 @@ static int look_at(const struct config *box, struct store *sink, const char *id,
 	}
 	if (r < 0 || *run.repeats)
 		return r;
-	if (!run_is_ours(&run)) {
+	if ((r = run_is_ours(&run, err)) < 0)
+		return r;
+	if (r == 0) {
 		if (!run_state_is_final(run.state))
 			say_anothers(&run);
 		return 0;

@@ -7,13 +7,18 @@
 #include <string.h>
 
 /* Adds the members that say which box works on the run. */
-static bool add_box(cJSON *record)
+static int add_box(cJSON *record, struct error *err)
 {
 	char machine[MACHINE_ID_BYTES], root[PATH_BYTES];
+	int r = machine_id_read(machine, err);
 
+	if (r < 0)
+		return r;
 	cJSON_DeleteItemFromObjectCaseSensitive(record, "root");
-	return (!*machine_id(machine) || cJSON_AddStringToObject(record, "machine", machine)) &&
-	       (!*machine_root(root) || cJSON_AddItemToObject(record, "root", json_string(root)));
+	if ((!*machine || cJSON_AddStringToObject(record, "machine", machine)) &&
+	    (!*machine_root(root) || cJSON_AddItemToObject(record, "root", json_string(root))))
+		return 0;
+	return error_set(err, -ENOMEM, "run.json: no memory");
 }
 
 /* Puts the claim (run.json with the members of this box) into the store. The local record gets these members
@@ -27,10 +32,9 @@ static int put_claim(struct store *sink, const struct run *run, struct error *er
 
 	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
 	if ((r = run_json(&text, err)) < 0 ||
-	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0)
+	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
+	    (r = add_box(record, err)) < 0)
 		return r;
-	if (!add_box(record))
-		return error_set(err, -ENOMEM, "run.json: no memory");
 	r = json_print(record, &claim, err);
 	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
 }
@@ -43,8 +47,11 @@ static int look(struct store *sink, const struct run *run, bool goes_on, bool *r
 	struct run there = { 0 };
 	uint64_t bytes;
 	int r = stored_record_get(sink, run->id, &there, &text, &bytes, err);
+	int anothers = r == 0 && goes_on ? stored_record_is_anothers(&there, err) : 1;
 
-	*ret_ours = r == 0 && goes_on && !stored_record_is_anothers(&there);
+	*ret_ours = anothers == 0;
+	if (anothers < 0)
+		return anothers;
 	if (r == -ENOENT || *ret_ours)
 		return 0;
 	return r == 0 || r == -EBADMSG ? -EEXIST : r;
@@ -67,11 +74,15 @@ static int note_box(const struct run *run, struct error *err)
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
 	char machine[MACHINE_ID_BYTES];
-	int r;
+	int r = machine_id_read(machine, err);
 
-	if (!*machine_id(machine) || run_is_ours(run))
-		return 0;
-	if (!add_box(note) || (!cJSON_HasObjectItem(note, "root") && !cJSON_AddNullToObject(note, "root")))
+	if (r < 0 || !*machine)
+		return r;
+	if ((r = run_is_ours(run, err)) != 0)
+		return r < 0 ? r : 0;
+	if ((r = add_box(note, err)) < 0)
+		return r;
+	if (!cJSON_HasObjectItem(note, "root") && !cJSON_AddNullToObject(note, "root"))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	r = json_print(note, &text, err);
 	return r < 0 ? r : run_note(text, err);

@@ -51,9 +51,13 @@ int stored_record_config(const char *file, const char *text, uint64_t bytes, str
 	return r;
 }
 
-bool stored_record_is_anothers(const struct run *run)
+int stored_record_is_anothers(const struct run *run, struct error *err)
 {
 	char mine[MACHINE_ID_BYTES];
+	int r = machine_id_read(mine, err);
 
-	return *run->machine && *machine_id(mine) && !run_is_ours(run);
+	if (r < 0 || !*mine || !*run->machine)
+		return r;
+	r = run_is_ours(run, err);
+	return r < 0 ? r : !r;
 }

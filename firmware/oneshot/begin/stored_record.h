@@ -19,7 +19,7 @@ MUST_CHECK int stored_record_put(struct store *sink, const char *run_id, struct 
 MUST_CHECK int stored_record_config(const char *file, const char *text, uint64_t bytes,
 				    struct config *ret_config, struct error *err);
 
-/* Returns whether the record is certainly another box's: it names another machine, or another root of this
- * machine. False where the record names no machine, or this machine has no identity; run_is_ours() is false
- * then, too. */
-bool stored_record_is_anothers(const struct run *run);
+/* Returns 1 where the record is certainly another box's: it names another machine, or another root of this
+ * machine; 0 where not, where the record names no machine, or where this machine has no identity: then
+ * run_is_ours() is 0, too. Errors: those of machine_id_read(). */
+MUST_CHECK int stored_record_is_anothers(const struct run *run, struct error *err);
