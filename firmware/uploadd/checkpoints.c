@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sysexits.h>
 
 struct listing {
 	struct upload *upload;
@@ -79,21 +80,26 @@ static int write_latest(struct upload *upload, const struct latest *latest, stru
 	return 0;
 }
 
-static bool is_whole(struct upload *upload, const char *name, uint64_t step)
+/* Returns 1 for a whole checkpoint, 0 for one that is damaged or gone. An error that may pass, such as no
+ * memory, says nothing about the file, and is returned: a damaged file of a run that has ended is removed
+ * from the spool. */
+static int is_whole(struct upload *upload, const char *name, uint64_t step, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	char path[PATH_BYTES];
-	struct error err;
+	int r = safetensors_open(spool_path(upload->run.id, name, path), &file, err);
 
-	if (safetensors_open(spool_path(upload->run.id, name, path), &file, &err) == 0)
-		return true;
-	if (err.code != -ENOENT && upload->warned_step != step + 1)
+	if (r == 0)
+		return 1;
+	if (error_exit_code(err) == EX_UNAVAILABLE)
+		return r;
+	if (r != -ENOENT && upload->warned_step != step + 1)
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED,
 					    .run_id = upload->run.id,
 					    .key = name },
-			   "%s, not uploading it", err.text);
+			   "%s, not uploading it", err->text);
 	upload->warned_step = step + 1;
-	return false;
+	return 0;
 }
 
 /* Uploads one checkpoint. *ret_there: the store has the checkpoint now. It is false where the file in the
@@ -107,8 +113,8 @@ static int upload_checkpoint(struct upload *upload, uint64_t step, bool *ret_the
 	int r;
 
 	*ret_there = false;
-	if (!is_whole(upload, name, step))
-		return 0;
+	if ((r = is_whole(upload, name, step, err)) <= 0)
+		return r;
 	r = put_file(upload, name, latest.sha256, &latest.bytes, &gone, err);
 	if (r < 0)
 		return gone ? 0 : r;
