@@ -81,6 +81,19 @@ static bool is_finished_file(const char *name)
 	return name[0] != '.' && (length < 4 || strcmp(name + length - 4, ".tmp") != 0);
 }
 
+/* Calls `each` for a regular file. A file that was removed meanwhile is no error. */
+static int list_file(const char *run_id, const char *name,
+		     int (*each)(void *context, const char *name, uint64_t bytes), void *context,
+		     struct error *err)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	if (stat(spool_path(run_id, name, path), &st) < 0)
+		return errno == ENOENT ? 0 : error_set(err, -errno, "%s: %s", path, strerror(errno));
+	return S_ISREG(st.st_mode) ? each(context, name, (uint64_t)st.st_size) : 0;
+}
+
 static int list_folder(const char *run_id, const char *folder,
 		       int (*each)(void *context, const char *name, uint64_t bytes), void *context,
 		       struct error *err)
@@ -96,12 +109,10 @@ static int list_folder(const char *run_id, const char *folder,
 			       : error_set(err, -errno, "%s: cannot list it: %s", path, strerror(errno));
 	for (int i = 0; i < count; i++) {
 		char name[SPOOL_NAME_BYTES];
-		struct stat st;
 
 		(void)snprintf(name, sizeof(name), "%s%s%s", folder, *folder ? "/" : "", entries[i]->d_name);
-		if (r == 0 && is_finished_file(entries[i]->d_name) &&
-		    stat(spool_path(run_id, name, path), &st) == 0 && S_ISREG(st.st_mode))
-			r = each(context, name, (uint64_t)st.st_size);
+		if (r == 0 && is_finished_file(entries[i]->d_name))
+			r = list_file(run_id, name, each, context, err);
 		free(entries[i]);
 	}
 	free(entries);
