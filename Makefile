@@ -284,8 +284,8 @@ test-system: programs tests
 	 tests/run $(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t)
 
 # Long tests. Under a real systemd in a container: a run of minutes that is killed, stopped, controlled and rebooted; every way
-# in which a run ends; nights that end or are missed; and what a box stores and does after a run. Besides: 500 random schedules
-# of network faults, and the daemons under ThreadSanitizer.
+# in which a run ends; nights that end or are missed; and what a box stores and does after a run. Also 500 random schedules of
+# network faults, the daemons under ThreadSanitizer, and each call of the C library that fails once.
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 KILN_TEST_JOBS=1 \
