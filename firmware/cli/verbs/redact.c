@@ -2,6 +2,7 @@
 #include "cli/verbs/redact.h"
 
 #include "core/base/cleanup.h"
+#include "core/base/url.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -56,15 +57,15 @@ static struct secret value_after(const char *text)
 
 /* ---- The forms of a secret ---- */
 
-/* The user and the password of a URL: all before the last '@' of the part with the host. */
+/* The user and the password of a URL. */
 static struct secret in_url(const char *text)
 {
-	const char *end;
+	size_t login;
 
 	if (strncmp(text, "://", 3) != 0)
 		return (struct secret){ 0 };
-	end = memrchr(text + 3, '@', strcspn(text + 3, "/ \"\n"));
-	return (struct secret){ 3, end ? (size_t)(end - text - 3) : 0 };
+	login = url_login_bytes(text + 3, strcspn(text + 3, " \"\n"));
+	return (struct secret){ 3, login ? login - 1 : 0 };
 }
 
 /* "Authorization: AWS4-HMAC-SHA256 Credential=..., Signature=...": all up to the end of the line, or of the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the forms of strings: names, URLs, hosts, CPU lists. */
+#include "core/base/url.h"
 #include "core/base/visible.h"
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
@@ -235,7 +236,7 @@ int config_store_check(const struct config_store *store, struct error *err)
 	for (size_t i = 0; i < config_source_keys_count; i++) {
 		const struct config_key *key = &config_source_keys[i];
 		bool checked = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
-		char allowed[256];
+		char allowed[256], shown[101];
 		const char *text;
 
 		if (!checked)
@@ -246,7 +247,8 @@ int config_store_check(const struct config_store *store, struct error *err)
 		if ((key->type == KEY_REGION && !*text) || config_string_allowed(key, text))
 			continue;
 		config_allowed(key, allowed, sizeof(allowed));
-		return error_set(err, -EINVAL, "%s: found \"%.100s\", allowed: %s", key->name, text, allowed);
+		return error_set(err, -EINVAL, "%s: found \"%s\", allowed: %s", key->name,
+				 url_without_login(text, strlen(text), shown, sizeof(shown)), allowed);
 	}
 	return 0;
 }

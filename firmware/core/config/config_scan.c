@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config_scan.h"
+#include "core/base/url.h"
 #include "core/base/utf8.h"
 #include "core/config/config_reading.h"
 
@@ -66,12 +67,13 @@ static bool string_may_follow(const struct scan *scan)
 
 static void scan_string(struct scan *scan)
 {
+	char shown[41];
+
 	if (!string_may_follow(scan)) {
 		mistakes_add(scan->mistakes, scan->line,
-			     "found the string %.*s, allowed: a string after = or in a list; is a quote "
+			     "found the string %s, allowed: a string after = or in a list; is a quote "
 			     "missing before it?",
-			     (int)strcspn(scan->at, "\r\n") < 40 ? (int)strcspn(scan->at, "\r\n") : 40,
-			     scan->at);
+			     url_without_login(scan->at, strcspn(scan->at, "\r\n"), shown, sizeof(shown)));
 		scan->hopeless = true;
 	}
 	advance(scan);

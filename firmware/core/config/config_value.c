@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/url.h"
 #include "core/base/visible.h"
 #include "core/config/config_reading.h"
 
@@ -26,7 +27,8 @@ const char *config_type_name(const config_setting_t *setting)
 
 const char *config_found(const config_setting_t *setting, char *out, size_t size)
 {
-	char shown[101];
+	char shown[101], clean[sizeof(shown)];
+	const char *text;
 
 	switch (config_setting_type(setting)) {
 	case CONFIG_TYPE_INT:
@@ -41,8 +43,9 @@ const char *config_found(const config_setting_t *setting, char *out, size_t size
 			(void)snprintf(out, size, "%.1f", config_setting_get_float(setting));
 		break;
 	case CONFIG_TYPE_STRING:
-		(void)snprintf(out, size, "\"%s\"",
-			       visible(config_setting_get_string(setting), shown, sizeof(shown)));
+		text = config_setting_get_string(setting);
+		(void)url_without_login(text, strlen(text), clean, sizeof(clean));
+		(void)snprintf(out, size, "\"%s\"", visible(clean, shown, sizeof(shown)));
 		break;
 	case CONFIG_TYPE_BOOL:
 		(void)snprintf(out, size, "%s", config_setting_get_bool(setting) ? "true" : "false");
@@ -155,6 +158,15 @@ static bool store(struct config_reading *reading, const struct config_key *key,
 					: store_value(key, setting, target);
 }
 
+/* Tells whether the value names a credential. A refused one is not shown: it may be the secret itself. */
+static bool names_credential(const struct config_key *key)
+{
+	static const char word[] = "credential";
+	const size_t bytes = strlen(key->name), tail = strlen(word);
+
+	return bytes >= tail && strcmp(key->name + bytes - tail, word) == 0;
+}
+
 void config_read_value(struct config_reading *reading, const struct config_key *key,
 		       const config_setting_t *setting, void *base)
 {
@@ -165,7 +177,9 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 	config_allowed(key, allowed, sizeof(allowed));
 	mistakes_add(reading->mistakes, config_setting_source_line(setting), "%s%s: found %s, allowed: %s",
 		     strchr(key->name, '.') ? "" : reading->list, key->name,
-		     config_found(setting, found, sizeof(found)), allowed);
+		     names_credential(key) ? "a value that may be a secret"
+					   : config_found(setting, found, sizeof(found)),
+		     allowed);
 }
 
 void config_read_fallback(const struct config_key *key, void *base)
