@@ -198,37 +198,57 @@ int credential_load(const char *name, struct credential *ret_credential, struct 
 	return r;
 }
 
-int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES], struct error *err)
-{
-	char *text = NULL;
-	const char *line;
-	uint64_t bytes = 0;
-	size_t length;
-	bool good;
-	int r = read_text(name, &text, &bytes, err);
+/* ---- One line ---- */
 
-	if (r < 0)
-		return r;
-	line = text;
-	length = strlen(text);
-	trim(&line, &length);
-	good = length > 0 && copy_value(ret_line, CREDENTIAL_LINE_BYTES, line, length);
-	mbedtls_platform_zeroize(text, bytes);
-	free(text);
-	return good ? 0
-		    : error_set(err, -EKEYREJECTED,
-				"credential '%s': expected one line of printable characters without spaces, "
-				"at most %u",
-				name, CREDENTIAL_LINE_BYTES - 1);
+int credential_parse_line(const char *name, const char *text, char ret_line[static CREDENTIAL_LINE_BYTES],
+			  struct error *err)
+{
+	size_t length = strlen(text);
+
+	trim(&text, &length);
+	if (length > 0 && copy_value(ret_line, CREDENTIAL_LINE_BYTES, text, length))
+		return 0;
+	return error_set(err, -EKEYREJECTED,
+			 "credential '%s': expected one line of printable characters without spaces, at most "
+			 "%u",
+			 name, CREDENTIAL_LINE_BYTES - 1);
 }
 
-int credential_load_url(const char *name, char ret_url[static CREDENTIAL_LINE_BYTES], struct error *err)
+int credential_parse_url(const char *name, const char *text, char ret_url[static CREDENTIAL_LINE_BYTES],
+			 struct error *err)
 {
-	int r = credential_load_line(name, ret_url, err);
+	int r = credential_parse_line(name, text, ret_url, err);
 
 	if (r < 0 || strncmp(ret_url, "https://", 8) == 0 || strncmp(ret_url, "http://", 7) == 0)
 		return r;
 	mbedtls_platform_zeroize(ret_url, CREDENTIAL_LINE_BYTES);
 	return error_set(err, -EKEYREJECTED,
 			 "credential '%s': expected one line with an http:// or https:// URL", name);
+}
+
+static int load(const char *name, char out[static CREDENTIAL_LINE_BYTES],
+		int (*parse)(const char *name, const char *text, char out[static CREDENTIAL_LINE_BYTES],
+			     struct error *err),
+		struct error *err)
+{
+	char *text = NULL;
+	uint64_t bytes = 0;
+	int r = read_text(name, &text, &bytes, err);
+
+	if (r < 0)
+		return r;
+	r = parse(name, text, out, err);
+	mbedtls_platform_zeroize(text, bytes);
+	free(text);
+	return r;
+}
+
+int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES], struct error *err)
+{
+	return load(name, ret_line, credential_parse_line, err);
+}
+
+int credential_load_url(const char *name, char ret_url[static CREDENTIAL_LINE_BYTES], struct error *err)
+{
+	return load(name, ret_url, credential_parse_url, err);
 }

@@ -38,6 +38,11 @@ MUST_CHECK int credential_parse(const char *name, const char *text, struct crede
  */
 MUST_CHECK int credential_load_line(const char *name, char ret_line[static CREDENTIAL_LINE_BYTES],
 				    struct error *err);
+/* Parse the text of such a file, as the load functions do. Errors: -EKEYREJECTED. */
+MUST_CHECK int credential_parse_line(const char *name, const char *text,
+				     char ret_line[static CREDENTIAL_LINE_BYTES], struct error *err);
+MUST_CHECK int credential_parse_url(const char *name, const char *text,
+				    char ret_url[static CREDENTIAL_LINE_BYTES], struct error *err);
 /* Loads a credential file with a single line that is an http:// or https:// URL. */
 MUST_CHECK int credential_load_url(const char *name, char ret_url[static CREDENTIAL_LINE_BYTES],
 				   struct error *err);

@@ -190,6 +190,35 @@ configure "two of them are put right"
 is "$(cmp "$work/rack/box-2.key" "$keys/control-key")$(find "$esp" -name 'kiln.conf' -o -name 'control-*' -o -name kiln.conf.error.txt)" "" \
 	"they are taken, and their reasons are gone"
 
+# ---- Credentials of notify ----
+find "$esp" -type f -delete
+echo "https://hooks.example/SECRETTEXT" | tee "$esp/credentials/hook" >"$esp/credentials/monitor"
+echo "user:SECRETTEXT" >"$esp/credentials/relay"
+echo "SECRETTEXT" >"$esp/credentials/token"
+configure "credentials that no kiln.conf names yet"
+refused credentials/hook "\`notify\` of kiln.conf does not name it, so it must be the keys of a store: credential 'hook', line 1"
+{ cat config/examples/embedded.conf; echo 'notify: { url_credential = "hook"; heartbeat_credential = "monitor"; credential = "token";
+	mail_credential = "relay"; mail_server = "smtp://relay.example"; mail_from = "a@b.example"; mail_to = "c@d.example"; };'; } >"$esp/kiln.conf"
+configure "with the kiln.conf that names them"
+is "$(cat "$keys/hook" "$keys/monitor" "$keys/relay" "$keys/token")" "$(printf 'https://hooks.example/SECRETTEXT\nhttps://hooks.example/SECRETTEXT\nuser:SECRETTEXT\nSECRETTEXT')" \
+	"are stored" "$said"
+is "$(find "$esp" -type f)" "" "and nothing is left on the ESP" "$said"
+printf 'access_key_id=ID\nsecret_access_key=SECRETTEXT\n' >"$esp/credentials/hook"
+echo "two words" >"$esp/credentials/relay"
+configure "later, by the box's own kiln.conf"
+refused credentials/hook "credential 'hook': expected one line"
+refused credentials/relay "credential 'relay': expected one line of printable characters without spaces"
+echo "no-address" >"$esp/credentials/hook"
+configure "a line that is no URL"
+refused credentials/hook "credential 'hook': expected one line with an http:// or https:// URL"
+! grep -rq SECRETTEXT "$esp" --include='*.error.txt'
+ok $? "no secret in a reason"
+for name in hook monitor relay token; do : >"$esp/credentials/$name"; done
+configure "empty files take them back"
+is "$(ls "$keys" | xargs)" "box control-ca control-crt control-key" "as other credentials" "$said"
+cp config/examples/embedded.conf "$esp/kiln.conf"
+configure "a kiln.conf without notify"
+
 # ---- Removed by empty files ----
 find "$esp" -type f -delete
 : >"$esp/credentials/box"

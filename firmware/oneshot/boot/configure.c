@@ -79,17 +79,61 @@ static int check_config(const struct found *file, struct error *err)
 	return r < 0 ? error_set_lines(err, r, "%s", said) : 0;
 }
 
-static int check_credential(const struct found *file, struct error *err)
+/* Loads the configuration that the box will have: the one on the ESP, else its own. */
+static int load_config(struct config *ret_config)
+{
+	char path[PATH_BYTES];
+	struct error err;
+
+	if (config_load(path_of(PATH_ESP_CONFIG, "kiln.conf", path), ret_config, &err) == 0)
+		return 0;
+	return config_load(path_of(PATH_CONFIG, NULL, path), ret_config, &err);
+}
+
+enum form { FORM_KEYS, FORM_LINE, FORM_URL };
+
+/* Returns what kiln.conf uses the credential for. */
+static enum form form_of(const char *name)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+
+	if (load_config(&config) < 0)
+		return FORM_KEYS;
+	if (strcmp(name, config.notify.url_credential) == 0 ||
+	    strcmp(name, config.notify.heartbeat_credential) == 0)
+		return FORM_URL;
+	if (strcmp(name, config.notify.credential) == 0 || strcmp(name, config.notify.mail_credential) == 0)
+		return FORM_LINE;
+	return FORM_KEYS;
+}
+
+static int check_keys_of_store(const struct found *file, struct error *err)
 {
 	struct credential credential;
+	int r = credential_parse(file->name, file->text, &credential, err);
+
+	credential_clear(&credential);
+	return r < 0 ? error_prefix(err, "`notify` of kiln.conf does not name it, so it must be the keys of "
+					 "a store")
+		     : 0;
+}
+
+static int check_credential(const struct found *file, struct error *err)
+{
+	char line[CREDENTIAL_LINE_BYTES];
+	enum form form;
 	int r;
 
 	if (strspn(file->name, NAME_CHARACTERS) != strlen(file->name) || strlen(file->name) > 64)
 		return error_set(err, -EINVAL,
-				 "a credential's file is named as source.credential has it: up to 64 of A-Z, "
-				 "a-z, 0-9, _ and -, and no ending");
-	r = credential_parse(file->name, file->text, &credential, err);
-	credential_clear(&credential);
+				 "a credential's file is named as kiln.conf has it: up to 64 of A-Z, a-z, "
+				 "0-9, _ and -, and no ending");
+	form = form_of(file->name);
+	if (form == FORM_KEYS)
+		return check_keys_of_store(file, err);
+	r = form == FORM_URL ? credential_parse_url(file->name, file->text, line, err)
+			     : credential_parse_line(file->name, file->text, line, err);
+	explicit_bzero(line, sizeof(line));
 	return r;
 }
 
@@ -443,9 +487,9 @@ int oneshot_configure(int argc, char **argv)
 		in_folder("", erase_rest);
 	}
 	import_control();
+	/* The credentials before kiln.conf, so that a box with the new kiln.conf also has the credentials
+	 * that it names. */
 	in_folder("credentials/", import_or_refuse);
-	/* The other files after the credentials, because the check of kiln.conf needs the credentials that it
-	 * names. */
 	in_folder("", import_or_refuse);
 	return EX_OK;
 }
