@@ -57,16 +57,27 @@ static int see_head(struct http_request *request)
 	return request->stopped;
 }
 
+/* Tells whether this line ends the head of the last answer: heads of interim answers (1xx) come before it. */
+static bool ends_head(const struct http_request *request, const char *line, size_t bytes)
+{
+	long status = 0;
+
+	(void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status / 100 > 1 && bytes > 0 && bytes <= 2 && (*line == '\r' || *line == '\n');
+}
+
 /* Counts the bytes of headers. libcurl keeps all of them, and bounds only the length of one line. */
 static size_t on_header(char *data, size_t one, size_t bytes, void *context)
 {
 	struct http_request *request = context;
 
-	(void)data;
 	(void)one;
 	request->headers_seen += bytes;
-	if (request->headers_seen <= HTTP_HEADERS_MAX)
-		return bytes;
+	if (request->headers_seen <= HTTP_HEADERS_MAX) {
+		if (!request->status_only || !ends_head(request, data, bytes))
+			return bytes;
+		return see_head(request) < 0 || request->status / 100 == 2 ? CURL_WRITEFUNC_ERROR : bytes;
+	}
 	request->stopped = error_set(&request->err, -EBADMSG, "the answer has more than %u bytes of headers",
 				     HTTP_HEADERS_MAX);
 	return CURL_WRITEFUNC_ERROR;
@@ -246,6 +257,7 @@ static void set_method(CURL *easy, const struct http_request *request)
 static void set_limits(CURL *easy, const struct http_options *options, bool patient)
 {
 	(void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
+	(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)options->attempt_ms);
 	if (patient) {
 		(void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, PATIENCE_MS);
 		return;
@@ -290,6 +302,8 @@ void attempt_set_options(struct http_request *request)
 	}
 	if (http->ca_file[0])
 		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
+	/* the head of a proxy's answer is no head of the server's */
+	(void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, request->status_only ? 1L : 0L);
 	set_limits(easy, &http->options, request->patient);
 	set_method(easy, request);
 }
@@ -337,7 +351,7 @@ int attempt_outcome(struct http_request *request, CURLcode code, enum retry_clas
 	*ret_class = retry_class_of_refusal(request->stopped);
 	if (request->stopped < 0)
 		return request->stopped;
-	if (code == CURLE_OK || cut_reply)
+	if (code == CURLE_OK || cut_reply || (request->status_only && request->head_seen))
 		return judge(request, ret_class);
 	r = proxy_refusal(request, ret_class);
 	if (r < 0)

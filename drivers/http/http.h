@@ -50,6 +50,7 @@ struct http_options {
 	 * attempts. */
 	uint64_t patience_ms;
 	uint64_t connect_timeout_ms, low_speed_bytes_per_s, low_speed_s;
+	uint64_t attempt_ms; /* longest time of one attempt; 0 = no limit */
 	/* "" = the file that the environment variable CURL_CA_BUNDLE or SSL_CERT_FILE names, else the
 	 * system's */
 	const char *ca_file;
@@ -88,6 +89,9 @@ struct http_request {
 	char *buffer;          /* receives the body where the handler has no data() */
 	uint64_t buffer_bytes; /* size of `buffer`; a longer body is -EBADMSG */
 	bool patient;          /* the server may work for minutes before it answers */
+	/* Only the status counts: a 2xx answer is complete with its head, and its body is not read. An answer
+	 * with another status that is cut in its body goes to judge(), too. */
+	bool status_only;
 	/* starts before all waiting requests, and although the pace's limit is reached */
 	bool urgent;
 	struct http_times *times; /* NULL, or where to note the times of the request's steps */

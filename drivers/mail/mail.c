@@ -11,6 +11,7 @@
 
 #define CONNECT_TIMEOUT_S 10L
 #define TIMEOUT_S         60L
+#define REPLY_TIMEOUT_S   30L
 #define PAUSE_S_MIN       5u
 #define PAUSE_S_MAX       60u
 #define SUBJECT_BYTES     200u
@@ -148,6 +149,10 @@ static int prepare(struct message *message, const struct mail *mail, const char 
 	(void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	(void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
 	(void)curl_easy_setopt(curl, CURLOPT_TIMEOUT, TIMEOUT_S);
+	/* After the mail libcurl says QUIT. TIMEOUT_S does not limit the wait for that reply, and without
+	 * CURLOPT_FORBID_REUSE no option does. */
+	(void)curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT, REPLY_TIMEOUT_S);
+	(void)curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
 	(void)curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, message->problem);
 	set_tls(curl, mail);
 	if (*mail->login)

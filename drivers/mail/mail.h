@@ -26,7 +26,7 @@ struct mail {
 };
 
 /* Sends the mail as plain text in UTF-8. Characters of `subject` that a header cannot have become '?'. Blocks
- * for at most wait_ms plus a minute. Messages name the server and never the login. Errors: -EACCES the relay
+ * for at most wait_ms plus 90 s. Messages name the server and never the login. Errors: -EACCES the relay
  * refuses the login; -EPERM it refuses an address or the mail (5xx); -EIO and the like after the last
  * attempt. */
 MUST_CHECK int mail_send(const struct mail *mail, const char *subject, const char *text, struct error *err);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/webhook/webhook.h"
 
+#include "core/base/clock.h"
+#include "core/base/url.h"
 #include "drivers/http/http.h"
 
 #include <inttypes.h>
+#include <mbedtls/base64.h>
+#include <mbedtls/platform_util.h>
 #include <string.h>
 
 #define ATTEMPTS_MAX       10u
 #define CONNECT_TIMEOUT_MS 10000u
 #define LOW_SPEED_S        20u
+#define ATTEMPT_MS         30000u /* a server that sends a byte now and then would hold the caller for hours */
 #define DRIVE_MS           1000u
-#define ANSWER_BYTES_MAX   (64u << 10) /* buffer for the body of a 2xx answer, which is not read */
 #define REPLY_SHOWN        200
 #define SECRET_LEAST       4u /* characters: a shorter part of a URL is no secret */
 
@@ -23,7 +27,13 @@ struct post {
 	bool done;
 	int result;
 	struct error *err;
-	char answer[ANSWER_BYTES_MAX];
+};
+
+/* The parts of a URL: "https://", "user:password@", "host:port", and the path with what follows. */
+struct parts {
+	const char *login, *host, *path;
+	size_t login_bytes;
+	int scheme_bytes, host_bytes;
 };
 
 static struct post *post_of(struct http_request *request)
@@ -44,12 +54,17 @@ static int prepare(struct http_request *request, struct error *err)
 	return r < 0 || !*token ? r : http_add_header(request, err, "Authorization: Bearer %s", token);
 }
 
-/* Returns the length of the beginning of a URL, "https://host:port". */
-static int host_bytes(const char *url)
+static struct parts parts_of(const char *url)
 {
-	const char *host = strstr(url, "://");
+	const char *scheme = strstr(url, "://");
+	struct parts parts = { .login = scheme ? scheme + 3 : url };
 
-	return host ? (int)(host + 3 + strcspn(host + 3, "/?#") - url) : 0;
+	parts.scheme_bytes = (int)(parts.login - url);
+	parts.login_bytes = url_login_bytes(parts.login, strlen(parts.login));
+	parts.host = parts.login + parts.login_bytes;
+	parts.host_bytes = (int)strcspn(parts.host, "/?#");
+	parts.path = parts.host + parts.host_bytes;
+	return parts;
 }
 
 /* Overwrites each occurrence of a word in the text with '*'. */
@@ -60,16 +75,49 @@ static void hide_word(char *text, const char *word, size_t length)
 		memset(at, '*', length);
 }
 
-/* Hides the parts of the path and the query, and the token: a page that says "not found" often repeats them.
- */
+static void hide_words(char *text, const char *words, const char *between)
+{
+	for (size_t length; *words; words += length ? length : 1) {
+		length = strcspn(words, between);
+		hide_word(text, words, length);
+	}
+}
+
+/* Hides user and password: as the URL has them, as libcurl decodes them, and in base64, which is how they are
+ * sent. */
+static void hide_login(char *text, const struct parts *parts)
+{
+	char raw[HTTP_URL_BYTES], sent[HTTP_URL_BYTES];
+	unsigned char base64[HTTP_REPLY_BYTES];
+	char *login;
+	size_t bytes;
+
+	if (parts->login_bytes == 0)
+		return;
+	(void)snprintf(raw, sizeof(raw), "%.*s", (int)parts->login_bytes - 1, parts->login);
+	hide_words(text, raw, ":@");
+	login = curl_easy_unescape(NULL, raw, 0, NULL);
+	(void)snprintf(sent, sizeof(sent), "%s%s", login ? login : "", strchr(raw, ':') ? "" : ":");
+	hide_words(text, sent, ":");
+	/* one that does not fit is in no reply */
+	if (mbedtls_base64_encode(base64, sizeof(base64), &bytes, (unsigned char *)sent, strlen(sent)) == 0)
+		hide_word(text, (char *)base64, bytes);
+	if (login)
+		mbedtls_platform_zeroize(login, strlen(login));
+	curl_free(login);
+	mbedtls_platform_zeroize(raw, sizeof(raw));
+	mbedtls_platform_zeroize(sent, sizeof(sent));
+	mbedtls_platform_zeroize(base64, sizeof(base64));
+}
+
+/* Hides the user and the password, the parts of the path and the query, and the token: a page that says "not
+ * found" often repeats them. */
 static void hide_secrets(char *text, const struct webhook *webhook)
 {
-	const char *part = webhook->url + host_bytes(webhook->url);
+	const struct parts parts = parts_of(webhook->url);
 
-	for (size_t length; *part; part += length ? length : 1) {
-		length = strcspn(part, "/?#&=");
-		hide_word(text, part, length);
-	}
+	hide_login(text, &parts);
+	hide_words(text, parts.path, "/?#&=");
 	hide_word(text, webhook->token, strlen(webhook->token));
 }
 
@@ -93,7 +141,11 @@ static void add_reply(struct error *err, struct http_request *request)
 static int judge(struct http_request *request, enum retry_class *retry, struct error *err)
 {
 	const long status = request->status;
-	int code = status == 401 || status == 403 ? -EACCES : status == 404 ? -ENOENT : -EIO;
+	const bool refused = status / 100 == 4 && retry_class_of_status(status) == RETRY_NEVER;
+	const int code = status == 401 || status == 403 ? -EACCES
+			 : status == 404                ? -ENOENT
+			 : refused                      ? -EPERM
+							: -EIO;
 
 	(void)retry;
 	if (status / 100 == 2)
@@ -117,12 +169,19 @@ static const struct http_handler handler = { .prepare = prepare, .judge = judge,
 
 static int drive(struct http *http, struct post *post, struct error *err)
 {
+	const uint64_t limit_ms = post->webhook->wait_ms + ATTEMPT_MS, until_ms = clock_ms() + limit_ms;
 	int r = 0;
 
 	http_submit(http, &post->request);
-	while (r == 0 && !post->done)
+	while (r == 0 && !post->done && clock_ms() < until_ms)
 		r = http_drive(http, DRIVE_MS, &post->done, false, err);
-	return r < 0 ? r : post->result;
+	if (post->done)
+		return post->result;
+	http_drop(http, &post->request);
+	return r < 0 ? r
+		     : error_set(err, -ETIMEDOUT,
+				 "not taken within %" PRIu64 " s, %" PRIu32 " attempts failed",
+				 limit_ms / 1000, post->request.failures);
 }
 
 int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes, struct error *err)
@@ -133,7 +192,9 @@ int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes
 					      .connect_timeout_ms = CONNECT_TIMEOUT_MS,
 					      .low_speed_bytes_per_s = 1,
 					      .low_speed_s = LOW_SPEED_S,
+					      .attempt_ms = ATTEMPT_MS,
 					      .ca_file = webhook->ca_file };
+	const struct parts parts = parts_of(webhook->url);
 	CLEANUP(free_ptr) struct post *post = calloc(1, sizeof(*post));
 	CLEANUP(http_closep) struct http *http = NULL;
 	int r;
@@ -147,10 +208,11 @@ int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes
 	post->bytes = bytes;
 	post->err = err;
 	post->request.handler = &handler;
-	post->request.buffer = post->answer;
-	post->request.buffer_bytes = sizeof(post->answer);
+	post->request.status_only = true;
 	r = http_open(&options, &http, err);
 	if (r == 0)
 		r = drive(http, post, err);
-	return r < 0 ? error_prefix(err, "POST %.*s", host_bytes(webhook->url), webhook->url) : 0;
+	return r < 0 ? error_prefix(err, "POST %.*s%.*s", parts.scheme_bytes, webhook->url, parts.host_bytes,
+				    parts.host)
+		     : 0;
 }

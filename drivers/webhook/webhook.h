@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Posts JSON to one URL, for notifications. Any status 2xx is success; the body of the answer is ignored.
+ * Posts JSON to one URL, for notifications. Any status 2xx is success; the body of the answer is not read.
  * Redirects are not followed: the token is for one host. Threads: none; the caller's thread drives the
  * transfer. Owns: the strings and the body belong to the caller, and stay valid during the call. Crash:
  * nothing is stored; the server may have received the POST or not.
@@ -19,11 +19,10 @@ struct webhook {
 	uint64_t wait_ms;
 };
 
-/* Sends the POST. Blocks for at most wait_ms plus the time of one attempt. The pauses between attempts are
- * random (http/retry.h), and never shorter than the server's Retry-After. Messages name only scheme and host
- * of the URL: the rest may be a secret, so what of it and of the token the server's answer repeats is hidden.
- * Errors: -EACCES refused (401, 403), -ENOENT (404), -ENOKEY, -EIO and the
- * like.
- */
+/* Sends the POST. One attempt takes at most 30 s, and the call at most wait_ms and 30 s. The pauses between
+ * attempts are random (http/retry.h), and never shorter than the server's Retry-After. Messages name only
+ * scheme, host and port of the URL: the rest may be a secret, user and password as well as the path, so what
+ * of it and of the token the server's answer repeats is hidden. Errors: -EACCES refused (401, 403), -ENOENT
+ * (404), -EPERM another status 4xx that stays, -ENOKEY, -ETIMEDOUT, -EIO and the like. */
 MUST_CHECK int webhook_post(const struct webhook *webhook, const char *body, uint64_t bytes,
 			    struct error *err);

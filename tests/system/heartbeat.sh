@@ -6,6 +6,10 @@
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
 
+cleanup() {
+	umount "$work/nodes/full/data/kiln/run" 2>/dev/null
+}
+
 serve() { # name, program, arguments: starts a server; sets port
 	hook=$work/hooks/$1
 	mkdir -p "$hook"
@@ -148,9 +152,10 @@ like "$errors" 'notify.url: POST http://127.0.0.1:[0-9]*: HTTP 404: /\*+/T0/\*+ 
 	"a server that repeats the address in its answer: its parts are hidden"
 ! grep -q "secret-B0" <<<"$errors"
 ok $? "and the secret is not in the log" "$errors"
+is "$(posted 'p[-1]["status"]')" 404 "after a failure the other notices of this minute wait"
 before=$(posted 'len(p)')
 oneshot heartbeat
-is "$(posted "len(p) - $before")" 1 "what was refused is told again a minute later"
+is "$(posted "len(p) - $before")" "$count" "what was refused is told again a minute later, and so are they"
 before=$(posted 'len(p)')
 degrade ""
 echo "s3://bucket: refused" >"$runs/unbegun"
@@ -173,6 +178,77 @@ like "$config" 'notify.url_credential: found beside notify.url on line 4, allowe
 like "$config" 'notify.mail_from: found "", allowed with notify.mail_server: one address' "so is a mail of nobody"
 like "$config" 'notify.mail_to: found "a@b..Bcc:c@d"|notify.mail_to: .*, allowed: mail addresses' "and an address that adds a header"
 
+# ---- User and password in an address ----
+a_node login 'url_credential = "hook"; heartbeat_credential = "hook";'
+echo "http://al%69ce:hunter2@127.0.0.1:$port/topic" >"$KILN_ROOT/data/kiln/credentials/hook"
+before=$(posted 'len(p)')
+begin
+printf '404\n404\n' >"$hook/answers"
+degrade "failed 6 times, the last time: the device is lost"
+oneshot heartbeat
+is "$rc $(posted "[(q['path'], q['headers'].get('Authorization')) for q in p[$before:]]")" \
+	"0 [('/topic', 'Basic $(printf alice:hunter2 | base64)'), ('/topic/start', 'Basic $(printf alice:hunter2 | base64)')]" "both are sent" "$errors"
+like "$errors" "notify.url: POST http://127.0.0.1:$port: HTTP 404: /\*+ with Basic \*+ was not found here \*+:\*+" "and hidden in what is said, also where the server repeats them"
+printf '404\n503\n' >"$hook/answers"
+over failed
+oneshot report
+like "$(tr '\n' ' ' <<<"$errors")" "is not posted: POST http://127.0.0.1:$port: HTTP 404.*notify.heartbeat_url: POST http://127.0.0.1:$port" "in the report, too"
+config=$("$KILN_BIN/kiln" check --no-notify 2>&1; "$KILN_BIN/kiln" report --night 2>&1)
+! grep -rE "al%69ce|alice|hunter2|$(printf alice:hunter2 | base64)" "$runs" "$work/errors" "$work/store" - <<<"$errors$config"
+ok $? "they are nowhere"
+refused() { # line of notify, extended regular expression: kiln.conf has a secret in the wrong place
+	sed "s|notify: {|&  $1 |" "$KILN_ROOT/etc/kiln/kiln.conf" >"$work/refused.conf"
+	config=$("$KILN_BIN/kiln" config check "$work/refused.conf" 2>&1)
+	like "$config" "$2" "refused: ${1%% *}"
+	! grep -q hunter2 <<<"$config"
+	ok $? "without what may be a secret" "$config"
+}
+refused 'mail_server = "smtp://bob:hunter2@relay.example";' 'notify.mail_server: found "smtp://\*\*\*@relay.example", allowed'
+refused 'mail_server = "bob:hunter2@relay.example:25";' 'notify.mail_server: found "\*\*\*@relay.example:25", allowed'
+refused "url = \"https://bob:$(printf 'x%.0s' {1..100})hunter2/@relay.example/a\";" 'notify.url: found "https://\*\*\*@relay.example/a", allowed'
+refused 'credential = "https://relay.example/hunter2";' 'notify.credential: found a value that may be a secret, allowed'
+refused 'mail_server "smtp://bob:hunter2@relay.example";' 'found the string "smtp://\*\*\*@relay.example'
+
+# ---- A full disk ----
+a_node full "url = \"http://127.0.0.1:$port/\"; heartbeat_url = \"http://127.0.0.1:$port/beat\";"
+mkdir -p "$runs"
+if mount -t tmpfs -o size=1m kiln-test "$runs" 2>/dev/null; then
+	begin
+	before=$(posted 'len(p)')
+	degrade "failed 6 times, the last time: No space left on device"
+	head -c 2M /dev/zero >"$runs/filler" 2>/dev/null
+	oneshot heartbeat
+	is "$rc $(posted "len(p) - $before")" "0 $((count + 1))" "people and the monitor are told while the disk is full" "$errors"
+	like "$errors" "heartbeat.json.*: No space left on device; what was said is noted until the next boot only" "it says where that is noted"
+	oneshot heartbeat
+	is "$rc $(posted "len(p) - $before")" "0 $((count + 1))" "but not every minute" "$errors"
+	rm "$runs/filler"
+	oneshot heartbeat
+	oneshot heartbeat
+	is "$rc $(posted "len(p) - $before") $(ls "$KILN_ROOT/run/kiln/heartbeat")" "0 $((count + 1)) " "nor once there is space, where the note then lies" "$errors"
+	test -s "$runs/heartbeat.json"
+	ok $? "on the disk"
+	umount "$runs"
+else
+	skip "a full disk" "no tmpfs can be mounted here"
+fi
+
+# ---- Servers that answer slowly ----
+a_node slow "url = \"http://127.0.0.1:$port/\"; heartbeat_url = \"http://127.0.0.1:$port/beat\";"
+rm -f "$hook/go"
+printf 'drip-200\ndrip-200\n' >"$hook/answers"
+before=$(posted 'len(p)')
+begin
+degrade "failed 6 times, the last time: the device is lost"
+said=$(timeout 60 "$KILN_BIN/kiln-oneshot" heartbeat 2>&1)
+is "$? $said" "0 " "a head with 200 is enough, however long its body takes"
+is "$(posted "[q['path'] for q in p[$before:]][::len(p) - $before - 1]")" "['/', '/beat/start']" "people are told before the monitor"
+slow_before=$(posted 'len(p)')
+over failed
+sed -i 's/notify: { wait_min = 0;/notify: { wait_min = 60;/' "$KILN_ROOT/etc/kiln/kiln.conf"
+echo drip-404 >"$hook/answers"
+timeout 120 "$KILN_BIN/kiln-oneshot" report 2>"$work/slow" & # takes as long as one attempt may take
+slow=$!
 # ---- Mail ----
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' \
 	-keyout "$work/key" -out "$work/crt" 2>"$work/openssl"
@@ -198,6 +274,14 @@ before=$(mails 'len(m)')
 oneshot report
 is "$(mails 'len(m)') $(ls "$runs/reports" | grep -c pending)" "$((before + 1)) 0" "gets it with the next report" "$errors"
 
+touch "$hook/silent"
+begin
+over finished
+before=$(mails 'len(m)')
+timeout 100 "$KILN_BIN/kiln-oneshot" report 2>"$work/errors"
+is "$? $(mails 'len(m)') $(ls "$runs/reports" | grep -c pending)" "0 $((before + 1)) 0" "a relay that does not answer QUIT has the mail, and holds nobody for long" "$(cat "$work/errors")"
+rm "$hook/silent"
+
 serve secure smtp.py "$work/crt" "$work/key"
 a_node secure "mail_server = \"smtp://localhost:$port\"; mail_from = \"kiln@box.example\"; mail_to = \"one@example.org\"; mail_credential = \"relay\"; ca_file = \"$work/crt\";"
 echo "user:s3cr3t-w0rd" | tee "$KILN_ROOT/data/kiln/credentials/relay" >"$hook/login"
@@ -222,3 +306,12 @@ begin
 over finished
 oneshot report
 is "$(mails 'len(m)')" "$before" "a relay without TLS gets no password" "$errors"
+
+# ---- What was slow ----
+wait $slow
+is "$? $(ls "$work/nodes/slow/data/kiln/run/reports" | grep -c pending)" "0 1" "a body of a refusal that does not end is not waited for" "$(cat "$work/slow")"
+like "$(cat "$work/slow")" "is not posted: POST http://127.0.0.1:[0-9]*: HTTP 404: no" "and what came of it is said"
+hook=$work/hooks/people
+is "$(posted "[q['path'] for q in p[$slow_before:]]")" "['/', '/beat/fail']" "the monitor is told after people were"
+is "$(find "$work/store/slow" -name report.txt | wc -l)" 1 "and the store has the report"
+touch "$hook/go"

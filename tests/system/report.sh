@@ -253,6 +253,18 @@ is "$rc $(ls "$reports" | grep -c pending)" "0 0" "without notify.url the store 
 test -s "$sink/$id/report.txt"
 ok $? "the report is in the store"
 
+# ---- A place that is waited for keeps no other place waiting ----
+a_node waits 'url = "http://127.0.0.1:1/"; wait_min = 60;'
+begin
+over finished
+"$KILN_BIN/kiln-oneshot" report 2>"$work/errors" &
+reporter=$!
+wait_for 20 test -s "$sink/$id/report.json"
+ok $? "the store has the report while notify.url is tried again" "$(cat "$work/errors")"
+kill $reporter
+wait $reporter
+is "$? $(of "$(echo "$reports"/*.pending)" 'sorted(r)')" "143 ['notify']" "which it still is" "$(cat "$work/errors")"
+
 # ---- A full disk, which may be the reason why the night failed ----
 serve full
 a_node full "url = \"http://127.0.0.1:$port/\"; wait_min = 0;"

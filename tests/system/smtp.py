@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mail relay on a free port, by RFC 5321, with STARTTLS and AUTH PLAIN. Usage: smtp.py FOLDER [CERTIFICATE KEY]
 FOLDER/port gets the port. FOLDER/login holds "USER:PASSWORD" where a login is needed. FOLDER/answers holds a status a line
-for the next MAIL commands; after these lines the answer is 250. FOLDER/mails gets a JSON line for each mail: from, to, tls,
+for the next MAIL commands; after these lines the answer is 250. While FOLDER/silent exists QUIT gets no answer. FOLDER/mails gets a JSON line for each mail: from, to, tls,
 login, headers, text."""
-import base64, email, email.policy, json, os, socketserver, ssl, sys
+import base64, email, email.policy, json, os, socketserver, ssl, sys, time
 
 folder, pair = sys.argv[1], sys.argv[2:]
 
@@ -28,6 +28,8 @@ class Session(socketserver.StreamRequestHandler):
         self.say("220 relay")
         while line := self.rfile.readline().decode().rstrip("\r\n"):
             verb = line.split(" ")[0].upper()
+            while verb == "QUIT" and os.path.exists(f"{folder}/silent"):
+                time.sleep(0.1)
             if verb == "QUIT":
                 return self.say("221 bye")
             getattr(self, "do_" + verb, lambda _: self.say("502 no such command"))(line)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves POST requests on a free port. Usage: webhook.py FOLDER [CERTIFICATE KEY]
 FOLDER/port gets the port. FOLDER/answers holds a status a line for the next requests, "drop" to close the connection
-without an answer, "404" to repeat path and token in the answer, "hold" to answer 204 once FOLDER/go exists; after these lines the answer is 204. FOLDER/requests gets a
+without an answer, "404" to repeat path, token and login in the answer, "hold" to answer 204 once FOLDER/go exists, "drip-STATUS" to answer with a
+body of a byte now and then that does not end before FOLDER/go exists; after these lines the answer is 204. FOLDER/requests gets a
 JSON line for each request: path, headers, body, status."""
-import http.server, json, os, ssl, sys, time
+import base64, http.server, json, os, ssl, sys, time
 
 folder = sys.argv[1]
 
@@ -27,9 +28,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while not os.path.exists(f"{folder}/go"):
                 time.sleep(0.05)
             status = "204"
+        if status.startswith("drip-"):
+            self.send_response(int(status[5:]))
+            self.send_header("Content-Length", "60000")
+            self.end_headers()
+            while not os.path.exists(f"{folder}/go"):
+                self.wfile.write(b"no")
+                time.sleep(0.2)
+            self.close_connection = True
+            return
         text = b"" if status == "204" else b"no,\r\nnot now\x07"
         if status == "404":
-            text = f"{self.path} with {self.headers.get('Authorization')} was not found here".encode()
+            said = str(self.headers.get("Authorization"))
+            login = base64.b64decode(said[6:]).decode() if said.startswith("Basic ") else ""
+            text = f"{self.path} with {said} was not found here {login}".encode()
         self.send_response(int(status))
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()

@@ -26,6 +26,7 @@ struct heartbeat {
 	struct tonight night;
 	int64_t now_s;
 	cJSON *state, *told;
+	bool url_fails, mail_fails; /* in this call: then other notices wait for the next one */
 };
 
 /* ---- The end of a night ---- */
@@ -51,19 +52,29 @@ static int64_t number_of(const cJSON *object, const char *key)
 	return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
 }
 
-/* Loads the state; begins a new one for another night, and where the file cannot be read. What people were
- * told of lately stays. */
-static int load_state(struct heartbeat *heartbeat, struct error *err)
+/* Reads the state from a file. Returns NULL where it has none. */
+static cJSON *read_state(enum path folder, const char *name)
 {
+	CLEANUP(json_free) cJSON *state = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	uint64_t bytes;
 
-	if (file_read(path_of(PATH_RUNS, HEARTBEAT_FILE, path), STATE_BYTES_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(path, text, bytes, &heartbeat->state, NULL) < 0 || !cJSON_IsObject(heartbeat->state)) {
-		json_free(&heartbeat->state);
+	if (file_read(path_of(folder, name, path), STATE_BYTES_MAX, &text, &bytes, NULL) < 0 ||
+	    json_parse(path, text, bytes, &state, NULL) < 0 || !cJSON_IsObject(state))
+		return NULL;
+	return TAKE(state);
+}
+
+/* Loads the state; begins a new one for another night, and where no file can be read. What people were told
+ * of lately stays. A file below /run is newer than the one on the disk. */
+static int load_state(struct heartbeat *heartbeat, struct error *err)
+{
+	heartbeat->state = read_state(PATH_RUNTIME, HEARTBEAT_FULL_FILE);
+	if (!heartbeat->state)
+		heartbeat->state = read_state(PATH_RUNS, HEARTBEAT_FILE);
+	if (!heartbeat->state)
 		heartbeat->state = cJSON_CreateObject();
-	}
 	heartbeat->told = cJSON_GetObjectItemCaseSensitive(heartbeat->state, "told");
 	if (!cJSON_IsObject(heartbeat->told)) {
 		cJSON_DeleteItemFromObjectCaseSensitive(heartbeat->state, "told");
@@ -82,6 +93,17 @@ static bool set_number(cJSON *object, const char *key, int64_t value)
 	return json_add_u64(object, key, (uint64_t)value);
 }
 
+/* Writes the state below /run, because the disk takes none: else people would be told every minute. */
+static int save_in_memory(const char *text, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(path_of(PATH_RUNTIME, HEARTBEAT_FULL_FOLDER, path), err);
+
+	return r < 0 ? r
+		     : file_write_durable(path_of(PATH_RUNTIME, HEARTBEAT_FULL_FILE, path), text,
+					  strlen(text), err);
+}
+
 static int save_state(struct heartbeat *heartbeat, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -90,8 +112,15 @@ static int save_state(struct heartbeat *heartbeat, struct error *err)
 			? json_print_line(heartbeat->state, &text, err)
 			: error_set(err, -ENOMEM, "no memory for the heartbeat");
 
-	return r < 0 ? r
-		     : file_write_durable(path_of(PATH_RUNS, HEARTBEAT_FILE, path), text, strlen(text), err);
+	if (r < 0)
+		return r;
+	r = file_write_durable(path_of(PATH_RUNS, HEARTBEAT_FILE, path), text, strlen(text), err);
+	if (r < 0) {
+		log_warning("%s; what was said is noted until the next boot only", err->text);
+		return save_in_memory(text, err);
+	}
+	(void)unlink(path_of(PATH_RUNTIME, HEARTBEAT_FULL_FILE, path));
+	return 0;
 }
 
 /* ---- What people are told in the night ---- */
@@ -140,7 +169,7 @@ static bool fill_notice(cJSON *notice, const struct heartbeat *heartbeat, const 
 }
 
 /* Returns whether anybody was told. */
-static bool send_notice(const struct heartbeat *heartbeat, const char *who, const char *why, const char *text)
+static bool send_notice(struct heartbeat *heartbeat, const char *who, const char *why, const char *text)
 {
 	CLEANUP(json_free) cJSON *notice = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *json = NULL;
@@ -152,16 +181,17 @@ static bool send_notice(const struct heartbeat *heartbeat, const char *who, cons
 		log_warning("no memory for a notice: %s", text);
 		return false;
 	}
-	if (people_have_url(config)) {
-		told = people_post(config, json, strlen(json), 0, &err) == 0;
-		if (!told)
+	if (people_have_url(config) && !heartbeat->url_fails) {
+		heartbeat->url_fails = people_post(config, json, strlen(json), 0, &err) < 0;
+		if (heartbeat->url_fails)
 			log_warning("notify.url: %s", err.text);
+		told = !heartbeat->url_fails;
 	}
-	if (people_have_mail(config)) {
-		if (people_mail(config, text, text, 0, &err) == 0)
-			told = true;
-		else
+	if (people_have_mail(config) && !heartbeat->mail_fails) {
+		heartbeat->mail_fails = people_mail(config, text, text, 0, &err) < 0;
+		if (heartbeat->mail_fails)
 			log_warning("%s", err.text);
+		told = told || !heartbeat->mail_fails;
 	}
 	return told;
 }
@@ -241,9 +271,10 @@ int oneshot_heartbeat(int argc, char **argv)
 	whom_load(&heartbeat.config);
 	if (load_state(&heartbeat, &err) < 0)
 		return fatal(&err);
-	beat(&heartbeat);
 	forget_old(&heartbeat);
 	tell_degraded(&heartbeat);
 	tell_unbegun(&heartbeat);
+	/* the monitor last: people do not wait for one that is slow */
+	beat(&heartbeat);
 	return save_state(&heartbeat, &err) < 0 ? fatal(&err) : EX_OK;
 }

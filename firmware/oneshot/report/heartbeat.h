@@ -19,11 +19,15 @@
 
 /* In PATH_RUNS: {"night": start of the night, "beat_s": last heartbeat, "told": {REASON: when}}. */
 #define HEARTBEAT_FILE "heartbeat.json"
+/* The same in PATH_RUNTIME, while the disk is full. It goes before the one on the disk. */
+#define HEARTBEAT_FULL_FOLDER "heartbeat"
+#define HEARTBEAT_FULL_FILE   HEARTBEAT_FULL_FOLDER "/" HEARTBEAT_FILE
 /* People are told of one reason again after this time at the earliest. */
 #define HEARTBEAT_TOLD_S 3600
 
-/* While a night goes on: sends a heartbeat where one is due, and tells people which daemons are degraded, and
- * why no run has begun yet. Does nothing without a night. */
+/* While a night goes on: tells people which daemons are degraded, and why no run has begun yet; then sends a
+ * heartbeat where one is due. Each is tried once, for at most a minute; where telling people fails, their
+ * other notices wait for the next call. Does nothing without a night. */
 int oneshot_heartbeat(int argc, char **argv);
 
 /* Says how a night ended; `outcome` and `text` are those of its report. Tries for notify.wait_min. A failure

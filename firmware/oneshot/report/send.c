@@ -11,7 +11,8 @@
 #define TOLD_FOLDER "report"
 #define NOT_TRIED   "it was not tried yet"
 
-/* Where a report goes, in this order: so people do not have to wait for the store. */
+/* Where a report goes, in this order: so people do not have to wait for the store. The newest report is tried
+ * once at each place before any place is waited for. */
 enum target { TARGET_NOTIFY, TARGET_MAIL, TARGET_STORE, TARGETS };
 
 static const struct {
@@ -27,7 +28,8 @@ struct sending {
 	uint64_t bytes;
 	cJSON *report, *pending;
 	const char *run_id; /* id of the night's run; NULL = the night had no run */
-	uint64_t wait_ms;
+	uint64_t wait_ms;   /* how long to try again; 0 = one attempt */
+	bool again;         /* what fails now is tried again afterwards, for notify.wait_min */
 };
 
 static const char *run_id_of(const cJSON *report)
@@ -37,11 +39,33 @@ static const char *run_id_of(const cJSON *report)
 	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(run, "id"));
 }
 
+/* Tells whether another attempt may help. */
+static bool may_pass(int code)
+{
+	return code != -EACCES && code != -EPERM && code != -ENOENT && code != -EKEYREJECTED &&
+	       code != -EINVAL;
+}
+
+/* Says that a report is late, unless it is tried again at once. */
 static void say_late(const struct sending *sending, enum target target, const struct error *err)
 {
+	if (sending->again && may_pass(err->code)) {
+		log_info("the report of %s is not %s yet: %s", sending->id, targets[target].words, err->text);
+		return;
+	}
 	event_send(&(struct event){ .id = EVENT_REPORT_LATE, .run_id = sending->run_id },
 		   "the report of %s is not %s: %s, trying again with the next report", sending->id,
 		   targets[target].words, err->text);
+}
+
+/* Begins the second round, in which each target is waited for. Returns false where there is none. */
+static bool begin_waiting(struct sending *sending)
+{
+	if (!sending->again)
+		return false;
+	sending->again = false;
+	sending->wait_ms = sending->config->notify.wait_min * 60000;
+	return true;
 }
 
 /* ---- What is pending ---- */
@@ -141,18 +165,20 @@ static int note_told(const char *id, enum target target, struct error *err)
 	return r < 0 ? r : file_write_durable(told_path(id, target, path), "", 0, err);
 }
 
-static void tell(const struct sending *sending, enum target target)
+/* Returns whether another attempt may help. */
+static bool tell(const struct sending *sending, enum target target)
 {
 	struct error err = { 0 };
 	int r;
 
 	if (is_told(sending->id, target))
-		return;
+		return false;
 	r = target == TARGET_NOTIFY ? post(sending, &err) : mail(sending, &err);
 	if (r < 0)
 		say_late(sending, target, &err);
 	else if (note_told(sending->id, target, &err) < 0)
 		log_warning("%s; people are told once more when the report is written", err.text);
+	return r < 0 && may_pass(r);
 }
 
 void report_tell(const struct config *config, const char *id, cJSON *report, bool wait)
@@ -161,6 +187,7 @@ void report_tell(const struct config *config, const char *id, cJSON *report, boo
 	struct sending sending = {
 		.config = config, .id = id, .report = report, .run_id = run_id_of(report)
 	};
+	bool url = people_have_url(config), by_mail = people_have_mail(config);
 	struct error err = { 0 };
 
 	if (json_print(report, &text, &err) < 0) {
@@ -169,11 +196,11 @@ void report_tell(const struct config *config, const char *id, cJSON *report, boo
 	}
 	sending.text = text;
 	sending.bytes = strlen(text);
-	sending.wait_ms = wait ? config->notify.wait_min * 60000 : 0;
-	if (people_have_url(config))
-		tell(&sending, TARGET_NOTIFY);
-	if (people_have_mail(config))
-		tell(&sending, TARGET_MAIL);
+	sending.again = wait && config->notify.wait_min > 0;
+	do {
+		url = url && tell(&sending, TARGET_NOTIFY);
+		by_mail = by_mail && tell(&sending, TARGET_MAIL);
+	} while (begin_waiting(&sending));
 }
 
 /* ---- The store ---- */
@@ -247,16 +274,15 @@ static void sending_done(struct sending *sending)
 	json_free(&sending->pending);
 }
 
-/* Delivers the report to one target. Returns false where that failed: then the other reports are not tried
- * there now. */
-static bool deliver(struct sending *sending, enum target target)
+/* Delivers the report to one target, unless that has it. Returns 0 or the error. */
+static int deliver(struct sending *sending, enum target target)
 {
 	const char *key = targets[target].key;
 	struct error err = { 0 };
 	int r;
 
 	if (!cJSON_HasObjectItem(sending->pending, key))
-		return true;
+		return 0;
 	r = target == TARGET_NOTIFY ? post(sending, &err)
 	    : target == TARGET_MAIL ? mail(sending, &err)
 				    : upload(sending, &err);
@@ -269,7 +295,25 @@ static bool deliver(struct sending *sending, enum target target)
 	}
 	if (write_pending(sending->id, sending->pending, &err) < 0)
 		log_warning("%s", err.text);
-	return r == 0;
+	return r;
+}
+
+/* Delivers the report to each target that is there. Where one fails, the older reports are not tried there.
+ */
+static void deliver_all(struct sending *sending, bool there[static TARGETS])
+{
+	bool wanted[TARGETS];
+
+	memcpy(wanted, there, sizeof(wanted));
+	do {
+		for (int target = 0; target < TARGETS; target++) {
+			int r = wanted[target] ? deliver(sending, (enum target)target) : 0;
+
+			if (wanted[target])
+				there[target] = r == 0;
+			wanted[target] = r < 0 && may_pass(r);
+		}
+	} while (begin_waiting(sending));
 }
 
 void report_send(const struct config *config)
@@ -285,13 +329,12 @@ void report_send(const struct config *config)
 		CLEANUP(sending_done)
 		struct sending sending = { .config = config,
 					   .id = ids[i],
-					   .wait_ms = i + 1 == count ? config->notify.wait_min * 60000 : 0 };
+					   .again = i + 1 == count && config->notify.wait_min > 0 };
 
 		if (load(&sending, &err) < 0) {
 			log_warning("%s, leaving it", err.text);
 			continue;
 		}
-		for (int target = 0; target < TARGETS; target++)
-			there[target] = there[target] && deliver(&sending, (enum target)target);
+		deliver_all(&sending, there);
 	}
 }

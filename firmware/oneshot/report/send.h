@@ -14,5 +14,7 @@ MUST_CHECK int report_pend(const struct config *config, const char *id, struct e
  * `wait` tries for notify.wait_min, else only once. */
 void report_tell(const struct config *config, const char *id, cJSON *report, bool wait);
 /* Delivers the pending reports, the newest first. Only the newest is tried for notify.wait_min, the others
- * once. A report that cannot be delivered stays pending, and the failure is logged. */
+ * once. It is tried once at each target before any of them is waited for, so that one that is slow or away
+ * does not keep it from the others. A report that cannot be delivered stays pending, and the failure is
+ * logged. */
 void report_send(const struct config *config);
