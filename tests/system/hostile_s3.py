@@ -52,6 +52,8 @@ class Bucket:
             return self.page(query)
         if "versions" in query:
             return self.page_of_versions(query) if self.versions else error(501, "NotImplemented")
+        if method == "PUT" and "if-none-match" in headers and key in self.objects:
+            return error(412, "PreconditionFailed")
         if method == "PUT":
             self.objects[key] = body
             return Reply(200, [("ETag", f'"{etag_of(body)}"')], b"")

@@ -21,22 +21,19 @@ static int add_box(cJSON *record, struct error *err)
 	return error_set(err, -ENOMEM, "run.json: no memory");
 }
 
-/* Puts the claim (run.json with the members of this box) into the store. The local record gets these members
- * later, so that after a kill between the two steps the next attempt claims again. */
-static int put_claim(struct store *sink, const struct run *run, struct error *err)
+/* Makes the claim: run.json with the members of this box. The local record gets these members later, so that
+ * after a kill between the two steps the next attempt claims again. */
+static int make_claim(char **ret_claim, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL, *claim = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
-	char key[STORE_KEY_MAX];
+	CLEANUP(free_ptr) char *text = NULL;
 	int r;
 
-	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
 	if ((r = run_json(&text, err)) < 0 ||
 	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
 	    (r = add_box(record, err)) < 0)
 		return r;
-	r = json_print(record, &claim, err);
-	return r < 0 ? r : store_put_new(sink, key, claim, strlen(claim), err);
+	return json_print(record, ret_claim, err);
 }
 
 /* Looks whether the store has a run with this id. Returns 0 where it has none, or where an earlier attempt of
@@ -57,16 +54,49 @@ static int look(struct store *sink, const struct run *run, bool goes_on, bool *r
 	return r == 0 || r == -EBADMSG ? -EEXIST : r;
 }
 
+/* Puts a claim into the store, where it has none. Returns 1 where the store knows that condition: a second
+ * claim with another byte at its end is refused. Returns 0 where it takes the second one, too, or says that
+ * it does not support the condition. -EEXIST there is a claim already. */
+static int put_claim(struct store *sink, const char *key, const char *claim, struct error *err)
+{
+	CLEANUP(free_ptr) char *second = NULL;
+	int r = store_put_new(sink, key, claim, strlen(claim), err);
+
+	if (r == -EOPNOTSUPP)
+		return store_put(sink, key, claim, strlen(claim), err);
+	if (r < 0)
+		return r;
+	if (asprintf(&second, "%s\n", claim) < 0)
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	r = store_put_new(sink, key, second, strlen(second), err);
+	return r == -EEXIST ? 1 : r;
+}
+
+/* Waits until any other box has put its claim, too, and looks whose claim stayed. */
+static int settle(struct store *sink, const struct run *run, struct error *err)
+{
+	bool ours;
+
+	log_notice("%s: the store does not know If-None-Match: looking in %u s whether another box made the "
+		   "same id",
+		   store_url(sink), CLAIM_SETTLE_S);
+	(void)sleep(CLAIM_SETTLE_S);
+	return look(sink, run, true, &ours, err);
+}
+
 static int claim(struct store *sink, const struct run *run, bool goes_on, struct error *err)
 {
+	CLEANUP(free_ptr) char *text = NULL;
+	char key[STORE_KEY_MAX];
 	bool ours;
 	int r = look(sink, run, goes_on, &ours, err);
 
 	if (r < 0 || ours)
 		return r;
-	/* -EOPNOTSUPP: the server does not support a conditional PUT. Then look() is the only check. */
-	r = put_claim(sink, run, err);
-	return r == -EOPNOTSUPP ? 0 : r;
+	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
+	if ((r = make_claim(&text, err)) < 0 || (r = put_claim(sink, key, text, err)) < 0)
+		return r;
+	return r > 0 ? 0 : settle(sink, run, err);
 }
 
 static int note_box(const struct run *run, struct error *err)
@@ -90,9 +120,16 @@ static int note_box(const struct run *run, struct error *err)
 
 static int claim_an_id(struct store *sink, struct run *run, bool goes_on, struct error *err)
 {
+	uint32_t taken = 0;
 	int r;
 
 	while ((r = claim(sink, run, goes_on, err)) == -EEXIST) {
+		if (++taken == CLAIM_IDS_MAX)
+			return error_set(
+				err, -EAGAIN,
+				"%s: the store says that it has a run with each of the last %u ids, up to "
+				"%s; look whether it answers PUT with If-None-Match as S3 does",
+				store_url(sink), CLAIM_IDS_MAX, run->id);
 		log_info("%s: the store has a run with this id already, so this run gets a later id",
 			 run->id);
 		(void)sleep(1);
