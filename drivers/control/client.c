@@ -115,6 +115,7 @@ static int open_remote(struct client *client, const struct client_box *box, stru
 	if (r < 0 || (r = dial(box, &client->fd, err)) < 0 ||
 	    (r = tls_attach(client->tls, client->fd, box->name, &client->link, err)) < 0)
 		return r;
+	tls_deadline(client->link, clock_ms() + CONNECT_S * 1000);
 	r = tls_handshake(client->link, err);
 	if (r == -EAGAIN)
 		return error_set(err, -ETIMEDOUT, "no handshake within %d s", CONNECT_S);
@@ -226,6 +227,8 @@ static int next_line(struct client *client, uint64_t until_ms, cJSON **ret_json,
 	char *end;
 	int r;
 
+	if (client->link)
+		tls_deadline(client->link, until_ms);
 	while (!client->bytes || !(end = memchr(client->data, '\n', client->bytes))) {
 		r = receive(client, until_ms, err);
 		if (r < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/tls/tls.h"
+#include "core/base/clock.h"
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 #include "drivers/tls/mbedtls_tls.h"
@@ -9,6 +10,7 @@
 #include <mbedtls/error.h>
 #include <mbedtls/net_sockets.h>
 #include <mbedtls/oid.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,6 +39,7 @@ struct tls_link {
 	uint32_t ca_dates;
 	char fingerprint[DIGEST_HEX_BYTES]; /* SHA-256 of the peer's certificate; "" = not known yet */
 	bool wants_write;
+	uint64_t until_ms;      /* tls_deadline() */
 	size_t turn_bytes;      /* that may still be read in this call of tls_handshake() or tls_read() */
 	struct tls_watch watch; /* on the handshake of a client */
 	char why[256];          /* why this side refused the peer; "" = not refused */
@@ -281,6 +284,17 @@ static bool passes(struct tls_link *link, const unsigned char *data, size_t byte
 	return false;
 }
 
+/* Waits until the peer has sent something. Returns whether it has, before the deadline. */
+static bool comes(const struct tls_link *link)
+{
+	struct pollfd poll_fd = { .fd = link->fd, .events = POLLIN };
+	const uint64_t now = clock_ms();
+
+	if (!link->until_ms)
+		return true;
+	return now < link->until_ms && poll(&poll_fd, 1, (int)(link->until_ms - now)) > 0;
+}
+
 static int get(void *context, unsigned char *data, size_t bytes)
 {
 	struct tls_link *link = context;
@@ -288,7 +302,7 @@ static int get(void *context, unsigned char *data, size_t bytes)
 
 	if (link->tls->options.side == TLS_SERVER && link->turn_bytes < bytes)
 		bytes = link->turn_bytes;
-	if (!bytes)
+	if (!bytes || !comes(link))
 		return MBEDTLS_ERR_SSL_WANT_READ;
 	n = recv(link->fd, data, bytes, 0);
 	if (n >= 0)
@@ -397,6 +411,11 @@ int tls_handshake(struct tls_link *link, struct error *err)
 	if (r == MBEDTLS_ERR_SSL_WANT_READ || r == MBEDTLS_ERR_SSL_WANT_WRITE)
 		return error_set(err, -EAGAIN, "the handshake goes on");
 	return r == 0 ? 0 : failed(link, r, err);
+}
+
+void tls_deadline(struct tls_link *link, uint64_t until_ms)
+{
+	link->until_ms = until_ms;
 }
 
 int tls_unit(const struct tls_link *link)

@@ -45,6 +45,11 @@ MUST_CHECK int tls_attach(struct tls *tls, int fd, const char *server_name, stru
 			  struct error *err);
 void tls_detachp(struct tls_link **link);
 
+/* For a descriptor in blocking mode: at `until_ms` (clock_ms()) tls_handshake() and tls_read() end with
+ * -EAGAIN. A time limit of the descriptor is not enough, because it begins anew with each byte, and mbedTLS
+ * reads on until it has a record that carries something. 0 = no limit. */
+void tls_deadline(struct tls_link *link, uint64_t until_ms);
+
 /* Goes on with the handshake. Errors: -EAGAIN call it again when the descriptor can be read or, with
  * tls_wants_write(), written; -EACCES one side refused the other; the error's text has the reason. */
 MUST_CHECK int tls_handshake(struct tls_link *link, struct error *err);

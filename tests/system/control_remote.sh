@@ -193,18 +193,34 @@ mkdir "$work/here"
 is "$? $(ls "$work/here")" "2 " "two boxes' archives do not go into one file"
 (cd "$work/here" && "$kiln" --host "box-1=127.0.0.1:$port" support) >/dev/null
 like "$(ls "$work/here")" '^kiln-support-box-1-[0-9-]+.tar.gz$' "an archive bears its box's name"
-python3 -c 'import socket, sys, time
+python3 -c 'import itertools, socket, sys, threading, time
+def serve(client, number): # says nothing; sends warnings; sends a record byte by byte
+    try:
+        while number % 3:
+            client.sendall(bytes.fromhex("1503030002015a" if number % 3 == 1 else "02"))
+            time.sleep(0.3)
+    except OSError:
+        pass
 s = socket.create_server(("127.0.0.1", 0))
 open(sys.argv[1], "w").write(str(s.getsockname()[1]))
-time.sleep(600)' "$work/silent" &
+held = []
+for number in itertools.count():
+    held.append(s.accept()[0])
+    if number % 3 == 2:
+        held[-1].sendall(bytes.fromhex("1603034000"))
+    threading.Thread(target=serve, args=(held[-1], number), daemon=True).start()' "$work/silent" &
 wait_for 10 test -s "$work/silent"
 hosts=box-1=127.0.0.1:$port
 for i in 1 2 3 4 5 6 7 8; do hosts+=,s$i=127.0.0.1:$(cat "$work/silent"); done
 began=$SECONDS
-code 3 "boxes that take the connection and say nothing" "$kiln" --host "$hosts" status
+code 3 "boxes that take the connection and never end a handshake" timeout 60 "$kiln" --host "$hosts" status
 is "$(grep -c '^s[1-8]: kiln: no handshake within 5 s' <<<"$said")" 8 "each has its line" "$said"
 [ $((SECONDS - began)) -lt 30 ]
 ok $? "kiln waits for all boxes at the same time" "$((SECONDS - began)) s"
+for how in "sends a record byte by byte" "says nothing" "sends warnings without end"; do # connections 8, 9, 10
+	code 4 "a box that $how" timeout 30 "$kiln" --host "s=127.0.0.1:$(cat "$work/silent"),t=127.0.0.1:1" status
+	like "$said" '^s: kiln: no handshake within 5 s' "is given up after 5 s"
+done
 
 # ---- Hostile clients ----
 raw() { python3 tests/system/control_raw.py "127.0.0.1:$port" "$@" 2>&1; }
