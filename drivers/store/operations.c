@@ -123,6 +123,29 @@ int store_put(struct store *store, const char *key, const void *data, uint64_t b
 	return store->ops->put(store, key, data, bytes, false, err);
 }
 
+/* Asks for an object that was put just now, and compares its size. */
+static int check_put(struct store *store, const char *key, uint64_t sent, struct store_object *ret_object,
+		     struct error *err)
+{
+	struct store_object object;
+	int r = store_stat_put(store, key, &object, err);
+
+	if (r == 0 && object.pin.bytes != sent)
+		return error_set(err, -EIO, "%s/%s: sent %" PRIu64 " bytes, the store has %" PRIu64,
+				 store->url, key, sent, object.pin.bytes);
+	if (r == 0 && ret_object)
+		*ret_object = object;
+	return r;
+}
+
+int store_put_checked(struct store *store, const char *key, const void *data, uint64_t bytes,
+		      struct store_object *ret_object, struct error *err)
+{
+	int r = store_put(store, key, data, bytes, err);
+
+	return r < 0 ? r : check_put(store, key, bytes, ret_object, err);
+}
+
 /* Returns 0 where the object has exactly these bytes: then our own put may have succeeded, and only its
  * answer was lost. */
 static int holds(struct store *store, const char *key, const void *data, uint64_t bytes, struct error *err)
@@ -145,7 +168,7 @@ int store_put_new(struct store *store, const char *key, const void *data, uint64
 }
 
 int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,
-		   struct error *err)
+		   uint64_t *ret_bytes, struct error *err)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint8_t sha256[32];
@@ -157,8 +180,12 @@ int store_put_file(struct store *store, const char *key, const char *path, char 
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "%s: not a regular file", path);
 	r = store->ops->put_file(store, key, fd, (uint64_t)st.st_size, ret_sha256_hex ? sha256 : NULL, err);
+	if (r == 0)
+		r = check_put(store, key, (uint64_t)st.st_size, NULL, err);
 	if (r == 0 && ret_sha256_hex)
 		digest_hex(sha256, sizeof(sha256), ret_sha256_hex);
+	if (r == 0 && ret_bytes)
+		*ret_bytes = (uint64_t)st.st_size;
 	return r;
 }
 

@@ -42,6 +42,9 @@ struct s3_store {
 		bool looked;          /* whether the credential may read a version was found out */
 		struct error refused; /* why the store gives no versions; code 0 = nothing was refused */
 	} versions;
+	/* this server's ETag of an object of several parts tells nothing: an object with another ETag than
+	 * S3's had the right bytes */
+	bool own_etags;
 	bool completed;                    /* set when `until` is completed; http_drive() then returns */
 	const struct store_request *until; /* the awaited request, NULL = any */
 };

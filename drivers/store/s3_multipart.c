@@ -12,8 +12,9 @@
  * of these parts counts as success.
  *
  * A few parts are sent at the same time. Each is read from the file while it is sent, so the memory needed
- * does not depend on the part size. Each part's ETag is compared with its MD5, and the size of the finished
- * object with the file's.
+ * does not depend on the part size. Each part's ETag is compared with its MD5. Size and ETag of the finished
+ * object are compared with those of the file and its parts. A server may make the ETag in another way: so
+ * where only the ETag differs, the object is read again and compared with the file, once for each store.
  */
 #include "drivers/digest/digest.h"
 #include "drivers/digest/mbedtls.h"
@@ -29,6 +30,7 @@
 #define PARTS_AT_ONCE  4u
 #define PART_XML_BYTES (STORE_ETAG_MAX * 6 + 80) /* enough for an ETag of which each character is escaped */
 #define MD5_BYTES      16u
+#define COMPARE_BYTES  (4u << 20)
 
 struct part {
 	struct s3_call *call; /* NULL = this entry is not in use */
@@ -44,6 +46,8 @@ struct upload {
 	uint32_t parts, started;
 	char id[S3_UPLOAD_BYTES];
 	char (*etags)[STORE_ETAG_MAX];
+	/* the ETag of a part is not its MD5, as in an encrypted bucket: then no ETag is expected */
+	bool other_etags;
 	struct part in_flight[PARTS_AT_ONCE];
 	mbedtls_sha256_context *sha256; /* running SHA-256 of the whole file, or NULL */
 };
@@ -233,8 +237,10 @@ static int end_part(struct upload *upload, struct part *part, struct error *err)
 	if (r == 0 && !call->etag[0])
 		r = error_set(err, -EBADMSG, "%s/%s: part %" PRIu32 " was answered without an ETag",
 			      upload->s3->store.url, upload->key, part->number);
-	if (r == 0)
+	if (r == 0) {
 		memcpy(upload->etags[part->number - 1], call->etag, STORE_ETAG_MAX);
+		upload->other_etags = upload->other_etags || strcasecmp(call->etag, part->md5) != 0;
+	}
 	part->call = NULL;
 	s3_call_free(call);
 	return r;
@@ -258,16 +264,61 @@ static int send_parts(struct upload *upload, struct error *err)
 	return result;
 }
 
+/* ---- Verify ---- */
+
+/* Reads the range of the object and of the file into `theirs` and `ours`, and compares. */
+static int compare_range(const struct upload *upload, const struct store_pin *pin, uint64_t offset,
+			 size_t bytes, char *theirs, char *ours, struct error *err)
+{
+	int r = store_get(&upload->s3->store, upload->key, pin, offset, theirs, bytes, err);
+
+	if (r < 0)
+		return r;
+	if (pread(upload->fd, ours, bytes, (off_t)offset) != (ssize_t)bytes)
+		return error_set(err, -EIO, "%s: the file cannot be read again", upload->key);
+	for (size_t i = 0; i < bytes; i++)
+		if (theirs[i] != ours[i])
+			return error_set(
+				err, -EIO,
+				"%s/%s: the server has other bytes than were sent, at offset %" PRIu64,
+				upload->s3->store.url, upload->key, offset + i);
+	return 0;
+}
+
+static int compare(const struct upload *upload, const struct store_pin *pin, struct error *err)
+{
+	CLEANUP(free_ptr) char *both = malloc(2 * (size_t)COMPARE_BYTES);
+	int r = both ? 0 : error_set(err, -ENOMEM, "no memory to compare an object");
+
+	for (uint64_t offset = 0; r == 0 && offset < upload->bytes; offset += COMPARE_BYTES) {
+		const uint64_t left = upload->bytes - offset;
+
+		r = compare_range(upload, pin, offset, left < COMPARE_BYTES ? left : COMPARE_BYTES, both,
+				  both + COMPARE_BYTES, err);
+	}
+	return r;
+}
+
 static int verify(struct upload *upload, struct error *err)
 {
 	struct store_object object;
+	char etag[STORE_ETAG_MAX];
 	int r = s3_stat(&upload->s3->store, upload->key, &object, err);
 
-	if (r == 0 && object.pin.bytes != upload->bytes)
+	if (r < 0)
+		return r;
+	if (object.pin.bytes != upload->bytes)
 		return error_set(err, -EIO, "%s/%s: uploaded %" PRIu64 " bytes, the server has %" PRIu64,
 				 upload->s3->store.url, upload->key, upload->bytes, object.pin.bytes);
+	if (upload->other_etags || upload->s3->own_etags || !expected_etag(upload, etag) ||
+	    strcasecmp(object.pin.etag, etag) == 0)
+		return 0;
+	r = compare(upload, &object.pin, err);
+	upload->s3->own_etags = r == 0;
 	return r;
 }
+
+/* ---- One file ---- */
 
 static int send_upload(struct upload *upload, struct error *err)
 {
@@ -287,8 +338,6 @@ static int send_upload(struct upload *upload, struct error *err)
 	}
 	return verify(upload, err);
 }
-
-/* ---- One file ---- */
 
 static int put_single(struct s3_store *s3, const char *key, int fd, uint64_t bytes, uint8_t *ret_sha256,
 		      struct error *err)

@@ -165,18 +165,25 @@ MUST_CHECK int store_get_file(struct store *store, const char *key, const char *
 
 MUST_CHECK int store_put(struct store *store, const char *key, const void *data, uint64_t bytes,
 			 struct error *err);
+/* Puts an object, then asks the store for it with store_stat_put(). *ret_object may be NULL. Errors: also
+ * -EIO, the store has another number of bytes than were sent. */
+MUST_CHECK int store_put_checked(struct store *store, const char *key, const void *data, uint64_t bytes,
+				 struct store_object *ret_object, struct error *err);
 /* Puts an object only where no object with this key exists; of several writers at the same time one succeeds.
  * Returns 0 also where the object has exactly these bytes already. Errors: -EEXIST the object has other
  * bytes; -EOPNOTSUPP the server refuses the condition (If-None-Match). A server that is too old to know the
  * condition overwrites the object. */
 MUST_CHECK int store_put_new(struct store *store, const char *key, const void *data, uint64_t bytes,
 			     struct error *err);
-/* Puts a file, in parts where it is larger than the part size; a failure aborts the upload. *ret_sha256_hex
- * (65 bytes) may be NULL. */
+/* Puts a file, in parts where it is larger than the part size; a failure aborts the upload. Then asks the
+ * store for the object with store_stat_put(). *ret_sha256_hex (65 bytes) and *ret_bytes, the size of the
+ * file, may be NULL. Errors: also -EIO, the store has another number of bytes than were sent, or other bytes:
+ * an object of several parts is read again where its ETag is not the one that S3 gives to these parts. */
 MUST_CHECK int store_put_file(struct store *store, const char *key, const char *path, char *ret_sha256_hex,
-			      struct error *err);
-/* Aborts unfinished multipart uploads below the prefix and returns how many. On file:// removes temporaries
- * of killed writers and returns 0. */
+			      uint64_t *ret_bytes, struct error *err);
+#define STORE_ABORTS_MAX 1000u
+/* Aborts unfinished multipart uploads below the prefix, at most STORE_ABORTS_MAX, and returns how many. On
+ * file:// removes temporaries of killed writers and returns 0. */
 int store_abort_stale(struct store *store, struct error *err);
 /* Deletes an object. No error where there is no such object. */
 MUST_CHECK int store_delete(struct store *store, const char *key, struct error *err);

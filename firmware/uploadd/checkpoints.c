@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 
 struct listing {
@@ -15,12 +16,50 @@ struct listing {
 	struct error *err;
 };
 
+/* Returns 1 for a whole checkpoint, 0 for one that is damaged or gone. An error that may pass, such as no
+ * memory, says nothing about the file, and is returned: a damaged file of a run that has ended is removed
+ * from the spool. */
+static int is_whole(struct upload *upload, const char *name, uint64_t step, struct error *err)
+{
+	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
+	char path[PATH_BYTES];
+	int r = safetensors_open(spool_path(upload->run.id, name, path), &file, err);
+
+	if (r == 0)
+		return 1;
+	if (error_exit_code(err) == EX_UNAVAILABLE)
+		return r;
+	if (r != -ENOENT && upload->warned_step != step + 1)
+		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED,
+					    .run_id = upload->run.id,
+					    .key = name },
+			   "%s, not uploading it", err->text);
+	upload->warned_step = step + 1;
+	return 0;
+}
+
+/* Returns 1 where the object has another size than the checkpoint, which is whole, in the spool: a store that
+ * keeps only a part of an upload leaves such an object. */
+static int is_cut(struct upload *upload, const struct store_object *object, uint64_t step, struct error *err)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	if (stat(spool_path(upload->run.id, object->key, path), &st) < 0 ||
+	    (uint64_t)st.st_size == object->pin.bytes)
+		return 0;
+	return is_whole(upload, object->key, step, err);
+}
+
 static int note_stored(void *context, const struct store_object *object)
 {
 	struct listing *listing = context;
 	int64_t step = spool_checkpoint_step(object->key);
+	int r = step < 0 ? 1 : is_cut(listing->upload, object, (uint64_t)step, listing->err);
 
-	return step < 0 ? 0 : steps_add(&listing->upload->stored, (uint64_t)step, listing->err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return steps_add(&listing->upload->stored, (uint64_t)step, listing->err);
 }
 
 /* A latest.json that names no checkpoint of this store counts as damaged: else a large step in it would keep
@@ -72,33 +111,11 @@ static int write_latest(struct upload *upload, const struct latest *latest, stru
 	int r = latest_print(latest, &text, err);
 
 	if (r == 0)
-		r = store_put(upload->store, LATEST_NAME, text, strlen(text), err);
+		r = store_put_checked(upload->store, LATEST_NAME, text, strlen(text), NULL, err);
 	if (r < 0)
 		return r;
 	upload->any_latest = true;
 	upload->latest = latest->step;
-	return 0;
-}
-
-/* Returns 1 for a whole checkpoint, 0 for one that is damaged or gone. An error that may pass, such as no
- * memory, says nothing about the file, and is returned: a damaged file of a run that has ended is removed
- * from the spool. */
-static int is_whole(struct upload *upload, const char *name, uint64_t step, struct error *err)
-{
-	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
-	char path[PATH_BYTES];
-	int r = safetensors_open(spool_path(upload->run.id, name, path), &file, err);
-
-	if (r == 0)
-		return 1;
-	if (error_exit_code(err) == EX_UNAVAILABLE)
-		return r;
-	if (r != -ENOENT && upload->warned_step != step + 1)
-		event_send(&(struct event){ .id = EVENT_CHECKPOINT_DAMAGED,
-					    .run_id = upload->run.id,
-					    .key = name },
-			   "%s, not uploading it", err->text);
-	upload->warned_step = step + 1;
 	return 0;
 }
 

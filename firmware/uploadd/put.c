@@ -4,17 +4,12 @@
 int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
 	     bool *ret_gone, struct error *err)
 {
-	struct store_object object;
 	char path[PATH_BYTES];
 	int r;
 
 	(void)spool_path(upload->run.id, name, path);
-	r = store_put_file(upload->store, name, path, ret_sha256_hex, err);
-	if (r == 0)
-		r = store_stat_put(upload->store, name, &object, err);
-	else if (r == -ENOENT)
+	r = store_put_file(upload->store, name, path, ret_sha256_hex, ret_bytes, err);
+	if (r == -ENOENT)
 		*ret_gone = file_exists(path, NULL) == 0;
-	if (r == 0)
-		*ret_bytes = object.pin.bytes;
 	return r;
 }

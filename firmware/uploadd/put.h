@@ -4,8 +4,7 @@
 
 #include "uploadd/state.h"
 
-/* Puts a file, then asks the store how many bytes the object has (*ret_bytes). *ret_sha256_hex (65 bytes) may
- * be NULL. Errors: those of drivers/store; -ENOENT, and *ret_gone is true: the file was removed from the
- * spool meanwhile. */
+/* Puts a file of *ret_bytes bytes with store_put_file(). *ret_sha256_hex (65 bytes) may be NULL. Errors:
+ * those of drivers/store; -ENOENT, and *ret_gone is true: the file was removed from the spool meanwhile. */
 MUST_CHECK int put_file(struct upload *upload, const char *name, char *ret_sha256_hex, uint64_t *ret_bytes,
 			bool *ret_gone, struct error *err);

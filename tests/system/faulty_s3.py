@@ -240,6 +240,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         }
         if fault in cases:
             return cases[fault]()
+        if fault in ("upload-garbled", "upload-own-etag"):
+            return self.uploaded(fault)
         if fault in ("cut", "always-cut", "reset") and (once or fault == "always-cut"):
             self.good(DATA[:5], Content_Length="10")
             if fault == "reset":
@@ -261,6 +263,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return None
         return self.good()
 
+    def uploaded(self, fault):
+        data = b"".join(body for _, body in sorted(uploads[fault].items()))
+        if fault == "upload-garbled":
+            data = data[:-1] + b"x"
+        first, last = map(int, self.headers["Range"][6:].split("-"))
+        last = min(last, len(data) - 1)
+        return self.answer(206, data[first:last + 1], ETag=f'"{"0" * 32}-{len(uploads[fault])}"', Content_Range=f"bytes {first}-{last}/{len(data)}")
+
     def do_HEAD(self):
         path = self.path.partition("?")[0].split("/")[-1]
         self.note(path)
@@ -274,7 +284,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             parts = [body for _, body in sorted(uploads.get(path, {}).items())]
             size = sum(map(len, parts)) - (path == "upload-short")
             etag = hashlib.md5(b"".join(hashlib.md5(body).digest() for body in parts)).hexdigest()
-            if path == "upload-old":  # never completed: the object that exists is older
+            if path in ("upload-old", "upload-garbled", "upload-own-etag", "upload-kms"):  # -old: never completed, the object is older
                 etag = "0" * 32
             return self.answer(200, Content_Length=str(size), ETag=f'"{etag}-{len(parts)}"')
         return self.answer(200, Content_Length="10", ETag=f'"{ETAG}"')
@@ -300,7 +310,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 uploads.setdefault(fault, {})[query] = body
         if fault == "other-md5" and nth == 1:
             etag = "0" * 32
-        if fault == "kms":
+        if fault in ("kms", "upload-kms"):
             return self.answer(200, ETag=f'"{"0" * 32}"', x_amz_server_side_encryption="aws:kms")
         return self.answer(200, ETag=f'"{etag}"')
 

@@ -216,6 +216,13 @@ say $? 'not completed, and the object of that size is an older one' "$out"
 upload upload-short
 grep -q 'uploaded 11000000 bytes, the server has 10999999' <<<"$out"
 say $? 'the size is checked at the end' "$out"
+upload upload-garbled
+grep -q 'upload-garbled: the server has other bytes than were sent, at offset 10' <<<"$out"
+say $? 'so is the ETag of all parts: where it differs, the object is read' "$out"
+upload upload-own-etag && say 0 'a server with ETags of its own kind' || say 1 'a server with ETags of its own kind' "$out"
+upload upload-kms && say 0 'encrypted parts' || say 1 'encrypted parts' "$out"
+logged 'an object is read where the ETag is another one than S3 gives, not where it is encrypted' "
+(lambda got: got('own-etag') == 3 and got('kms') == 0 and got('late') == 0)(lambda name: len([x for x in r if x['method'] == 'GET' and x['path'].endswith('upload-' + name)]))"
 upload upload-denied
 grep -q '403 AccessDenied' <<<"$out"
 say $? 'a part is refused' "$out"

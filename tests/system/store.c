@@ -411,7 +411,7 @@ static void test_files(void)
 		return;
 	(void)snprintf(from, sizeof(from), "%s/from", folder);
 	(void)snprintf(to, sizeof(to), "%s/to", folder);
-	say(write_random(from) && store_put_file(store, BIG_KEY, from, sha256, &err) == 0 &&
+	say(write_random(from) && store_put_file(store, BIG_KEY, from, sha256, NULL, &err) == 0 &&
 		    sha256sum_is(from, sha256),
 	    "a file of 21 MiB goes up in parts of 5 MiB, with its SHA-256");
 	say(store_stat(store, BIG_KEY, &object, &err) == 0 && object.pin.bytes == BIG_BYTES &&
@@ -420,11 +420,11 @@ static void test_files(void)
 	say(range_is(BIG_KEY, from, 7, PART), "a range of 5 MiB into memory is the same");
 	say(store_abort_stale(store, &err) == 0, "nothing is left unfinished");
 	(void)!truncate(from, 1000);
-	say(store_put_file(store, BIG_KEY, from, sha256, &err) == 0 && sha256sum_is(from, sha256) &&
+	say(store_put_file(store, BIG_KEY, from, sha256, NULL, &err) == 0 && sha256sum_is(from, sha256) &&
 		    store_get_file(store, BIG_KEY, to, UINT64_MAX, &err) == 0 && sha256sum_is(to, sha256),
 	    "a small file replaces it in one piece");
 	(void)!truncate(from, 0);
-	say(store_put_file(store, BIG_KEY, from, NULL, &err) == 0 &&
+	say(store_put_file(store, BIG_KEY, from, NULL, NULL, &err) == 0 &&
 		    store_get_file(store, BIG_KEY, to, UINT64_MAX, &err) == 0 && holds(BIG_KEY, ""),
 	    "an empty file");
 	(void)!store_delete(store, BIG_KEY, &err);
@@ -651,7 +651,7 @@ static int run(char **argv, int arguments)
 	if (!strcmp(verb, "put-new") && arguments == 1)
 		return put_new(argv[3]);
 	if (!strcmp(verb, "upload") && arguments == 2)
-		return store_put_file(store, argv[3], argv[4], NULL, &err) < 0;
+		return store_put_file(store, argv[3], argv[4], NULL, NULL, &err) < 0;
 	if (!strcmp(verb, "download") && arguments == 2)
 		return store_get_file(store, argv[3], argv[4], UINT64_MAX, &err) < 0;
 	if (!strcmp(verb, "get-rate") && arguments == 3)

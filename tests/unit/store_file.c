@@ -237,7 +237,7 @@ static void test_files(void **state)
 	(void)snprintf(to, sizeof(to), "%s/to", place->folder);
 	CLEANUP(close_fd) int fd = open(from, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(fd, "hello world", 11), 11);
-	assert_int_equal(store_put_file(place->store, "f", from, digest, &err), 0);
+	assert_int_equal(store_put_file(place->store, "f", from, digest, NULL, &err), 0);
 	assert_string_equal(digest, sha256);
 	assert_int_equal(store_get_file(place->store, "f", to, UINT64_MAX, &err), 0);
 	CLEANUP(close_fd) int back = open(to, O_RDONLY | O_CLOEXEC);
@@ -254,7 +254,7 @@ static void test_files(void **state)
 	put(place, "none", "");
 	assert_int_equal(store_get_file(place->store, "none", to, 0, &err), 0);
 	assert_int_equal(store_get_file(place->store, "absent", to, 0, &err), -ENOENT);
-	assert_int_equal(store_put_file(place->store, "f", "/nonexistent/file", NULL, &err), -ENOENT);
+	assert_int_equal(store_put_file(place->store, "f", "/nonexistent/file", NULL, NULL, &err), -ENOENT);
 }
 
 static void test_stale(void **state)

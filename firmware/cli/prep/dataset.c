@@ -69,7 +69,8 @@ static int put_files(const struct prep *prep, struct store *store, struct error 
 		uint64_t bytes = 0;
 		const void *data = own ? prep->kind->file(prep, &bytes) : NULL;
 
-		r = data ? store_put(store, keys[i], data, bytes, err) : store_delete(store, keys[i], err);
+		r = data ? store_put_checked(store, keys[i], data, bytes, NULL, err)
+			 : store_delete(store, keys[i], err);
 	}
 	return r;
 }
@@ -109,5 +110,5 @@ int dataset_put(const struct prep *prep, const struct example_schema *schema, st
 
 	if (r == 0 && !append)
 		r = put_files(prep, store, err);
-	return r < 0 ? r : store_put(store, PREP_DATASET_KEY, text, strlen(text), err);
+	return r < 0 ? r : store_put_checked(store, PREP_DATASET_KEY, text, strlen(text), NULL, err);
 }

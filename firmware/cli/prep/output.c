@@ -251,7 +251,8 @@ int prep_begin_set(const struct prep *prep, struct store *store, struct error *e
 	const char *text = mark_of(prep, mark);
 	int r = clear_temporaries(store, err);
 
-	if (r < 0 || (r = store_put(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), err)) < 0)
+	if (r < 0 ||
+	    (r = store_put_checked(store, MANIFEST_INCOMPLETE_NAME, text, strlen(text), NULL, err)) < 0)
 		return r;
 	return append ? 0 : store_delete(store, MANIFEST_NAME, err);
 }

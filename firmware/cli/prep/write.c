@@ -113,9 +113,8 @@ static int put_shard(struct writing *writing, struct shard_row *row, const uint8
 	if (!store)
 		return err->code;
 	row->is_there = same_object(store, row->key, data, bytes);
-	r = row->is_there ? 0 : store_put(store, row->key, data, bytes, err);
-	if (r == 0)
-		r = store_stat_put(store, row->key, &object, err);
+	r = row->is_there ? store_stat_put(store, row->key, &object, err)
+			  : store_put_checked(store, row->key, data, bytes, &object, err);
 	if (r == 0)
 		(void)snprintf(row->etag, sizeof(row->etag), "%s", object.pin.etag);
 	give_back(writing, store);
@@ -211,7 +210,7 @@ static int put_lines(const struct writing *writing, struct store *store, const c
 	if (others)
 		copy_lines(others, writing->prep->id, out);
 	print_lines(writing, out);
-	return fclose(out) == 0 ? store_put(store, key, text, bytes, err)
+	return fclose(out) == 0 ? store_put_checked(store, key, text, bytes, NULL, err)
 				: error_set(err, -ENOMEM, "no memory for the manifest");
 }
 

@@ -30,7 +30,7 @@ static int write_form(struct export_verb *verb, enum export_form form, struct er
 	r = export_model(&saved->graph, &weights, form, &data, &bytes, err);
 	if (r < 0)
 		return error_prefix(err, "%s", verb->trained.name);
-	r = store_put(verb->store, export_file(form), data, bytes, err);
+	r = store_put_checked(verb->store, export_file(form), data, bytes, NULL, err);
 	if (r < 0)
 		return r;
 	if (!verb->trained.json)

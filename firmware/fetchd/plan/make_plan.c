@@ -294,7 +294,8 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
-	    (r = store_put_file(sink, key, path, NULL, err)) < 0 || (r = seen_note(run, sink, plan, err)) < 0)
+	    (r = store_put_file(sink, key, path, NULL, NULL, err)) < 0 ||
+	    (r = seen_note(run, sink, plan, err)) < 0)
 		return r;
 	warn_of_no_validation(run, plan);
 	(void)snprintf(note, sizeof(note), "{\"plan_sha256\":\"%s\"}", sha256);

@@ -176,7 +176,7 @@ static int put_plan(struct store *sink, const struct run *run, struct error *err
 	char key[STORE_KEY_MAX], path[PATH_BYTES];
 
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
-	return store_put_file(sink, key, path_of(PATH_RUN, "plan", path), NULL, err);
+	return store_put_file(sink, key, path_of(PATH_RUN, "plan", path), NULL, NULL, err);
 }
 
 /* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,

@@ -29,7 +29,7 @@ int stored_record_put(struct store *sink, const char *run_id, struct error *err)
 	int r = run_json(&text, err);
 
 	(void)snprintf(key, sizeof(key), "%s/run.json", run_id);
-	return r < 0 ? r : store_put(sink, key, text, strlen(text), err);
+	return r < 0 ? r : store_put_checked(sink, key, text, strlen(text), NULL, err);
 }
 
 int stored_record_config(const char *file, const char *text, uint64_t bytes, struct config *ret_config,

@@ -235,7 +235,7 @@ static int put(const struct sending *sending, struct store *sink, const char *fo
 	else
 		(void)snprintf(key, sizeof(key), "nights/%s-%s/report.%s", sending->config->run.name,
 			       sending->id, form);
-	return r < 0 ? r : store_put(sink, key, text, bytes, err);
+	return r < 0 ? r : store_put_checked(sink, key, text, bytes, NULL, err);
 }
 
 static int upload(const struct sending *sending, struct error *err)
