@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3_stale.h"
+#include "core/base/log.h"
 #include "drivers/store/s3.h"
 #include "drivers/store/s3_document.h"
 
 #include <string.h>
-
-#define ROUNDS_MAX 1000u
 
 int s3_abort_upload(struct s3_store *s3, const char *full_key, const char *id, struct error *err)
 {
@@ -59,11 +58,13 @@ static int check_uploads(const void *context, const struct s3_reply *page, struc
 	return page->truncated ? s3_reply_key(page, page->token, key, err) : 0;
 }
 
-static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct error *err)
+/* Aborts the uploads of a page, at most `max`, and returns how many. */
+static int abort_page(struct s3_store *s3, const struct s3_reply *page, uint32_t max, struct error *err)
 {
+	const uint32_t count = page->count < max ? page->count : max;
 	char key[STORE_KEY_MAX + 1];
 
-	for (uint32_t i = 0; i < page->count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct s3_entry *entry = &page->entries[i];
 		int r = s3_reply_key(page, page->text + entry->key, key, err);
 
@@ -72,17 +73,39 @@ static int abort_page(struct s3_store *s3, const struct s3_reply *page, struct e
 		if (r < 0)
 			return r;
 	}
-	return (int)page->count;
+	return (int)count;
+}
+
+/* Reads the markers of the next page. Returns false where there is no next page, or the markers are not after
+ * those before: of a key, uploads come in the order in which they began, whatever their ids. */
+static bool read_markers(const struct s3_reply *page, char key_marker[static STORE_KEY_MAX + 1],
+			 char id_marker[static S3_UPLOAD_BYTES])
+{
+	char key[STORE_KEY_MAX + 1];
+	int order;
+
+	if (!page->truncated || s3_reply_key(page, page->token, key, NULL) < 0)
+		return false;
+	order = strcmp(key, key_marker);
+	if (order < 0 || (order == 0 && strcmp(page->upload_id, id_marker) == 0)) {
+		log_warning("the list of unfinished uploads does not go on after '%s', so the others stay",
+			    key_marker);
+		return false;
+	}
+	memcpy(key_marker, key, sizeof(key));
+	memcpy(id_marker, page->upload_id, sizeof(page->upload_id));
+	return true;
 }
 
 int s3_abort_stale(struct store *store, struct error *err)
 {
 	struct s3_store *s3 = s3_store_of(store);
 	char key_marker[STORE_KEY_MAX + 1] = "", id_marker[S3_UPLOAD_BYTES] = "";
-	int aborted = 0;
+	uint32_t aborted = 0;
 	bool more = true;
 
-	for (uint32_t round = 0; more && round < ROUNDS_MAX; round++) {
+	/* A page may be empty, so pages are counted too. */
+	for (uint32_t page = 0; more && page < STORE_ABORTS_MAX; page++) {
 		CLEANUP(s3_document_done)
 		struct s3_document document = { .root = "ListMultipartUploadsResult",
 						.check = check_uploads,
@@ -90,14 +113,15 @@ int s3_abort_stale(struct store *store, struct error *err)
 		int r = list_uploads(s3, key_marker, id_marker, &document, err);
 
 		if (r == 0)
-			r = abort_page(s3, &document.reply, err);
+			r = abort_page(s3, &document.reply, STORE_ABORTS_MAX - aborted, err);
 		if (r < 0)
 			return r;
-		aborted += r;
-		more = document.reply.truncated;
-		if (more && (r = s3_reply_key(&document.reply, document.reply.token, key_marker, err)) < 0)
-			return r;
-		memcpy(id_marker, document.reply.upload_id, sizeof(id_marker));
+		aborted += (uint32_t)r;
+		more = read_markers(&document.reply, key_marker, id_marker);
+		if (more && aborted == STORE_ABORTS_MAX) {
+			log_warning("unfinished uploads: %u are removed, and there are more", aborted);
+			break;
+		}
 	}
-	return aborted;
+	return (int)aborted;
 }
