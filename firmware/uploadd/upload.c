@@ -7,9 +7,7 @@
 #include "uploadd/put.h"
 #include "uploadd/retain.h"
 
-#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILES_MAX 65536u
 
@@ -104,48 +102,53 @@ struct scan {
 	struct upload *upload;
 	bool final;
 	struct steps local;
-	uint64_t put;
 	struct error *err;
+	struct error refused; /* the first error that is of one object only; code 0 = none */
 };
 
-/* Returns whether the file is shorter than `bytes` by now, or gone. A trainer that returns to a checkpoint
- * removes the later records from its logs. */
-static bool is_cut(const struct upload *upload, const char *name, uint64_t bytes)
+/* Notes an error that is of one object only: the store answers, and may take the others. Returns 0 then, else
+ * `r`. */
+static int go_on(struct scan *scan, int r)
 {
-	char path[PATH_BYTES];
-	struct stat st;
+	if (r != -ESTALE && r != -EIO && r != -EACCES && r != -EINVAL && r != -EFBIG)
+		return r;
+	if (!scan->refused.code)
+		scan->refused = *scan->err;
+	return 0;
+}
 
-	return stat(spool_path(upload->run.id, name, path), &st) < 0 || (uint64_t)st.st_size < bytes;
+static int note_checkpoint(void *context, const char *name, uint64_t bytes)
+{
+	struct scan *scan = context;
+	int64_t step = spool_checkpoint_step(name);
+
+	(void)bytes;
+	return step < 0 ? 0 : steps_add(&scan->local, (uint64_t)step, scan->err);
 }
 
 static int put_if_new(void *context, const char *name, uint64_t bytes)
 {
 	struct scan *scan = context;
-	int64_t step = spool_checkpoint_step(name);
 	struct uploaded *file = NULL;
 	uint64_t now = clock_us(), stored = 0;
 	const uint64_t rest_us = scan->upload->run.config.tensorboard.upload_s * 1000000;
 	bool gone = false;
 	int r;
 
-	if (step >= 0)
-		return steps_add(&scan->local, (uint64_t)step, scan->err);
+	if (spool_checkpoint_step(name) >= 0)
+		return 0;
 	r = find_file(scan->upload, name, &file, scan->err);
 	if (r < 0)
-		return r;
+		return go_on(scan, r);
 	if (file->bytes == bytes || (!scan->final && file->at_us && now - file->at_us < rest_us))
 		return 0;
 	r = put_file(scan->upload, name, NULL, &stored, &gone, scan->err);
 	if (r < 0)
-		return gone ? 0 : r;
-	/* The file may have grown or been cut since it was listed. Fewer bytes in the store are an error,
-	 * unless the file was cut. */
-	if (stored < bytes && !is_cut(scan->upload, name, bytes))
-		return error_set(scan->err, -EIO, "%s: the store has %" PRIu64 " bytes of %" PRIu64, name,
-				 stored, bytes);
+		return gone ? 0 : go_on(scan, r);
+	/* The file may have grown since it was listed, or become shorter: a trainer that returns to a
+	 * checkpoint removes the later records from its logs. */
 	file->bytes = stored;
 	file->at_us = now;
-	scan->put++;
 	return 0;
 }
 
@@ -192,7 +195,7 @@ static int upload_record(struct upload *upload, char **text, struct error *err)
 
 	if (upload->record && strcmp(upload->record, *text) == 0)
 		return 0;
-	r = store_put(upload->store, "run.json", *text, strlen(*text), err);
+	r = store_put_checked(upload->store, "run.json", *text, strlen(*text), NULL, err);
 	if (r < 0)
 		return r;
 	free(upload->record);
@@ -214,7 +217,8 @@ static void report_retries(struct upload *upload)
 }
 
 /* The order matters. The run's state was read before the files are listed: so where it is final, the list has
- * all files. The record is read after the files are listed: so it has the epoch of each listed checkpoint. */
+ * all files. The record is read after the checkpoints are listed: so it has the epoch of each of them.
+ * Checkpoints come first: a file that the store refuses must not hold them up. */
 int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 {
 	struct scan scan = { .upload = upload, .final = run_state_is_final(upload->run.state), .err = err };
@@ -223,19 +227,25 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 	int r;
 
 	*ret_complete = false;
-	r = spool_list(upload->run.id, put_if_new, &scan, err);
+	r = spool_list(upload->run.id, note_checkpoint, &scan, err);
 	if (r == 0)
 		r = read_record(upload, &text, &record, err);
 	if (r == 0) {
 		retain_find_best(upload, record);
-		r = checkpoints_upload(upload, &scan.local, err);
+		r = go_on(&scan, checkpoints_upload(upload, &scan.local, err));
 	}
 	steps_done(&scan.local);
 	if (r == 0)
+		r = spool_list(upload->run.id, put_if_new, &scan, err);
+	if (r == 0 && !scan.refused.code)
 		r = forget_left_behind(upload, &text, &record, err);
 	if (r == 0)
 		r = upload_record(upload, &text, err);
 	report_retries(upload);
+	if (r == 0 && scan.refused.code) {
+		*err = scan.refused;
+		r = err->code;
+	}
 	if (r < 0 || !scan.final)
 		return r;
 	r = spool_remove(upload->run.id, err);
@@ -244,15 +254,6 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 }
 
 /* ---- Without the store ---- */
-
-static int note_checkpoint(void *context, const char *name, uint64_t bytes)
-{
-	struct scan *scan = context;
-	int64_t step = spool_checkpoint_step(name);
-
-	(void)bytes;
-	return step < 0 ? 0 : steps_add(&scan->local, (uint64_t)step, scan->err);
-}
 
 /* It is not known what the store has, so every checkpoint that the store should have stays in the spool. */
 int upload_trim_spool(struct error *err)

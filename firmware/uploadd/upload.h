@@ -36,8 +36,9 @@ MUST_CHECK int upload_open(struct upload *upload, struct run *run, bool archived
 			   struct error *err);
 void upload_close(struct upload *upload);
 
-/* Uploads everything that is new to the store. *ret_complete: the run is final, all of it is in the store,
- * and its folder in the spool is gone. */
+/* Uploads everything that is new to the store, the checkpoints first. Where the store refuses an object, goes
+ * on with the others, and returns this error at the end. *ret_complete: the run is final, all of it is in the
+ * store, and its folder in the spool is gone. */
 MUST_CHECK int upload_pass(struct upload *upload, bool *ret_complete, struct error *err);
 
 /* Removes from the spool of the current run the checkpoints that the store need not get. To be called while

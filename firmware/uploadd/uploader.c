@@ -229,21 +229,40 @@ int uploader_lock(struct uploader *uploader, struct error *err)
 	return r == -EBUSY && uploader->drain ? 1 : r;
 }
 
+/* Returns whether the trainer may go on writing checkpoints: the process must not end then, whatever the
+ * error, because it trims the spool. */
+static bool is_needed(const struct uploader *uploader)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) &&
+	       !(uploader->drain && is_at_rest());
+}
+
+static int leased_pass(struct uploader *uploader, struct error *err)
+{
+	int r;
+
+	alive_lease(uploader->worker, NULL, UPLOAD_QUIET_S);
+	r = pass(uploader, err);
+	alive_lease_end(uploader->worker);
+	if (r < 0)
+		publish(uploader, may_pass(err) ? "waiting" : "degraded", err->text);
+	else if (uploader->left)
+		publish(uploader, "waiting", "runs of earlier nights are not all in the store");
+	else
+		publish(uploader, "watching", "the spool");
+	return r;
+}
+
 int uploader_run(struct uploader *uploader, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
 
 	for (;;) {
 		bool rests = is_at_rest();
-		int r;
+		int r = leased_pass(uploader, err);
 
-		alive_lease(uploader->worker, NULL, UPLOAD_QUIET_S);
-		r = pass(uploader, err);
-		alive_lease_end(uploader->worker);
-		publish(uploader, r < 0 || uploader->left ? "waiting" : "watching",
-			r < 0            ? err->text
-			: uploader->left ? "runs of earlier nights are not all in the store"
-					 : "the spool");
 		if (r == 0 && uploader->drain && !uploader->left &&
 		    (rests || strcmp(uploader->complete, uploader->current.run.id) == 0))
 			return 0;
@@ -257,8 +276,10 @@ int uploader_run(struct uploader *uploader, struct error *err)
 			watch_wait(&uploader->watch, SCAN_MS);
 			continue;
 		}
-		if (!may_pass(err))
+		if (!may_pass(err) && !is_needed(uploader))
 			return r;
+		if (!may_pass(err))
+			upload_close(&uploader->current); /* a person may give another credential */
 		say_failing(uploader, back_off_ms);
 		notify_status("waiting: %s", err->text);
 		back_off(uploader, back_off_ms);

@@ -2,7 +2,8 @@
 /*
  * The loop of kiln-uploadd: a pass over the current run, then over the runs of earlier nights that are still
  * in the spool. After a failure for which waiting may help it waits, each time twice as long, up to a minute.
- * Meanwhile it trims the spool, because traind goes on writing checkpoints.
+ * Meanwhile it trims the spool, because traind goes on writing checkpoints. For this reason it also waits
+ * after any other failure while the trainer works; its status then says "degraded".
  */
 #pragma once
 
@@ -33,6 +34,6 @@ void uploader_open_page(struct uploader *uploader);
  * once it has put the current run, which is final, into the store, or the current run has stopped; 0 once it
  * has ended. Errors: -EBUSY another one is working. */
 MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
-/* Returns after an error for which waiting does not help or, with `drain`, once the run has ended or stopped
- * and all its files are in the store. */
+/* Returns after an error for which waiting does not help, once the run has ended or, with `drain`, stopped;
+ * with `drain` also once the run has ended or stopped and all its files are in the store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);

@@ -5,14 +5,14 @@
 make_checkpoint=$KILN_BUILD/system/make_checkpoint
 a_shard "$work/data"
 
-begin() { # node, keep
+begin() { # node, keep, name of a credential
 	node "$1"
 	sink=$work/runs/$1 endpoint=${s3:+$KILN_S3_ENDPOINT}
 	url=${s3:-file://$work/runs}/$1
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; };
 		source: { url = "file://$work/data"; };
-		sink: { url = "$url"; endpoint = "$endpoint"; };
+		sink: { url = "$url"; endpoint = "$endpoint"; credential = "${3:-}"; };
 		checkpoint: { keep = $2; };
 	CONF
 	id=$("$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" 2>"$work/begin.log")
@@ -243,6 +243,153 @@ is "$?" 0 "two runs are drained"
 stored=$sink/$first
 is "$(latest step)" 10 "the earlier night's checkpoint came to the store"
 like "$(cat "$stored/run.json")" '"state":.*"finished"' "and its record"
+
+# ---- An S3 server that lies ----
+mkdir "$work/lying"
+AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+/usr/bin/python3 tests/system/lying_s3.py "$work/lying" >"$work/lying/port" 2>"$work/lying/err" &
+wait_for 20 test -s "$work/lying/port"
+KILN_S3_ENDPOINT=http://127.0.0.1:$(cat "$work/lying/port")
+export KILN_S3_ENDPOINT
+s3=s3://kiln
+
+lies() { # JSON
+	echo "$1" >"$work/lying/lies.new"
+	mv "$work/lying/lies.new" "$work/lying/lies"
+}
+
+object_bytes() { # key below the run
+	curl -sf "$KILN_S3_ENDPOINT/kiln/${KILN_ROOT##*/}/$id/$1" | wc -c
+}
+
+names_latest() { # step
+	[ "$("$make_checkpoint" --latest "$url/$id" 2>&1)" = "$1" ]
+}
+
+# ---- ... and keeps half of what it gets ----
+begin half 2
+lies '[{"match": "^PUT .*ckpt-000000000020", "lie": "half", "count": 1}]'
+"$make_checkpoint" "$id" 10 100000
+"$make_checkpoint" "$id" 20 100000
+bytes=$(stat -c %s "$spool/checkpoints/ckpt-000000000020.safetensors")
+finish_run finished
+start --drain
+wait $uploadd
+is "$? $("$make_checkpoint" --latest "$url/$id" 2>&1)" "0 20" "a checkpoint of which the store keeps half is uploaded again" "$(tail -n 3 "$KILN_ROOT/log")"
+like "$(cat "$KILN_ROOT/log")" "ckpt-000000000020.safetensors: sent $bytes bytes, the store has $((bytes / 2)), trying again" "and said"
+
+begin half-older 2
+lies '[{"match": "^PUT .*ckpt-000000000010", "lie": "half"}]'
+"$make_checkpoint" "$id" 10 100000
+"$make_checkpoint" "$id" 20 100000
+start
+wait_for 20 grep -q 'ckpt-000000000010.safetensors: sent' "$KILN_ROOT/log"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+lies '[]'
+start
+wait_for 20 eval '[ "$(object_bytes checkpoints/ckpt-000000000010.safetensors)" = "$(stat -c %s "$spool/checkpoints/ckpt-000000000010.safetensors")" ]'
+ok $? "half of a checkpoint that an earlier process left is no checkpoint" "$(tail -n 3 "$KILN_ROOT/log")"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+
+begin half-json 2
+lies '[{"match": "^PUT .*latest.json", "lie": "half", "count": 1}, {"match": "^PUT .*run.json", "lie": "half", "count": 1}]'
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+start --drain
+wait $uploadd
+is "$? $("$make_checkpoint" --latest "$url/$id" 2>&1)" "0 10" "latest.json is written again" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$(curl -sf "$KILN_S3_ENDPOINT/kiln/half-json/$id/run.json" | python3 -c 'import json, sys; print(json.load(sys.stdin)["state"])' 2>&1)" finished "and run.json"
+
+# ---- ... and refuses what is right ----
+begin forbidden 2
+refusal='[{"match": "^PUT ", "lie": "refuse", "status": 403, "code": "AccessDenied"}]'
+lies "$refusal"
+for step in 10 20 30; do
+	"$make_checkpoint" "$id" $step 1000
+done
+start
+wait_for 20 grep -q 'AccessDenied.*trying again' "$KILN_ROOT/log"
+ok $? "a refusal is tried again while the run goes on" "$(tail -n 3 "$KILN_ROOT/log")"
+is "$("$KILN_BUILD/system/show_status" uploadd phase)" degraded "and a person is told"
+for step in 40 50 60; do
+	"$make_checkpoint" "$id" $step 1000
+done
+wait_for 20 eval '[ "$(steps "$spool")" = "50 60 " ]'
+is "$(steps "$spool")" "50 60 " "meanwhile the spool is trimmed"
+lies '[]'
+wait_for 60 names_latest 60
+ok $? "it goes on when the store takes the files" "$(tail -n 3 "$KILN_ROOT/log")"
+wait_for 20 grep -q 'uploading works again' "$KILN_ROOT/log"
+is "$("$KILN_BUILD/system/show_status" uploadd phase)" watching "and is well"
+lies "$refusal"
+finish_run finished
+wait_for 60 test ! -d /proc/$uploadd
+wait $uploadd
+is $? 77 "at the end of the run a refusal ends it" "$(tail -n 3 "$KILN_ROOT/log")"
+start --drain
+wait $uploadd
+is $? 77 "with --drain, too" "$(tail -n 3 "$KILN_ROOT/log")"
+lies '[]'
+start --drain
+wait $uploadd
+is $? 0 "until a person has corrected the rights"
+
+# ---- ... and refuses a credential ----
+credential() { # access key id
+	mkdir -p "$KILN_ROOT/data/kiln/credentials"
+	printf 'AWS_ACCESS_KEY_ID=%s\nAWS_SECRET_ACCESS_KEY=secret\n' "$1" >"$KILN_ROOT/data/kiln/credentials/sink"
+}
+KILN_ROOT=$work/nodes/renewed
+credential OLD
+begin renewed 2 sink
+lies '[{"match": "^PUT .* OLD$", "lie": "refuse", "status": 403, "code": "InvalidAccessKeyId"}]'
+"$make_checkpoint" "$id" 10 1000
+start
+wait_for 20 grep -q 'InvalidAccessKeyId.*trying again' "$KILN_ROOT/log"
+ok $? "a refused credential is tried again" "$(tail -n 3 "$KILN_ROOT/log")"
+credential NEW
+wait_for 60 names_latest 10
+ok $? "and read again" "$(tail -n 3 "$KILN_ROOT/log")"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+
+# ---- ... and refuses one file ----
+begin one-file 2
+lies '[{"match": "^PUT .*logs/train", "lie": "refuse", "status": 409, "code": "BucketAlreadyExists"}]'
+start
+echo one >"$spool/logs/train/events.out.tfevents.1"
+wait_for 20 grep -q '409 BucketAlreadyExists' "$KILN_ROOT/log"
+"$make_checkpoint" "$id" 10 1000
+echo weights >"$spool/model/model.safetensors"
+wait_for 60 names_latest 10
+ok $? "a checkpoint does not wait for a file that the store refuses" "$(tail -n 3 "$KILN_ROOT/log")"
+wait_for 20 eval '[ "$(object_bytes model/model.safetensors)" = 8 ]'
+ok $? "nor does another file"
+lies '[]'
+finish_run finished
+wait_for 60 test ! -d "$spool"
+is "$(object_bytes logs/train/events.out.tfevents.1)" 4 "in the end the file is there, too"
+kill -KILL $uploadd
+wait $uploadd 2>/dev/null
+
+# ---- ... and lists unfinished uploads for ever ----
+begin listed 2
+lies '[{"match": "^GET .*uploads=", "lie": "uploads"}]'
+: >"$work/lying/log"
+"$make_checkpoint" "$id" 10 1000
+finish_run finished
+start --drain
+wait_for 60 test ! -d /proc/$uploadd
+ok $? "a list of unfinished uploads without end holds nothing up"
+kill -KILL $uploadd 2>/dev/null
+wait $uploadd 2>/dev/null
+is "$? $(grep -c '^DELETE .*uploadId' "$work/lying/log")" "0 1000" "and does not flood the server"
+like "$(cat "$KILN_ROOT/log")" 'unfinished uploads: 1000 are removed.*more' "which is said"
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY KILN_S3_ENDPOINT
+s3=
 
 # ---- A real S3 server that says for a moment that it does not have what was just put ----
 start_radosgw "killed in the middle of parts"

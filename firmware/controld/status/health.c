@@ -29,9 +29,9 @@ static bool is_under_way(const struct view *view)
 	       view->now_us > (started_s + BEGIN_S) * 1000000u;
 }
 
-/* Returns why nothing is uploaded; NULL = uploadd runs. uploadd ends, and is not restarted, after an error
- * that does not go away by itself (a wrong credential, for example). Its status page then disappears, but the
- * run goes on. */
+/* Returns why nothing is uploaded; NULL = uploadd runs. uploadd ends, and is not restarted, where an error
+ * that does not go away by itself (a wrong credential, for example) lasts until the run has ended. Its status
+ * page then disappears. */
 static const char *no_uploads(const struct view *view, char *out, size_t size)
 {
 	const struct status *page = watch_newest(&view->box->watch, STATUS_UPLOADD);
