@@ -11,16 +11,12 @@
 static int check_stat(struct s3_call *call, enum retry_class *retry, struct error *err)
 {
 	struct store_object *object = call->context;
-	const char *length = http_header(&call->http, "content-length");
 	time_t modified = curl_getdate(http_header(&call->http, "last-modified"), NULL);
-	char *end;
+	int r = s3_size_parse(http_header(&call->http, "content-length"), &object->pin.bytes, err);
 
 	(void)retry;
-	errno = 0;
-	object->pin.bytes = strtoull(length, &end, 10);
-	if (length[0] < '0' || length[0] > '9' || *end || errno)
-		return error_set(err, -EBADMSG, "the answer's Content-Length '%.40s' is not a number",
-				 length);
+	if (r < 0)
+		return error_prefix(err, "Content-Length");
 	memcpy(object->pin.etag, call->etag, sizeof(object->pin.etag));
 	memcpy(object->pin.version, call->version, sizeof(object->pin.version));
 	object->mtime_s = modified < 0 ? 0 : (int64_t)modified;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3_reply.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -90,14 +91,17 @@ static int end_entry(struct s3_reply *reply, struct error *err)
 	return 0;
 }
 
-static int number(const char *text, uint64_t *ret_value, struct error *err)
+int s3_size_parse(const char *text, uint64_t *ret_bytes, struct error *err)
 {
 	char *end;
 
 	errno = 0;
-	*ret_value = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno)
+	*ret_bytes = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end)
 		return error_set(err, -EBADMSG, "the answer's size '%.40s' is not a number", text);
+	if (errno || *ret_bytes > STORE_OBJECT_MAX)
+		return error_set(err, -EBADMSG, "the answer's size '%.40s' is more than %" PRIu64 " bytes",
+				 text, STORE_OBJECT_MAX);
 	return 0;
 }
 
@@ -131,7 +135,7 @@ static int entry_element(struct s3_reply *reply, const char *name, const char *t
 		return add_text(reply, text, bytes, &entry->upload_id, err);
 	entry->sized |= !strcmp(name, "/Size");
 	if (!strcmp(name, "/Size"))
-		return number(text, &entry->pin.bytes, err);
+		return s3_size_parse(text, &entry->pin.bytes, err);
 	if (!strcmp(name, "/LastModified"))
 		entry->mtime_s = date(text);
 	if (!strcmp(name, "/VersionId"))

@@ -64,6 +64,9 @@ MUST_CHECK int s3_reply_key(const struct s3_reply *reply, const char *encoded,
 /* Reads an error from the beginning of an answer, as far as possible; a field that is missing is "". */
 void s3_error_parse(const char *text, size_t bytes, struct s3_error *ret_error);
 
+/* Parses the size of an object. Errors: -EBADMSG no decimal number, or more than STORE_OBJECT_MAX. */
+MUST_CHECK int s3_size_parse(const char *text, uint64_t *ret_bytes, struct error *err);
+
 /* Copies an ETag without its quotes and without the mark of a weak ETag ("W/"). Returns false where it does
  * not fit, or has a quote or a control character. */
 bool s3_etag_copy(const char *text, char out[static STORE_ETAG_MAX]);

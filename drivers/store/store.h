@@ -38,7 +38,8 @@
 #define STORE_KEY_MAX     1024u
 #define STORE_ETAG_MAX    128u
 #define STORE_VERSION_MAX 128u
-#define STORE_SPARE_BYTES (UINT64_C(16) << 20) /* for the run record and the journal */
+#define STORE_OBJECT_MAX  ((uint64_t)INT64_MAX) /* bytes of an object; no file has more */
+#define STORE_SPARE_BYTES (UINT64_C(16) << 20)  /* for the run record and the journal */
 
 struct store;
 

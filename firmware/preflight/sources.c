@@ -46,7 +46,8 @@ static int count(void *context, const struct store_object *object)
 		listing->first = *object;
 	note_twice(listing, object->key);
 	listing->hash[listing->shards++] = hold_out_hash(object->key);
-	listing->bytes += object->pin.bytes;
+	if (__builtin_add_overflow(listing->bytes, object->pin.bytes, &listing->bytes))
+		listing->bytes = UINT64_MAX;
 	return listing->shards == listing->most;
 }
 

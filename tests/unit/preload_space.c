@@ -148,6 +148,21 @@ static void test_coming(void **state)
 	assert_false(fits(4 * OBJECT_BYTES)); /* more than the cache may use in all */
 }
 
+/* The source names the size of an object, which may be any number: no sum with it begins at 0 again. */
+static void test_any_size(void **state)
+{
+	(void)state;
+	need_cache();
+	put("wanted", STARTED_S);
+	put("old", STARTED_S - 1000);
+	look();
+	space.coming = OBJECT_BYTES;
+	assert_false(fits(UINT64_MAX));
+	assert_false(fits(UINT64_MAX - OBJECT_BYTES + 1));
+	assert_false(fits(UINT64_MAX - 3 * OBJECT_BYTES + 1));
+	assert_true(is_there("wanted") && is_there("old"));
+}
+
 /* A pin outside the sources protects all objects that it covers. A pin in a source protects what the preload
  * has listed, but not an old version of it, which the listing does not contain. */
 static void test_pins(void **state)
@@ -187,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_longest_unused_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_coming, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_any_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_disk, setup, teardown),
 	};

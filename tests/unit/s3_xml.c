@@ -17,7 +17,7 @@ static const char list[] =
 	"  <Contents>\n    <Key>a+b%2Bc%C3%A9&amp;d%01</Key>\n"
 	"    <LastModified>2013-05-24T00:00:00.000Z</LastModified>\n"
 	"    <ETag>&quot;70ee1738b6b21e2c8a43f3a5ab0eee71&quot;</ETag>\n    "
-	"<Size>18446744073709551615</Size>\n"
+	"<Size>9223372036854775807</Size>\n"
 	"    <Owner><ID>x</ID></Owner>\n  </Contents>\n"
 	"  <Contents><Key>%E2%82%AC</Key><Size>0</Size></Contents>\n"
 	"</ListBucketResult>\n";
@@ -73,7 +73,7 @@ static void test_list(void **state)
 		assert_string_equal(reply->token, "1ueGcxLPRx1Tr/XYExHnhbYLgveDs2J/wm36Hy4vbOwM=");
 		assert_int_equal(s3_reply_key(reply, reply->text + reply->entries[0].key, key, &err), 0);
 		assert_string_equal(key, "a b+c\xc3\xa9&d\x01");
-		assert_int_equal(reply->entries[0].pin.bytes, UINT64_MAX);
+		assert_int_equal(reply->entries[0].pin.bytes, INT64_MAX);
 		assert_string_equal(reply->entries[0].pin.etag, "70ee1738b6b21e2c8a43f3a5ab0eee71");
 		assert_int_equal(reply->entries[0].mtime_s, 1369353600);
 		assert_string_equal(reply->text + reply->entries[1].key, "%E2%82%AC");
@@ -190,6 +190,40 @@ static void test_etags(void **state)
 	longest[STORE_ETAG_MAX] = 0;
 	assert_false(s3_etag_copy(longest, etag));
 	assert_true(s3_etag_copy(longest + 1, etag));
+}
+
+static void test_sizes(void **state)
+{
+	static const struct {
+		const char *text, *words;
+		uint64_t bytes;
+	} cases[] = {
+		{ "0", NULL, 0 },
+		{ "9223372036854775807", NULL, INT64_MAX },
+		{ "9223372036854775808", "is more than 9223372036854775807 bytes", 0 },
+		{ "18446744073709551615", "is more than 9223372036854775807 bytes", 0 },
+		{ "18446744073709551616", "is more than 9223372036854775807 bytes", 0 },
+		{ "", "is not a number", 0 },
+		{ "-1", "is not a number", 0 },
+		{ "1e3", "is not a number", 0 },
+	};
+	struct document *document = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error err = { 0 };
+		char text[128];
+		int length = snprintf(text, sizeof(text),
+				      "<ListBucketResult><Contents><Key>k</Key><Size>%s</Size></Contents>"
+				      "</ListBucketResult>",
+				      cases[i].text);
+
+		assert_int_equal(parse(document, text, (size_t)length, 9, &err),
+				 cases[i].words ? -EBADMSG : 0);
+		if (cases[i].words)
+			assert_non_null(strstr(err.text, cases[i].words));
+		else
+			assert_int_equal(document->reply.entries[0].pin.bytes, cases[i].bytes);
+	}
 }
 
 static void test_limits(void **state)
@@ -316,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test_setup_teardown(test_uploads, setup, teardown),
 		cmocka_unit_test(test_etags),
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_floods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_roots, setup, teardown),

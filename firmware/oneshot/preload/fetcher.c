@@ -145,25 +145,27 @@ static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, str
 	return oldest->last ? complete(f, oldest->item, each, context) : 0;
 }
 
-static void submit(struct fetcher *f, struct item *item, uint64_t offset)
+/* Returns whether this was the object's last range; none comes after an error. */
+static bool submit(struct fetcher *f, struct item *item, uint64_t offset)
 {
 	struct range *range = &f->range[f->head++ % f->ranges];
 	uint64_t left = item->pin.bytes - offset;
 
 	range->item = item;
-	range->last = left <= f->range_bytes;
+	range->last = left <= f->range_bytes || item->err.code;
 	range->request = (struct store_request){ .key = item->key,
 						 .pin = &item->pin,
 						 .offset = offset,
-						 .bytes = range->last ? left : f->range_bytes,
+						 .bytes = left < f->range_bytes ? left : f->range_bytes,
 						 .buffer = range->buffer,
 						 .context = range };
 	/* No request for an empty object, nor for an object that has failed already. */
 	range->done = range->request.bytes == 0 || item->err.code;
 	if (range->done)
-		return;
+		return range->last;
 	range->request.result = store_submit(f->store, &range->request, &range->request.err);
 	range->done = range->request.result < 0;
+	return range->last;
 }
 
 int fetcher_add(struct fetcher *f, const char *key, const struct store_pin *pin, fetched_fn *each,
@@ -173,6 +175,7 @@ int fetcher_add(struct fetcher *f, const char *key, const struct store_pin *pin,
 	struct cache_object object;
 	struct cache_strings strings;
 	uint64_t offset = 0;
+	bool last = false;
 
 	if (!item)
 		return error_set(err, -ENOMEM, "no memory for an object");
@@ -181,14 +184,13 @@ int fetcher_add(struct fetcher *f, const char *key, const struct store_pin *pin,
 	object = object_of(f, item, &strings);
 	(void)!cache_create(f->cache, &object, &item->writer, &item->err);
 	f->current = item;
-	do {
+	for (; !last; offset += f->range_bytes) {
 		int r = f->head - f->tail == f->ranges ? settle_oldest(f, each, context, err) : 0;
 
 		if (r != 0)
 			return r;
-		submit(f, item, offset);
-		offset += f->range_bytes;
-	} while (offset < pin->bytes);
+		last = submit(f, item, offset);
+	}
 	f->current = NULL;
 	return 0;
 }

@@ -63,7 +63,8 @@ static int fetched(void *context, const struct cache_object *object, int r, cons
 static int count(struct preload *p, const struct cache_object *object)
 {
 	p->progress.objects++;
-	p->progress.bytes += object->pin->bytes;
+	if (__builtin_add_overflow(p->progress.bytes, object->pin->bytes, &p->progress.bytes))
+		p->progress.bytes = UINT64_MAX;
 	if (cache_touch(p->space.cache, object))
 		is_there(p, object);
 	return 0;

@@ -67,10 +67,13 @@ int space_make(struct space *space, uint64_t bytes, bool *ret_fits, struct error
 	if (cache_list_is_stale(&space->list, space->cache))
 		r = space_look(space, err);
 	usable = usable_bytes(space);
+	*ret_fits = false;
+	if (r < 0 || bytes > usable || space->coming > usable - bytes)
+		return r;
 	wanted = space->list.bytes + space->coming + bytes;
 	*ret_fits = wanted <= usable;
-	if (r < 0 || *ret_fits || space->coming + bytes > usable)
-		return r;
+	if (*ret_fits)
+		return 0;
 	*ret_fits = cache_list_evict(&space->list, space->cache, wanted - usable, wanted - usable, age,
 				     space) > 0;
 	if (*ret_fits)
