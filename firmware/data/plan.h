@@ -35,9 +35,11 @@
 #define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
-/* of a plan that is fetched from a store: a million shards with keys of 1 KiB take 2 GiB */
-#define PLAN_FILE_MAX  ((uint64_t)4 << 30)
-#define PLAN_BYTES_MAX ((uint64_t)INT64_MAX) /* of all shards together */
+/* of a plan's file: a million shards with keys of 1 KiB take 2 GiB at most */
+#define PLAN_FILE_MAX    ((uint64_t)4 << 30)
+#define PLAN_SPARE_BYTES ((uint64_t)16 << 20) /* stay free on the disk, for the run record and the journal \
+					       */
+#define PLAN_BYTES_MAX ((uint64_t)INT64_MAX)  /* of all shards together */
 
 /* The settings that fix the order of the run. */
 struct plan_settings {
@@ -64,8 +66,9 @@ struct plan_writer;
 MUST_CHECK int plan_create(const char *path, const struct plan_settings *settings,
 			   struct plan_writer **ret_writer, struct error *err);
 /* Adds a shard: source by source; train, validation, test within a source; bytewise key order within a split.
- * Errors: -EINVAL out of this order, or a string is too long; -EBADMSG more than PLAN_SHARDS_MAX in a split;
- * those of the file. */
+ * Errors: -EINVAL out of this order, or a string is too long; -EBADMSG more than PLAN_SHARDS_MAX in a split,
+ * or a file of more than PLAN_FILE_MAX bytes; -ENOSPC fewer than PLAN_SPARE_BYTES would stay free on the
+ * disk; those of the file. */
 MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard,
 			struct error *err);
 /* Turns the last `shards` train shards of the newest source into its validation split. Call it when all train

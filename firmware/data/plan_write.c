@@ -4,10 +4,14 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/statvfs.h>
+
+#define LOOK_SHARDS 1024u /* from one look at the disk to the next; they take less than 4 MiB */
 
 struct plan_writer {
 	FILE *entries, *heap; /* two files: the heap's place is known only after the last entry */
 	struct plan_header header;
+	uint64_t added; /* shards of all sources and splits */
 	char path[PATH_BYTES];
 	char last_key[PATH_BYTES];
 	uint32_t source; /* source and split of the last key */
@@ -46,21 +50,9 @@ int plan_create(const char *path, const struct plan_settings *settings, struct p
 	return 0;
 }
 
-int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard, struct error *err)
+static int check_order(const struct plan_writer *writer, enum split split, const struct plan_shard *shard,
+		       struct error *err)
 {
-	size_t key = strlen(shard->key), etag = strlen(shard->etag), version = strlen(shard->version);
-	struct plan_entry entry = { .heap_offset = writer->header.heap_bytes,
-				    .bytes = shard->bytes,
-				    .source = shard->source,
-				    .key_bytes = (uint16_t)key,
-				    .etag_bytes = (uint16_t)etag,
-				    .version_bytes = (uint16_t)version };
-
-	if (key == 0 || key > PLAN_TEXT_MAX || etag > PLAN_TEXT_MAX || version > PLAN_TEXT_MAX)
-		return error_set(err, -EINVAL,
-				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes; at most "
-				 "%u each, and a key is not empty",
-				 shard->key, key, etag, version, PLAN_TEXT_MAX);
 	if (shard->source < PLAN_SOURCES_MAX &&
 	    writer->header.shards[shard->source][split] == PLAN_SHARDS_MAX)
 		return error_set(err, -EBADMSG, "shard \"%.100s\": a split of more than %" PRIu64 " shards",
@@ -74,6 +66,55 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 	    strcmp(writer->last_key, shard->key) >= 0)
 		return error_set(err, -EINVAL, "shard \"%s\" comes after \"%s\", expected bytewise key order",
 				 shard->key, writer->last_key);
+	return 0;
+}
+
+/* Checks the size of the file with `more` bytes, and from time to time the disk. plan_finish() appends the
+ * heap to the entries while the heap's own file is still there. */
+static int check_space(const struct plan_writer *writer, uint64_t more, struct error *err)
+{
+	const uint64_t bytes = sizeof(writer->header) + writer->added * sizeof(struct plan_entry) +
+			       writer->header.heap_bytes + more;
+	const uint64_t wanted = PLAN_SPARE_BYTES + writer->header.heap_bytes;
+	struct statvfs disk;
+
+	if (bytes > PLAN_FILE_MAX)
+		return error_set(err, -EBADMSG,
+				 "%s: after %" PRIu64 " shards the next one makes it longer than %" PRIu64
+				 " bytes",
+				 writer->path, writer->added, PLAN_FILE_MAX);
+	if (writer->added % LOOK_SHARDS)
+		return 0;
+	if (fstatvfs(fileno(writer->entries), &disk) < 0)
+		return error_set(err, -errno, "%s: %s", writer->path, strerror(errno));
+	return (uint64_t)disk.f_bavail * disk.f_frsize >= wanted
+		       ? 0
+		       : error_set(err, -ENOSPC,
+				   "%s: no space: after %" PRIu64 " shards %" PRIu64
+				   " bytes are free, %" PRIu64 " are needed",
+				   writer->path, writer->added, (uint64_t)disk.f_bavail * disk.f_frsize,
+				   wanted);
+}
+
+int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard, struct error *err)
+{
+	size_t key = strlen(shard->key), etag = strlen(shard->etag), version = strlen(shard->version);
+	struct plan_entry entry = { .heap_offset = writer->header.heap_bytes,
+				    .bytes = shard->bytes,
+				    .source = shard->source,
+				    .key_bytes = (uint16_t)key,
+				    .etag_bytes = (uint16_t)etag,
+				    .version_bytes = (uint16_t)version };
+	int r;
+
+	if (key == 0 || key > PLAN_TEXT_MAX || etag > PLAN_TEXT_MAX || version > PLAN_TEXT_MAX)
+		return error_set(err, -EINVAL,
+				 "shard \"%.100s\": a key of %zu, ETag of %zu, version of %zu bytes; at most "
+				 "%u each, and a key is not empty",
+				 shard->key, key, etag, version, PLAN_TEXT_MAX);
+	if ((r = check_order(writer, split, shard, err)) < 0 ||
+	    (r = check_space(writer, sizeof(entry) + key + etag + version + 3, err)) < 0)
+		return r;
 	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
 	if (fwrite(&entry, sizeof(entry), 1, writer->entries) != 1 ||
 	    fwrite(shard->key, key + 1, 1, writer->heap) != 1 ||
@@ -82,6 +123,7 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
 	writer->header.heap_bytes += key + etag + version + 3;
 	writer->header.shards[shard->source][split]++;
+	writer->added++;
 	writer->source = shard->source;
 	writer->split = split;
 	return 0;
