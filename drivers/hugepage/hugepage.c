@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/hugepage/hugepage.h"
 
+#include "core/base/memory.h"
 #include "core/base/paths.h"
 
 #include <fcntl.h>
@@ -73,14 +74,7 @@ uint64_t hugepage_gib_pages(void)
  * that would turn all free memory into hugepages, and then fail. */
 static int64_t pages_available(uint64_t page)
 {
-	CLEANUP(close_file) FILE *file = fopen("/proc/meminfo", "re");
-	char line[128];
-	int64_t kib;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %" SCNd64, &kib) == 1)
-			return kib / (int64_t)(page / 1024);
-	return 0;
+	return (int64_t)(memory_available() / page);
 }
 
 /* Locks the pool, so that no other process of ours changes its size between our read and our write of the

@@ -3,6 +3,7 @@
 
 #include "data/text_tokens.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,6 +285,9 @@ int vocabulary_parse(const char *file, uint64_t bytes, struct vocabulary **ret_v
 	CLEANUP(vocabulary_freep) struct vocabulary *vocabulary = calloc(1, sizeof(*vocabulary));
 	int r;
 
+	if (bytes > VOCABULARY_FILE_MAX)
+		return error_set(err, -EBADMSG, "vocabulary: %" PRIu64 " bytes, at most %u are allowed",
+				 bytes, VOCABULARY_FILE_MAX);
 	if (vocabulary)
 		vocabulary->file = malloc(bytes + 1);
 	if (!vocabulary || !vocabulary->file)

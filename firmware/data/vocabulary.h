@@ -19,6 +19,7 @@
 #define VOCABULARY_FIRST     2 /* the first real token */
 #define VOCABULARY_MAX       (1u << 22)
 #define VOCABULARY_NGRAM_MAX 4u
+#define VOCABULARY_FILE_MAX  (256u << 20) /* bytes: 64 for each of the most tokens */
 
 struct vocabulary;
 
@@ -28,7 +29,8 @@ struct vocabulary;
 MUST_CHECK int vocabulary_fit(const char *const *text, const uint64_t *bytes, uint32_t texts, uint32_t max,
 			      uint32_t ngrams, struct vocabulary **ret_vocabulary, struct error *err);
 
-/* Makes a vocabulary from its file's bytes. Errors: -EBADMSG naming the line; -ENOMEM. */
+/* Makes a vocabulary from its file's bytes, at most VOCABULARY_FILE_MAX. Errors: -EBADMSG naming the line;
+ * -ENOMEM. */
 MUST_CHECK int vocabulary_parse(const char *file, uint64_t bytes, struct vocabulary **ret_vocabulary,
 				struct error *err);
 void vocabulary_free(struct vocabulary *vocabulary);

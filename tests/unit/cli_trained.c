@@ -3,6 +3,8 @@
 #include "cli/trained/answer.h"
 #include "cli/trained/features.h"
 #include "cli/trained/lines.h"
+#include "cli/trained/locate.h"
+#include "core/base/paths.h"
 #include "scratch.h"
 
 #include <math.h>
@@ -197,13 +199,37 @@ static void test_answers(void **state)
 	assert_int_equal(answer_json(&answers, (const float[]){ NAN }, dataset, NULL), -EDOM);
 }
 
+/* ---- The model's file ---- */
+
+/* Nobody has 4 TiB of memory for it. */
+static void test_large_model(void **state)
+{
+	CLEANUP(store_closep) struct store *folder = NULL;
+	CLEANUP(free_ptr) char *data = NULL;
+	const struct config_store where = { .url = "" };
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+	uint64_t bytes;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/model.safetensors", root);
+	assert_int_equal(file_write_durable(path, "1234", 4, &err), 0);
+	assert_int_equal(locate_model(path, &where, &folder, &data, &bytes, &err), 0);
+	assert_int_equal(bytes, 4);
+	free(TAKE(data));
+	if (truncate(path, (off_t)1 << 42) < 0) /* a file system with smaller files */
+		skip();
+	assert_int_equal(locate_model(path, &where, &folder, &data, &bytes, &err), -ENOMEM);
+	assert_non_null(
+		strstr(err.text, "model.safetensors: 4398046511104 bytes, at most half of the available"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_bad_features),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_features),    cmocka_unit_test(test_bad_features),
+		cmocka_unit_test(test_lines),       cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_large_model),
 	};
 
 	return cmocka_run_group_tests_name("cli_trained", tests, scratch_setup, scratch_teardown);

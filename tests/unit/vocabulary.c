@@ -150,6 +150,17 @@ static void broken_files(void **state)
 	}
 }
 
+/* The bytes of a file that is too large are not looked at. */
+static void too_large(void **state)
+{
+	struct vocabulary *vocabulary = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(vocabulary_parse("", VOCABULARY_FILE_MAX + 1ull, &vocabulary, &err), -EBADMSG);
+	assert_string_equal(err.text, "vocabulary: 268435457 bytes, at most 268435456 are allowed");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +172,7 @@ int main(void)
 		cmocka_unit_test(nothing_to_learn),
 		cmocka_unit_test(many_words),
 		cmocka_unit_test(broken_files),
+		cmocka_unit_test(too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

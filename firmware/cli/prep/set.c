@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/set.h"
 
+#include "cli/base/whole.h"
 #include "cli/prep/dataset.h"
 #include "cli/prep/encode.h"
 #include "cli/prep/output.h"
@@ -131,7 +132,7 @@ static int get_file(const struct prep *prep, const char *key, char **ret_data, u
 	const struct store_options options = { 0 };
 	int r = store_open(&prep->where, &options, &store, err);
 
-	return r < 0 ? r : store_get_all(store, key, FILE_MAX, ret_data, ret_bytes, err);
+	return r < 0 ? r : whole_get(store, key, FILE_MAX, ret_data, ret_bytes, err);
 }
 
 static const char *encoder_program(const struct prep *prep)

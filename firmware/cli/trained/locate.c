@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/locate.h"
 
+#include "cli/base/whole.h"
 #include "core/base/json.h"
 #include "core/base/paths.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#define MODEL_MAX  (UINT64_C(1) << 40)
 #define LATEST_MAX 65536u
 #define SUFFIX     ".safetensors"
 #define FILE_NAME  "model" SUFFIX
@@ -51,7 +51,7 @@ static int read_file(const char *file, const struct config_store *where, struct 
 	store_close(*ret_folder);
 	*ret_folder = NULL;
 	r = where_open(where, file, ret_folder, &key, err);
-	return r < 0 ? r : store_get_all(*ret_folder, key, MODEL_MAX, ret_data, ret_bytes, err);
+	return r < 0 ? r : whole_get(*ret_folder, key, STORE_OBJECT_MAX, ret_data, ret_bytes, err);
 }
 
 /* ---- A folder ---- */

@@ -23,8 +23,8 @@ bool locate_is_model(const char *name);
 
 /* Reads the file. `where`: as for where_open(), but its url is the sink of run ids. *ret_folder is the store
  * of the file's folder. Owns: the caller closes *ret_folder, also after an error, and frees *ret_data.
- * Errors: those of a store; -ENOENT there is no such file; for a run without a finished model the text names
- * the run's newest checkpoint. */
+ * Errors: those of whole_get(); -ENOENT there is no such file; for a run without a finished model the text
+ * names the run's newest checkpoint. */
 MUST_CHECK int locate_model(const char *name, const struct config_store *where, struct store **ret_folder,
 			    char **ret_data, uint64_t *ret_bytes, struct error *err);
 

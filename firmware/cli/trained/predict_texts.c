@@ -3,6 +3,7 @@
 
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/base/whole.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -65,8 +66,8 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 	if (!predict->encoder_name) {
 		r = check_program(predict, err);
 		if (r == 0)
-			r = store_get_all(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
-					  ret_bytes, err);
+			r = whole_get(predict->trained.folder, "encoder.bin", ENCODER_MAX, ret_data,
+				      ret_bytes, err);
 		if (r == -ENOENT)
 			return error_set(err, r,
 					 "%s: found no encoder.bin beside it, which texts need; allowed: "
@@ -76,14 +77,14 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 		return r;
 	}
 	r = where_open(&predict->trained.where, predict->encoder_name, &store, &key, err);
-	return r < 0 ? r : store_get_all(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
+	return r < 0 ? r : whole_get(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 
 static int load_vocabulary(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
 	uint64_t bytes = 0;
-	int r = store_get_all(predict->trained.folder, VOCABULARY, ENCODER_MAX, &data, &bytes, err);
+	int r = whole_get(predict->trained.folder, VOCABULARY, VOCABULARY_FILE_MAX, &data, &bytes, err);
 
 	if (r == 0)
 		r = vocabulary_parse(data, bytes, &predict->vocabulary, err);

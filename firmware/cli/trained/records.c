@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/records.h"
 
+#include "cli/base/whole.h"
 #include "cli/trained/columns.h"
 #include "cli/trained/features.h"
 #include "cli/trained/shards.h"
@@ -141,8 +142,8 @@ static int get_planned(struct records *records, const struct plan_shard *shard, 
 	log_warning("%s has changed since the run, reading it as it is now: %s", shard->key, err->text);
 	records->changed++;
 	free(TAKE(records->raw));
-	return store_get_all(records->shards.store[shard->source], shard->key, SHARD_MAX, &records->raw,
-			     ret_bytes, err);
+	return whole_get(records->shards.store[shard->source], shard->key, SHARD_MAX, &records->raw,
+			 ret_bytes, err);
 }
 
 static int load_shard(struct records *records, struct error *err)
@@ -154,9 +155,9 @@ static int load_shard(struct records *records, struct error *err)
 
 	free(TAKE(records->raw));
 	records->key = shard.key;
-	r = records->shards.plan ? get_planned(records, &shard, &bytes, err)
-				 : store_get_all(records->shards.store[0], shard.key, SHARD_MAX,
-						 &records->raw, &bytes, err);
+	r = records->shards.plan
+		    ? get_planned(records, &shard, &bytes, err)
+		    : whole_get(records->shards.store[0], shard.key, SHARD_MAX, &records->raw, &bytes, err);
 	if (r < 0)
 		return r;
 	records->data = (const uint8_t *)records->raw;
