@@ -78,12 +78,16 @@ static void one_line(char *text)
 			*text = ' ';
 }
 
+/* Leaves out a user and a password before the host. */
 static const char *host_of(const struct s3_call *call, char *out, size_t out_bytes)
 {
-	const char *host = strstr(call->http.url, "://");
+	const char *host = strstr(call->http.url, "://"), *end, *at;
 
 	host = host ? host + 3 : call->http.url;
-	(void)snprintf(out, out_bytes, "%.*s", (int)strcspn(host, "/?"), host);
+	end = host + strcspn(host, "/?#");
+	at = memrchr(host, '@', (size_t)(end - host));
+	host = at ? at + 1 : host;
+	(void)snprintf(out, out_bytes, "%.*s", (int)(end - host), host);
 	return out;
 }
 

@@ -183,6 +183,13 @@ same lines folder2 "a folder with train.tsv and test.tsv.gz"
 mkdir my.target.tgz && cp imdb_train.tsv my.target.tgz/a.tar.tsv
 prep tarlike my.target.tgz/a.tar.tsv --test imdb_test.tsv
 same lines tarlike "lines, whatever their folder is called"
+# libarchive knows an lrzip file by its first bytes, and starts lrzip to read it.
+mkdir programs && printf '#!/bin/sh\ntouch %s/started\n' "$work" >programs/lrzip && chmod +x programs/lrzip
+printf 'LRZI\0\06%058d' 0 >evil.tar
+PATH=$PWD/programs:$PATH prep evil evil.tar
+like "$? $(tail -n 1 evil.log)" '^1 kiln: evil.tar: expected a tar, compressed or not' "a file of lrzip is no tar"
+[ ! -e started ]
+ok $? "no file chooses a program to start"
 cp imdb.tar.gz imdb.tgz && xz -k imdb.tar
 for form in tgz tar.xz; do
 	prep "form$form" imdb.$form

@@ -197,6 +197,9 @@ static void test_answers(void **state)
 	}
 	answers = answers_of(&numbers, 1);
 	assert_int_equal(answer_json(&answers, (const float[]){ NAN }, dataset, NULL), -EDOM);
+	assert_int_equal(answer_print(&answers, (const float[]){ NAN }, "text", NULL), -EDOM);
+	answers = answers_of(&classes, 2);
+	assert_int_equal(answer_print(&answers, (const float[]){ 1, INFINITY }, "text", NULL), -EDOM);
 }
 
 /* ---- The model's file ---- */

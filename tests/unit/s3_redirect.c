@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/store/s3_redirect.c" // NOLINT(bugprone-suspicious-include): its statics
+#include "drivers/store/s3_error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,11 +99,44 @@ static void test_seen(void **state)
 	free(s3);
 }
 
+/* A redirect may have a user and a password; an error has the host only. */
+static void test_names_no_user(void **state)
+{
+	static const struct {
+		const char *url, *end;
+	} errors[] = {
+		{ "http://h:2/x", "; after a redirect to h:2" },
+		{ "http://u:p@h:2/x", "; after a redirect to h:2" },
+		{ "http://u:p@q@h?a@b", "; after a redirect to h" },
+		{ "http://h/a@b", "; after a redirect to h" },
+	};
+	struct s3_call *call = calloc(1, sizeof(*call));
+	struct s3_store *s3 = calloc(1, sizeof(*s3));
+
+	(void)state;
+	call->s3 = s3;
+	call->redirected = true;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		enum retry_class retry = RETRY_NEVER;
+		struct error err = { 0 };
+		char text[128];
+
+		call->http.status = 403;
+		(void)snprintf(call->http.url, sizeof(call->http.url), "%s", errors[i].url);
+		(void)snprintf(text, sizeof(text), "the server answers 403%s", errors[i].end);
+		assert_int_equal(s3_error_judge(call, &retry, &err), -EACCES);
+		assert_string_equal(err.text, text);
+	}
+	free(call);
+	free(s3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_locations),
 		cmocka_unit_test(test_seen),
+		cmocka_unit_test(test_names_no_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

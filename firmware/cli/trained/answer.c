@@ -68,11 +68,23 @@ const char *answer_class_text(const struct answers *answers, uint64_t class,
 	return visible(answer_class(answers, class, number), out, ANSWER_CLASS_BYTES);
 }
 
-void answer_print(const struct answers *answers, const float *output, const char *what)
+static int check_finite(const struct answers *answers, const float *output, struct error *err)
+{
+	for (uint64_t i = 0; i < answers->outputs; i++)
+		if (!isfinite(output[i]))
+			return error_set(err, -EDOM, "output %" PRIu64 " of the network is %g", i,
+					 (double)output[i]);
+	return 0;
+}
+
+int answer_print(const struct answers *answers, const float *output, const char *what, struct error *err)
 {
 	const uint64_t class = class_of(answers, output);
 	char name[ANSWER_CLASS_BYTES];
+	int r = check_finite(answers, output, err);
 
+	if (r < 0)
+		return r;
 	if (!answers->numbers)
 		printf("%-12s %.4f  ", answer_class_text(answers, class, name),
 		       probability_of(answers, output, class));
@@ -80,6 +92,7 @@ void answer_print(const struct answers *answers, const float *output, const char
 		printf("%.7g %s", (double)output[i], i + 1 == answers->outputs ? " " : "");
 	visible_print(what, stdout);
 	(void)putchar('\n');
+	return 0;
 }
 
 static void add_numbers(const struct answers *answers, const float *output, cJSON *object)
@@ -100,11 +113,10 @@ int answer_json(const struct answers *answers, const float *output, cJSON *objec
 	const uint64_t class = class_of(answers, output);
 	char number[ANSWER_NUMBER_BYTES];
 	cJSON *all;
+	int r = check_finite(answers, output, err);
 
-	for (uint64_t i = 0; i < answers->outputs; i++)
-		if (!isfinite(output[i]))
-			return error_set(err, -EDOM, "output %" PRIu64 " of the network is %g", i,
-					 (double)output[i]);
+	if (r < 0)
+		return r;
 	if (answers->numbers) {
 		add_numbers(answers, output, object);
 		return 0;

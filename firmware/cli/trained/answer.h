@@ -35,8 +35,9 @@ const char *answer_class_text(const struct answers *answers, uint64_t class,
 			      char out[static ANSWER_CLASS_BYTES]);
 
 /* Prints one line: the class, its probability and the visible form of the text `what`; for a regression the
- * numbers and `what`. */
-void answer_print(const struct answers *answers, const float *output, const char *what);
+ * numbers and `what`. Errors: -EDOM an output is not a finite number; then it prints nothing. */
+MUST_CHECK int answer_print(const struct answers *answers, const float *output, const char *what,
+			    struct error *err);
 /* Adds the answer to a JSON object. For classes: the members class, label, probability, and probabilities
  * {label: probability}. For a regression: value, or values for several outputs. Errors: -EDOM an output is
  * not a finite number. */

@@ -157,8 +157,8 @@ static int print_text(const struct predict *predict, uint32_t row, const float *
 	int r;
 
 	if (!predict->trained.json) {
-		answer_print(&predict->answers, output, text);
-		return 0;
+		r = answer_print(&predict->answers, output, text, err);
+		return r < 0 ? error_prefix(err, "text %u", row + 1) : 0;
 	}
 	object = cJSON_CreateObject();
 	cJSON_AddItemToObject(object, "text", json_string(text));
