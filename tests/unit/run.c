@@ -17,6 +17,8 @@
 
 static char config_file[128];
 
+#define RECORD_MAX (4u << 20) /* readers of run.json take no more */
+
 #define PLAN_SHA256 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static void write_config(const char *name, unsigned seed, const char *start_from)
@@ -198,6 +200,111 @@ static void test_notes(void **state)
 	text = json_now();
 	assert_null(strstr(text, "\"a\""));
 	assert_null(strstr(text, "never"));
+}
+
+/* Returns run.json of the current run with a member of `count` short numbers, which take more bytes when they
+ * are printed. */
+static char *padded_json(uint64_t count)
+{
+	CLEANUP(free_ptr) char *text = json_now();
+	char *padded = malloc(strlen(text) + 2 * count + 64);
+	size_t used = strcspn(text, "{") + 1;
+
+	assert_non_null(padded);
+	(void)memcpy(padded, text, used);
+	used += (size_t)sprintf(padded + used, "\"x\":[0");
+	for (uint64_t i = 1; i < count; i++, used += 2)
+		(void)memcpy(padded + used, ",0", 2);
+	(void)sprintf(padded + used, "],%s", strchr(text, '{') + 1);
+	return padded;
+}
+
+/* A writer never makes a record that no reader takes, and the record in its place stays whole. */
+static void test_notes_are_bounded(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *before = NULL, *after = NULL, *pad = malloc(RECORD_MAX + 1);
+	char id[RUN_ID_BYTES], *note = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(pad);
+	(void)begin(id);
+	before = json_now();
+	memset(pad, 'a', RECORD_MAX);
+	pad[RECORD_MAX] = '\0';
+	assert_true(asprintf(&note, "{\"x\": \"%s\"}", pad) > 0);
+	assert_int_equal(run_note(note, &err), -E2BIG);
+	free(note);
+	assert_non_null(strstr(err.text, "run.json"));
+	assert_int_equal(run_load(&run, &err), 0);
+	after = json_now();
+	assert_string_equal(after, before);
+	run_done(&run);
+
+	/* The largest record that is written, with its state, is not too large for the store's readers. */
+	for (size_t length = RECORD_MAX; length > 0; length -= 512) {
+		int r;
+
+		pad[length] = '\0';
+		assert_true(asprintf(&note, "{\"x\": \"%s\"}", pad) > 0);
+		r = run_note(note, &err);
+		free(note);
+		if (r == 0)
+			break;
+		assert_int_equal(r, -E2BIG);
+	}
+	free(TAKE(after));
+	after = json_now();
+	assert_true(strlen(after) > RECORD_MAX - 4096 && strlen(after) <= RECORD_MAX);
+	assert_int_equal(run_load(&run, &err), 0);
+}
+
+/* A record of the store that becomes too large when it is printed is not made the current record. */
+static void test_restore_is_bounded(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(free_ptr) char *large = NULL, *small = NULL;
+	char id[RUN_ID_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	large = padded_json(1500000);
+	small = padded_json(500000);
+	start_anew();
+	assert_true(strlen(large) < RECORD_MAX);
+	assert_int_equal(run_check_room("a/run.json", large, strlen(large), &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "a/run.json: "));
+	assert_int_equal(run_restore(large, strlen(large), NULL, NULL, &run, &err), -EBADMSG);
+	assert_int_equal(run_load(&run, &err), -ENOENT);
+	assert_int_equal(run_check_room("a/run.json", small, strlen(small), &err), 0);
+	assert_int_equal(run_restore(small, strlen(small), NULL, NULL, &run, &err), 0);
+}
+
+/* A repeat takes over no member of another type or size than begin writes. */
+static void test_repeat_refuses_seeds(void **state)
+{
+	static const char *const seeds[] = { "\"aaaaaaaa\"", "[1, 2, 3]", "{}", "-1", "null" };
+	char first[RUN_ID_BYTES], note[256];
+
+	(void)state;
+	(void)begin(first);
+	set_state(RUN_FINISHED);
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		CLEANUP(free_ptr) char *text = NULL;
+		struct error err = { 0 };
+
+		(void)snprintf(note, sizeof(note), "{\"seed\": %s}", seeds[i]);
+		assert_int_equal(run_note(note, &err), 0);
+		text = json_now();
+		if (run_repeat(text, strlen(text), NULL, NULL, &run, &err) != -EBADMSG ||
+		    !strstr(err.text, "seed"))
+			fail_msg("%s: \"%s\"", seeds[i], err.text);
+		assert_int_equal(run_load(&run, &err), 0);
+		assert_string_equal(run.id, first);
+	}
 }
 
 static void test_damaged_records(void **state)
@@ -756,6 +863,9 @@ int main(void)
 		TEST(test_what_follows_each_state),
 		TEST(test_a_final_state_stays),
 		TEST(test_notes),
+		TEST(test_notes_are_bounded),
+		TEST(test_restore_is_bounded),
+		TEST(test_repeat_refuses_seeds),
 		TEST(test_damaged_records),
 		TEST(test_restore),
 		TEST(test_parse),

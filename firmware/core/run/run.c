@@ -32,7 +32,12 @@ int record_write_json(const char *path, const cJSON *json, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	int r = json_print(json, &text, err);
 
-	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
+	if (r < 0)
+		return r;
+	if (strlen(text) > RECORD_WRITE_MAX)
+		return error_set(err, -E2BIG, "%s: %zu bytes to write, at most %u expected", path,
+				 strlen(text), RECORD_WRITE_MAX);
+	return file_write_durable(path, text, strlen(text), err);
 }
 
 static int read_state(const char *archived_id, enum run_state *ret_state, struct error *err)

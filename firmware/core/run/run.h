@@ -175,10 +175,15 @@ MUST_CHECK int run_rename(struct run *run, struct error *err);
 MUST_CHECK int run_parse(const char *what, const char *json_text, uint64_t bytes, struct run *ret_run,
 			 struct error *err);
 
+/* Checks that run_restore() takes a run.json from the store: it is JSON, and it leaves room for what the
+ * programs add to a record. Errors: -EBADMSG. */
+MUST_CHECK int run_check_room(const char *what, const char *json_text, uint64_t bytes, struct error *err);
+
 /* Makes the record of a run from its run.json in the store, on a disk without a record. The file `plan` is
  * moved into the record; NULL = the run had no plan yet. The file `start` becomes RUN_START_FILE; NULL = the
  * run needs none. Restore everything else before this call, because kiln-oneshot begin continues a run as
- * soon as its record exists. */
+ * soon as its record exists. Errors: -EBADMSG the record is damaged, or too large to become a record of this
+ * disk. */
 MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, const char *plan, const char *start,
 			   struct run *ret_run, struct error *err);
 
@@ -231,7 +236,7 @@ MUST_CHECK int run_asked_set(int64_t since_s, struct error *err);
 void run_asked_over(bool forgotten);
 
 /* Adds the members of the JSON object in `json_object` to run.json, or replaces them; a member that is null
- * is removed. */
+ * is removed. Errors: -E2BIG run.json would become larger than a reader takes, so it stays as it is. */
 MUST_CHECK int run_note(const char *json_object, struct error *err);
 MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
 

@@ -9,6 +9,44 @@
 
 /* ---- Making a record ---- */
 
+/* Checks that a new run.json leaves room for what the programs add to it. `what`: its name in errors. */
+static int check_room(const char *what, const cJSON *record, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = json_print(record, &text, err);
+
+	if (r == 0 && strlen(text) > RECORD_NEW_MAX)
+		r = error_set(err, -EBADMSG, "%s: %zu bytes when Kiln writes it, at most %u expected", what,
+			      strlen(text), RECORD_NEW_MAX);
+	return r;
+}
+
+int run_check_room(const char *what, const char *json_text, uint64_t bytes, struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r = json_parse(what, json_text, bytes, &record, err);
+
+	return r < 0 ? r : check_room(what, record, err);
+}
+
+/* Writes run.json of a new record, and checks that run_load() will take it. */
+static int write_new_json(const cJSON *record, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *written = NULL;
+	struct run run = { 0 };
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	int r = check_room("run.json", record, err);
+
+	(void)path_of(PATH_RUNS, RECORD_NEXT "/run.json", path);
+	if (r < 0 || (r = record_write_json(path, record, err)) < 0 ||
+	    (r = file_read(path, RECORD_BYTES_MAX, &text, &bytes, err)) < 0 ||
+	    (r = json_parse(path, text, bytes, &written, err)) < 0)
+		return r;
+	return record_parse(path, written, &run, err);
+}
+
 /* Makes a record in PATH_RUNS/next. Writes the file `state` last, so a record that has this file is
  * complete. */
 static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
@@ -22,8 +60,7 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	if ((r = record_remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
 	    (r = file_write_durable(path_of(PATH_RUNS, RECORD_NEXT "/config", path), config_text,
 				    strlen(config_text), err)) < 0 ||
-	    (r = config_load(path, &frozen, err)) < 0 ||
-	    (r = record_write_json(path_of(PATH_RUNS, RECORD_NEXT "/run.json", path), record, err)) < 0)
+	    (r = config_load(path, &frozen, err)) < 0 || (r = write_new_json(record, err)) < 0)
 		return r;
 	if (plan && (r = file_rename_durable(plan, path_of(PATH_RUNS, RECORD_NEXT "/plan", path), err)) < 0)
 		return r;
@@ -195,11 +232,11 @@ static bool is_run_name(const char *name)
 	return record_is_id(name) && strlen(name) + sizeof("-YYYYMMDD-HHMMSS") <= RUN_ID_BYTES;
 }
 
-static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *last_id)
+/* Takes over what record_parse() and the caller have checked, and nothing else. */
+static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, uint64_t seed,
+			  const char *last_id)
 {
-	static const char *const copied[] = {
-		"version", "name", "seed", "start_run", "plan_sha256", "config"
-	};
+	static const char *const copied[] = { "name", "start_run", "plan_sha256", "config" };
 	char id[RUN_ID_BYTES];
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
 	bool whole = cJSON_IsString(name) && is_run_name(name->valuestring);
@@ -207,7 +244,8 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 	if (whole) {
 		int64_t started = make_id(name->valuestring, last_id, id);
 
-		whole = cJSON_AddStringToObject(record, "id", id) &&
+		whole = cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
+			cJSON_AddStringToObject(record, "id", id) && json_add_u64(record, "seed", seed) &&
 			json_add_u64(record, "started_s", (uint64_t)started) &&
 			cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
 			cJSON_AddStringToObject(record, "repeats", was->id) &&
@@ -232,12 +270,13 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 	CLEANUP(run_done) struct run last = { 0 };
 	const char *config_text;
 	struct run was = { 0 };
+	uint64_t seed;
 	int r, there;
 
 	if ((r = json_parse("run.json", json_text, bytes, &old, err)) < 0 ||
 	    (r = record_parse("run.json", old, &was, err)) < 0 ||
 	    (r = json_get_string("run.json", old, "config", &config_text, err)) < 0 ||
-	    (r = record_lock(&lock, err)) < 0)
+	    (r = json_get_u64("run.json", old, "seed", &seed, err)) < 0 || (r = record_lock(&lock, err)) < 0)
 		return r;
 	there = run_load(&last, err);
 	if (there < 0 && there != -ENOENT)
@@ -247,11 +286,9 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 				 "%s is %s, so no other run can begin: wait until it ends, or kiln stop and "
 				 "kiln abandon",
 				 last.id, run_state_name(last.state));
-	if (!fill_repeated(record, old, &was, last.id))
-		return error_set(
-			err, -EBADMSG,
-			"run.json: name, seed, start_run or plan_sha256 is missing, or the name is not that "
-			"of a run");
+	if (!fill_repeated(record, old, &was, seed, last.id))
+		return error_set(err, -EBADMSG,
+				 "run.json: the name is missing, or the name is not that of a run");
 	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||
 	    (there == 0 && (r = record_archive(last.id, err)) < 0) ||
 	    (r = record_install(RECORD_NEXT, err)) < 0)

@@ -9,9 +9,13 @@
 
 #include <sys/types.h>
 
-#define RECORD_BYTES_MAX (4u << 20)
-#define RECORD_NEXT      "next" /* in PATH_RUNS: a new record, before it becomes current */
-#define RECORD_LAST      "last" /* in PATH_RUNS: a link to the archived record, before it becomes current */
+#define RECORD_BYTES_MAX (4u << 20) /* largest run.json that a reader takes, on the disk and in the store */
+/* Largest run.json that is written: the copy for the store has the member "state", too. */
+#define RECORD_WRITE_MAX (RECORD_BYTES_MAX - 1024)
+/* Largest run.json of a new record: the rest is room for what the programs add. */
+#define RECORD_NEW_MAX (3u << 20)
+#define RECORD_NEXT    "next" /* in PATH_RUNS: a new record, before it becomes current */
+#define RECORD_LAST    "last" /* in PATH_RUNS: a link to the archived record, before it becomes current */
 
 /* ---- run_current.c ---- */
 
@@ -45,7 +49,8 @@ MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
 /* ---- run.c ---- */
 
-/* Write a file of the record durably (core/base/paths.h). */
+/* Write a file of the record durably (core/base/paths.h). Errors of record_write_json(): -E2BIG the file
+ * would have more than RECORD_WRITE_MAX bytes, so it is not written. */
 MUST_CHECK int record_write_json(const char *path, const cJSON *json, struct error *err);
 MUST_CHECK int record_write_state(const char *path, enum run_state state, struct error *err);
 

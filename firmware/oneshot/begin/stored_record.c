@@ -19,7 +19,7 @@ int stored_record_get(struct store *sink, const char *id, struct run *ret_run, c
 		return r;
 	if (strcmp(ret_run->id, id) != 0)
 		return error_set(err, -EBADMSG, "%s: found id \"%.100s\"", key, ret_run->id);
-	return 0;
+	return run_check_room(key, *ret_text, *ret_bytes, err);
 }
 
 int stored_record_put(struct store *sink, const char *run_id, struct error *err)
