@@ -123,8 +123,8 @@ static int write_epochs(struct train *train, enum curve_kind kind, const cJSON *
 	struct tfevents_scalar values[POINTS_MAX];
 
 	for (;;) {
-		const uint64_t epoch = curve->next;
-		const uint32_t count = points_of(kind, cJSON_GetArrayItem(epochs, (int)epoch), values);
+		uint64_t epoch = curve->next;
+		const uint32_t count = points_of(kind, history_from(epochs, epoch, &epoch), values);
 		int r;
 
 		if (count == 0)

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#define NUMBER_MAX 9007199254740992.0
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NUMBER_MAX   9007199254740992.0
 
 uint64_t history_passes(const struct cursor *cursor, uint64_t epochs, enum split split)
 {
@@ -23,15 +24,103 @@ static cJSON *detach(cJSON *record, const char *key, cJSON *otherwise)
 	return found;
 }
 
+/* ---- The list of epochs ---- */
+
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
+}
+
+/* Returns the number of an epoch, counted from 0. The record may come from outside: 0 for a number that is
+ * none. */
+static uint64_t number_of(const cJSON *entry)
+{
+	const double found = number(entry, "epoch");
+
+	return found >= 0 && found < NUMBER_MAX ? (uint64_t)found : 0;
+}
+
+static cJSON *last_of(const cJSON *epochs)
+{
+	return cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
+}
+
+const cJSON *history_from(const cJSON *epochs, uint64_t epoch, uint64_t *ret_number)
+{
+	const cJSON *entry;
+
+	cJSON_ArrayForEach(entry, epochs) {
+		*ret_number = number_of(entry);
+		if (*ret_number >= epoch)
+			return entry;
+	}
+	return NULL;
+}
+
+#define EXTREMES (2 * COUNT(compared))
+static const char *const compared[] = { "loss", "accuracy", "validation_loss", "validation_accuracy" };
+
+/* Finds the epochs with the smallest and the largest of each figure; NULL where no epoch has the figure. */
+static void find_extremes(const cJSON *epochs, const cJSON *ret_found[static EXTREMES])
+{
+	const cJSON *entry;
+
+	for (size_t i = 0; i < COUNT(compared); i++) {
+		const cJSON **least = &ret_found[2 * i], **most = &ret_found[2 * i + 1];
+
+		*least = *most = NULL;
+		cJSON_ArrayForEach(entry, epochs) {
+			const double value = number(entry, compared[i]);
+
+			if (isnan(value))
+				continue;
+			if (!*least || value < number(*least, compared[i]))
+				*least = entry;
+			if (!*most || value > number(*most, compared[i]))
+				*most = entry;
+		}
+	}
+}
+
+static bool has(const cJSON *const *found, size_t count, const cJSON *entry)
+{
+	for (size_t i = 0; i < count; i++)
+		if (found[i] == entry)
+			return true;
+	return false;
+}
+
+static void thin(cJSON *epochs)
+{
+	const cJSON *kept[EXTREMES];
+	cJSON *entry, *next;
+	bool drop = false;
+
+	find_extremes(epochs, kept);
+	for (entry = epochs->child; entry; entry = next, drop = !drop) {
+		next = entry->next;
+		if (drop && next && !has(kept, EXTREMES, entry))
+			cJSON_Delete(cJSON_DetachItemViaPointer(epochs, entry));
+	}
+}
+
+/* ---- Load and add ---- */
+
 int history_load(struct history *history, cJSON *record, uint64_t passes, struct error *err)
 {
+	cJSON *last;
+
 	history->epochs = detach(record, "epochs", cJSON_CreateArray());
 	history->metrics = detach(record, "metrics", cJSON_CreateObject());
 	if (!cJSON_IsArray(history->epochs) || !cJSON_IsObject(history->metrics))
 		return error_set(err, -EBADMSG,
 				 "run.json: epochs or metrics: expected an array and an object");
-	while ((uint64_t)cJSON_GetArraySize(history->epochs) > passes)
-		cJSON_DeleteItemFromArray(history->epochs, cJSON_GetArraySize(history->epochs) - 1);
+	while ((last = last_of(history->epochs)) && number_of(last) >= passes)
+		cJSON_Delete(cJSON_DetachItemViaPointer(history->epochs, last));
+	while (cJSON_GetArraySize(history->epochs) > HISTORY_EPOCHS_MAX)
+		thin(history->epochs);
 	return 0;
 }
 
@@ -86,6 +175,8 @@ static bool add_epoch(struct history *history, const struct history_pass *pass)
 {
 	cJSON *entry = cJSON_CreateObject();
 
+	if (cJSON_GetArraySize(history->epochs) >= HISTORY_EPOCHS_MAX)
+		thin(history->epochs);
 	return cJSON_AddItemToArray(history->epochs, entry) && json_add_u64(entry, "epoch", pass->epoch) &&
 	       json_add_u64(entry, "step", pass->step) && set_figures(history, entry, "", pass->metrics) &&
 	       history_set_number(entry, "learning_rate", pass->learning_rate);
@@ -99,23 +190,19 @@ bool history_add(struct history *history, const struct history_pass *pass)
 		return false;
 	if (pass->split == SPLIT_TRAIN)
 		return add_epoch(history, pass);
-	last = cJSON_GetArrayItem(history->epochs, cJSON_GetArraySize(history->epochs) - 1);
+	last = last_of(history->epochs);
 	if (pass->split == SPLIT_TEST || !last)
 		return true;
 	return set_figures(history, last, "validation_", pass->metrics);
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
-}
-
 struct callbacks_figures history_figures(const struct history *history, uint64_t epoch)
 {
-	const cJSON *entry = cJSON_GetArrayItem(history->epochs, (int)epoch);
+	uint64_t found = epoch;
+	const cJSON *entry = history_from(history->epochs, epoch, &found);
 
+	if (found != epoch)
+		entry = NULL;
 	return (struct callbacks_figures){
 		.loss = number(entry, "loss"),
 		.accuracy = number(entry, "accuracy"),

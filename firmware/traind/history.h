@@ -17,6 +17,11 @@
 #include "model/learn/callbacks.h"
 #include "model/model.h"
 
+/* A longer list of epochs is thinned, so that run.json stays far below what its readers take: every second
+ * epoch is dropped, so the older the epochs, the fewer are left. The first and the last epoch stay, and those
+ * with the smallest and the largest of each figure, because the best checkpoint is chosen by them. */
+#define HISTORY_EPOCHS_MAX 4096
+
 struct history {
 	cJSON *epochs, *metrics;
 	bool top_k; /* model.top_k is set */
@@ -26,8 +31,8 @@ struct history {
  * The validation of an epoch comes after its training. */
 uint64_t history_passes(const struct cursor *cursor, uint64_t epochs, enum split split);
 
-/* Moves "epochs" and "metrics" out of `record`, which is run.json, and drops epochs after the first `passes`:
- * epochs that a checkpoint's cursor does not cover are trained again. Errors: -EBADMSG. */
+/* Moves "epochs" and "metrics" out of `record`, which is run.json, and drops epochs with the number `passes`
+ * or later: epochs that a checkpoint's cursor does not cover are trained again. Errors: -EBADMSG. */
 MUST_CHECK int history_load(struct history *history, cJSON *record, uint64_t passes, struct error *err);
 void history_close(struct history *history);
 
@@ -40,6 +45,9 @@ struct history_pass {
 };
 /* Adds a pass. False: no memory. */
 bool history_add(struct history *history, const struct history_pass *pass);
+/* Returns the first epoch of the list whose number is `epoch` or a later one; NULL = none. *ret_number: its
+ * number, counted from 0. */
+const cJSON *history_from(const cJSON *epochs, uint64_t epoch, uint64_t *ret_number);
 /* Returns the metrics of an epoch, NAN for each that the epoch does not have. */
 struct callbacks_figures history_figures(const struct history *history, uint64_t epoch);
 

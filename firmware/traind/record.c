@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/record.h"
 #include "core/base/cleanup.h"
+#include "core/run/run_summary.h"
 #include "drivers/gpu/gpu.h"
 #include "traind/train.h"
 
@@ -68,7 +69,7 @@ int record_pass(struct train *train, enum split split, uint64_t epoch, const str
 
 uint64_t record_epochs(const struct train *train)
 {
-	return (uint64_t)cJSON_GetArraySize(train->record.history.epochs);
+	return run_epochs_done(train->record.history.epochs);
 }
 
 void record_changed(struct train *train)

@@ -2,6 +2,7 @@
 /* Tests the metrics of each pass of a run (a training or validation epoch). Includes traind's .c file,
  * because no library has it. */
 #include "traind/history.c" // NOLINT(bugprone-suspicious-include): not of a library
+#include "core/run/run_summary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,17 +102,87 @@ static void test_figures_that_a_loss_has(void **state)
 /* Epochs after the checkpoint's cursor are dropped and trained again; the last metrics stay. */
 static void test_load_drops_later_epochs(void **state)
 {
-	static const char text[] = "{\"epochs\": [{\"loss\": 3}, {\"loss\": 2}, {\"loss\": 1}],"
-				   " \"metrics\": {\"train\": {\"loss\": 1}}}";
+	static const char text[] = "{\"epochs\": [{\"epoch\":0,\"loss\":3}, {\"epoch\":1,\"loss\":2},"
+				   " {\"epoch\":2,\"loss\":1}], \"metrics\": {\"train\": {\"loss\": 1}}}";
 	struct history history = load(text, 2);
 
 	(void)state;
-	expect(history.epochs, "[{\"loss\":3},{\"loss\":2}]");
+	expect(history.epochs, "[{\"epoch\":0,\"loss\":3},{\"epoch\":1,\"loss\":2}]");
 	expect(history.metrics, "{\"train\":{\"loss\":1}}");
 	assert_true(history_figures(&history, 1).loss == 2);
 	assert_true(isnan(history_figures(&history, 2).loss));
 	assert_true(isnan(history_figures(&history, 1).validation_loss));
 	history_close(&history);
+}
+
+static void expect_bounded(const struct history *history, uint64_t last, uint64_t best)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct error err;
+	const cJSON *entry, *before = NULL;
+	uint64_t number;
+
+	assert_int_equal(json_print(history->epochs, &text, &err), 0);
+	assert_true(strlen(text) < 2u << 20); /* half of what the readers of run.json take */
+	assert_true(cJSON_GetArraySize(history->epochs) > 1000);
+	assert_true(run_epochs_done(history->epochs) == last + 1);
+	assert_non_null(history_from(history->epochs, 0, &number));
+	assert_true(number == 0);
+	assert_non_null(history_from(history->epochs, best, &number));
+	assert_true(number == best);
+	assert_true(history_figures(history, last).validation_loss > 0);
+	assert_null(history_from(history->epochs, last + 1, &number));
+	cJSON_ArrayForEach(entry, history->epochs) {
+		assert_true(!before || number_of(entry) > number_of(before));
+		before = entry;
+	}
+}
+
+/* The list of a long run has a bound. Its first, best and last epoch stay. */
+static void test_long_run(void **state)
+{
+	const uint64_t epochs = 20000, best = 3333;
+	struct history history = load("{}", 0), again = { 0 };
+	cJSON *record = cJSON_CreateObject();
+	struct error err;
+
+	(void)state;
+	history.top_k = true;
+	for (uint64_t epoch = 0; epoch < epochs; epoch++) {
+		add(&history, SPLIT_TRAIN, epoch, 1 + 1.0 / (double)(epoch + 3), 1.0 / 3);
+		add(&history, SPLIT_VALIDATION, epoch, epoch == best ? 1.0 / 9 : 1.0 / 7, 1.0 / 3);
+	}
+	expect_bounded(&history, epochs - 1, best);
+
+	/* What a checkpoint in the middle of the list covers stays. */
+	assert_true(cJSON_AddItemToObject(record, "epochs", cJSON_Duplicate(history.epochs, true)));
+	assert_int_equal(history_load(&again, record, epochs - 100, &err), 0);
+	expect_bounded(&again, epochs - 101, best);
+	history_close(&again);
+	cJSON_Delete(record);
+	history_close(&history);
+}
+
+/* A list of a version that kept every epoch is thinned when it is loaded. */
+static void test_load_thins(void **state)
+{
+	cJSON *record = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(record, "epochs");
+	struct history history = { 0 };
+	struct error err;
+
+	(void)state;
+	for (int epoch = 0; epoch < 15000; epoch++) {
+		cJSON *entry = cJSON_CreateObject();
+
+		assert_true(cJSON_AddItemToArray(list, entry) &&
+			    cJSON_AddNumberToObject(entry, "epoch", epoch) &&
+			    cJSON_AddNumberToObject(entry, "validation_loss", epoch == 5001 ? 1 : 2));
+	}
+	assert_int_equal(history_load(&history, record, 15000, &err), 0);
+	assert_true(cJSON_GetArraySize(history.epochs) <= HISTORY_EPOCHS_MAX);
+	expect_bounded(&history, 14999, 5001);
+	history_close(&history);
+	cJSON_Delete(record);
 }
 
 static void test_load_refuses(void **state)
@@ -136,6 +207,8 @@ int main(void)
 		cmocka_unit_test(test_epoch_and_validation),
 		cmocka_unit_test(test_figures_that_a_loss_has),
 		cmocka_unit_test(test_load_drops_later_epochs),
+		cmocka_unit_test(test_long_run),
+		cmocka_unit_test(test_load_thins),
 		cmocka_unit_test(test_load_refuses),
 	};
 

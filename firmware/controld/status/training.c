@@ -3,6 +3,7 @@
 #include "controld/status/checkpoints.h"
 #include "controld/status/figure.h"
 #include "controld/status/stalls.h"
+#include "core/run/run_summary.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -29,13 +30,13 @@ static void add_run(cJSON *object, const struct view *view)
 					    item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
 	}
 	figure_text(run, "wanted", run_want_get(&want, NULL) == 0 ? run_state_name(want.state) : NULL);
-	(void)json_add_u64(run, "epochs_done", (uint64_t)cJSON_GetArraySize(view_noted(view, "epochs")));
+	(void)json_add_u64(run, "epochs_done", run_epochs_done(view_noted(view, "epochs")));
 }
 
 /* Adds the progress in whole epochs, from the run record, if kiln-traind has no status page. */
 static void add_noted_progress(cJSON *progress, const struct view *view)
 {
-	double done = cJSON_GetArraySize(view_noted(view, "epochs")), epochs = NAN;
+	double done = (double)run_epochs_done(view_noted(view, "epochs")), epochs = NAN;
 	CLEANUP(run_done) struct run run = { 0 };
 
 	if (view->record && run_load(&run, NULL) == 0)

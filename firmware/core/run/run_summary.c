@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#define EPOCH_MAX    9e15 /* a number that a double holds exactly */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -18,12 +19,23 @@ static bool copy(cJSON *row, const char *as, const cJSON *object, const char *ke
 	return !item || cJSON_IsNull(item) || cJSON_AddItemToObject(row, as, cJSON_Duplicate(item, false));
 }
 
+uint64_t run_epochs_done(const cJSON *epochs)
+{
+	const int count = cJSON_GetArraySize(epochs);
+	const cJSON *last = member(cJSON_GetArrayItem(epochs, count - 1), "epoch");
+
+	/* A record of an earlier version or of a test may not say the number; then each epoch is there. */
+	if (!cJSON_IsNumber(last) || !(last->valuedouble >= count && last->valuedouble < EPOCH_MAX))
+		return (uint64_t)count;
+	return (uint64_t)last->valuedouble + 1;
+}
+
 static bool copy_figures(cJSON *row, const cJSON *record)
 {
 	static const char *const keys[] = { "loss", "accuracy", "validation_loss", "validation_accuracy" };
 	const cJSON *epochs = member(record, "epochs"), *test = member(member(record, "metrics"), "test");
 	const int count = cJSON_GetArraySize(epochs);
-	bool good = cJSON_AddNumberToObject(row, "epochs", count);
+	bool good = json_add_u64(row, "epochs", run_epochs_done(epochs));
 
 	for (size_t i = 0; i < COUNT(keys); i++)
 		good = good && copy(row, keys[i], cJSON_GetArrayItem(epochs, count - 1), keys[i]);

@@ -3,6 +3,7 @@
 #include "core/base/version.h"
 #include "core/box/image.h"
 #include "core/box/night.h"
+#include "core/run/run_summary.h"
 #include "core/run/status.h"
 #include "oneshot/report/faults.h"
 
@@ -145,8 +146,7 @@ static bool add_run(cJSON *report, const struct facts *facts)
 	for (size_t i = 0; done && i < sizeof(copied) / sizeof(copied[0]); i++)
 		done = copy(run, copied[i], facts->record);
 	return done && json_add_u64(run, "epochs", config->run.epochs) &&
-	       json_add_u64(run, "epochs_done",
-			    (uint64_t)cJSON_GetArraySize(member(facts->record, "epochs"))) &&
+	       json_add_u64(run, "epochs_done", run_epochs_done(member(facts->record, "epochs"))) &&
 	       json_add_u64(run, "batch_rows", config->run.batch_rows) && add_sources(run, config) &&
 	       add_outputs(run, &facts->run);
 }
@@ -154,7 +154,7 @@ static bool add_run(cJSON *report, const struct facts *facts)
 struct curve {
 	bool any;
 	double first, best, last;
-	int best_epoch; /* number of the best epoch, counted from 1 */
+	double best_epoch; /* number of the best epoch, counted from 1 */
 };
 
 static bool is_better(const char *key, double value, double than)
@@ -179,7 +179,9 @@ static bool add_curve(cJSON *curves, const cJSON *epochs, const char *key)
 			curve.first = curve.last;
 		if (!curve.any || is_better(key, curve.last, curve.best)) {
 			curve.best = curve.last;
-			curve.best_epoch = number;
+			curve.best_epoch = cJSON_IsNumber(member(epoch, "epoch"))
+						   ? member(epoch, "epoch")->valuedouble + 1
+						   : number;
 		}
 		curve.any = true;
 	}
@@ -260,9 +262,9 @@ static bool add_sentence(cJSON *report, const struct facts *facts, const char *h
 	size_t used;
 
 	if (*facts->run.id)
-		used = (size_t)snprintf(text, sizeof(text), "%s: %s: %s, %d of %" PRIu64 " epochs", host,
-					facts->run.id, facts->outcome,
-					cJSON_GetArraySize(member(facts->record, "epochs")),
+		used = (size_t)snprintf(text, sizeof(text), "%s: %s: %s, %" PRIu64 " of %" PRIu64 " epochs",
+					host, facts->run.id, facts->outcome,
+					run_epochs_done(member(facts->record, "epochs")),
 					facts->run.config.run.epochs);
 	else
 		used = (size_t)snprintf(text, sizeof(text), "%s: no run started", host);
