@@ -441,6 +441,13 @@ craft 60 'r["config"] = "run: {"'
 passed_over "a configuration with a mistake" "syntax error"
 craft 60 'r["plan_sha256"] = "x"'
 passed_over "a damaged record" 'found plan_sha256 "x".*going on with the run before it'
+craft 60 'r["x"] = [0] * 1300000'
+passed_over "a record that becomes too large when Kiln writes it" 'run.json: [0-9]+ bytes when Kiln writes it, at most 3145728 expected.*going on with the run before it'
+head -c 5000000 /dev/zero | tr '\0' ' ' >"$record/run.json"
+begin
+is "$rc $said" "0 $own" "a record on the disk that is too large is set aside, the run comes back from the store" "$errors"
+like "$errors" "run.json: 5000000 bytes, at most 4194304 expected; the record is now in .*/damaged-record-[0-9]+-[0-9]+, going on" "which is said"
+is "$(stat -c %s "$KILN_ROOT"/data/kiln/run/damaged-record-*/run.json)" 5000000 "the record is kept"
 craft 60 'del r["machine"]'
 passed_over "nobody's record" "nothing says on which machine"
 craft 60 'r["repeats"] = r["id"]; r["state"] = "finished"'

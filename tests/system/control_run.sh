@@ -119,3 +119,11 @@ run=$(figure run.id)
 "$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >"$work/next" 2>>"$work/night.log"
 [[ "$(tail -n 1 "$work/next")" =~ ^small- ]] && [ "\"$(tail -n 1 "$work/next")\"" != "$run" ]
 ok $? "the next begin begins a new run" "$(cat "$work/next"; tail -n 3 "$work/night.log")"
+cp "$KILN_ROOT/data/kiln/run/current/run.json" "$work/whole.json"
+head -c 5000000 /dev/zero | tr '\0' ' ' >"$KILN_ROOT/data/kiln/run/current/run.json"
+said=$("$kiln" abandon --yes 2>&1)
+is $? 0 "a run whose record is too large is given up" "$said"
+[ ! -e "$KILN_ROOT/data/kiln/run/current" ]
+ok $? "its record is no more the current one"
+mv "$KILN_ROOT"/data/kiln/run/damaged-record-* "$KILN_ROOT/data/kiln/run/current"
+cp "$work/whole.json" "$KILN_ROOT/data/kiln/run/current/run.json"

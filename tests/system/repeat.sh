@@ -110,6 +110,14 @@ like "$code $(cat "$KILN_ROOT/log")" '^1 .*names other stores than .*whole.conf,
 foreign "$s3" --config "$work/whole.conf" --adopt
 is "$code $(state) $(record_json '[r["epochs"], r["metrics"]]')" "0 finished $figures" "with --adopt it is repeated with the stores of kiln.conf" "$(tail -n 3 "$KILN_ROOT/log")"
 
+before=$(current id)
+foreign 'r["seed"] = "a" * 5000000' --config "$work/whole.conf"
+like "$code $(cat "$KILN_ROOT/log")" '^1 .*"seed": found a string, expected a whole number' "a seed that is no number is not taken"
+is "$(current id) $(state)" "$before finished" "the run before it stays the current run"
+foreign 'r["config"] += "\n#" + "\x01" * 900000' --config "$work/whole.conf"
+like "$code $(cut -c 1-300 "$KILN_ROOT/log")" '^1 .*bytes when Kiln writes it, at most 3145728 expected' "nor a record larger than Kiln reads"
+is "$(current id) $(state)" "$before finished" "the run before it stays the current run"
+
 node whole
 record=$KILN_ROOT/data/kiln/run/current
 echo running >"$record/state"

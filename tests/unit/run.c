@@ -260,6 +260,52 @@ static void test_notes_are_bounded(void **state)
 	assert_int_equal(run_load(&run, &err), 0);
 }
 
+/* A record that no program can read does not stand in the way of the next run, and stays on the disk. */
+static void test_set_aside(void **state)
+{
+	static const struct {
+		const char *label, *json; /* NULL: a run.json of more than RECORD_MAX bytes */
+		bool archived;
+		int code;
+	} cases[] = {
+		{ "too large", NULL, false, 1 },        { "too large and archived", NULL, true, 1 },
+		{ "cut", "{\"version\":1,", false, 1 }, { "of a later version", "{\"version\":2}", false, 0 },
+		{ "readable", "{}", false, 0 },
+	};
+	CLEANUP(free_ptr) char *large = malloc(RECORD_MAX + 1);
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, ' ', RECORD_MAX + 1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		const char *json = cases[i].json ? cases[i].json : large;
+		uint64_t bytes = cases[i].json ? strlen(json) : RECORD_MAX + 1;
+		char id[RUN_ID_BYTES], path[PATH_BYTES], aside[PATH_BYTES] = "", file[PATH_BYTES + 16];
+		struct error err = { 0 };
+		struct stat st;
+		int r;
+
+		start_anew();
+		assert_int_equal(run_set_aside(aside, &err), 0); /* no record at all */
+		(void)begin(id);
+		set_state(RUN_FINISHED);
+		assert_int_equal(cases[i].archived ? run_archive(&err) : 0, 0);
+		assert_int_equal(file_write_durable(path_of(PATH_RUN, "run.json", path), json, bytes, &err),
+				 0);
+		r = run_set_aside(aside, &err);
+		if (r != cases[i].code)
+			fail_msg("%s: found %d \"%s\"", cases[i].label, r, err.text);
+		if (r == 0)
+			continue;
+		(void)snprintf(file, sizeof(file), "%s/run.json", aside);
+		assert_int_equal(stat(file, &st), 0);
+		assert_true((uint64_t)st.st_size == bytes);
+		assert_int_equal(run_load(&run, &err), -ENOENT);
+		assert_false(begin(id));
+	}
+}
+
 /* A record of the store that becomes too large when it is printed is not made the current record. */
 static void test_restore_is_bounded(void **state)
 {
@@ -864,6 +910,7 @@ int main(void)
 		TEST(test_a_final_state_stays),
 		TEST(test_notes),
 		TEST(test_notes_are_bounded),
+		TEST(test_set_aside),
 		TEST(test_restore_is_bounded),
 		TEST(test_repeat_refuses_seeds),
 		TEST(test_damaged_records),

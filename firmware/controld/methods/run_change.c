@@ -5,6 +5,7 @@
 #include "controld/methods/methods.h"
 #include "controld/methods/request.h"
 #include "core/base/events.h"
+#include "core/base/log.h"
 
 #include <string.h>
 
@@ -97,7 +98,7 @@ int method_run_stop(struct call *call, struct error *err)
 }
 
 /* Checks that the run is unfinished and that no trainer works on it. A run that has halted has the state
- * running, but its trainer has ended. */
+ * running, but its trainer has ended. `id` NULL: no trainer may work at all. */
 static int may_abandon(struct call *call, enum run_state state, const char *id, struct error *err)
 {
 	const struct status *trainer;
@@ -106,10 +107,10 @@ static int may_abandon(struct call *call, enum run_state state, const char *id, 
 		return is_not_allowed(call, state, err);
 	watch_sample(&call->box->watch);
 	trainer = watch_newest(&call->box->watch, STATUS_TRAIND);
-	if (!trainer || strcmp(trainer->run_id, id) != 0 || !watch_is_alive(trainer))
+	if (!trainer || (id && strcmp(trainer->run_id, id) != 0) || !watch_is_alive(trainer))
 		return 0;
 	call->code = CONTROL_STATE;
-	return error_set(err, -EPERM, "%s is %s, and its trainer works: kiln stop first", id,
+	return error_set(err, -EPERM, "%s is %s, and its trainer works: kiln stop first", id ? id : "the run",
 			 run_state_name(state));
 }
 
@@ -130,6 +131,26 @@ static int note_abandoned(const char *record_text, struct error *err)
 	return run_reason_set(reason, err);
 }
 
+/* Gives a run up whose record no program can read: there is no current run then. `err` says why run_load()
+ * has failed, and says it still where the record is damaged in another way. */
+static int abandon_unreadable(struct call *call, enum run_state state, struct error *err)
+{
+	const struct error why = *err;
+	char path[PATH_BYTES];
+	int r = may_abandon(call, state, NULL, err);
+
+	if (r < 0 || (r = run_set_aside(path, err)) < 0)
+		return r;
+	if (r == 0) {
+		*err = why;
+		return why.code;
+	}
+	run_asked_over(true);
+	log_warning("%s; a person gave the run up, and its record is now in %s", why.text, path);
+	call->result = cJSON_CreateObject();
+	return cJSON_AddNullToObject(call->result, "run") ? 0 : call_no_memory(err);
+}
+
 /* Makes an unfinished run a failed one. Its files in the store stay, and kiln-uploadd uploads the record and
  * what is in the spool. */
 int method_run_abandon(struct call *call, struct error *err)
@@ -139,9 +160,13 @@ int method_run_abandon(struct call *call, struct error *err)
 	enum run_state state;
 	int r = state_of_run(call, &state, err);
 
-	if (r < 0 || (r = run_load(&run, err)) < 0 || (r = may_abandon(call, state, run.id, err)) < 0 ||
-	    (r = run_json(&text, err)) < 0 || (r = note_abandoned(text, err)) < 0 ||
-	    (r = run_state_set(RUN_FAILED, err)) < 0)
+	if (r < 0)
+		return r;
+	r = run_load(&run, err);
+	if (r == -E2BIG || r == -EBADMSG)
+		return abandon_unreadable(call, state, err);
+	if (r < 0 || (r = may_abandon(call, state, run.id, err)) < 0 || (r = run_json(&text, err)) < 0 ||
+	    (r = note_abandoned(text, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
 		return r;
 	run_asked_over(true);
 	event_send(&(struct event){ .id = EVENT_RUN_ABANDONED, .run_id = run.id },

@@ -100,7 +100,7 @@ const struct control_method control_methods[] = {
 	  CONTROL_OPERATE,
 	  true,
 	  { { 0 } },
-	  "run: id of the run, which has failed now",
+	  "run: id of the run, which has failed now; null = its record could not be read, and was set aside",
 	  "give the unfinished run up, so that the next start begins a new run" },
 	{ "checkpoint.list",
 	  CONTROL_VIEW,

@@ -17,7 +17,7 @@ static char *record_path(const char *archived_id, const char *name, char path[st
 	return path_of(PATH_ARCHIVE, tail, path);
 }
 
-static int read_record(const char *archived_id, cJSON **ret_json, struct error *err)
+int record_read_json(const char *archived_id, cJSON **ret_json, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
@@ -103,7 +103,7 @@ static int note(const char *archived_id, const char *json_object, struct error *
 	int r;
 
 	if ((r = json_parse("run_note", json_object, strlen(json_object), &members, err)) < 0 ||
-	    (r = record_lock(&lock, err)) < 0 || (r = read_record(archived_id, &record, err)) < 0)
+	    (r = record_lock(&lock, err)) < 0 || (r = record_read_json(archived_id, &record, err)) < 0)
 		return r;
 	while (members->child) {
 		cJSON *item = cJSON_DetachItemViaPointer(members, members->child);
@@ -143,7 +143,7 @@ static int json_of(const char *archived_id, char **ret_text, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	enum run_state state;
-	int r = read_record(archived_id, &record, err);
+	int r = record_read_json(archived_id, &record, err);
 
 	if (r == 0)
 		r = read_state(archived_id, &state, err);
@@ -184,7 +184,7 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 	CLEANUP(json_free) cJSON *record = NULL;
 	struct run run = { 0 };
 	char path[PATH_BYTES];
-	int r = read_record(archived_id, &record, err);
+	int r = record_read_json(archived_id, &record, err);
 
 	if (r < 0)
 		return r;

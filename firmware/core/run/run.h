@@ -191,6 +191,13 @@ void run_done(struct run *run);
 /* Loads a run from the archive. Errors: -ENOENT the archive has no run with this id. */
 MUST_CHECK int run_load_archived(const char *id, struct run *ret_run, struct error *err);
 
+/* Moves the record of the current run to PATH_RUNS/damaged-record-YYYYMMDD-HHMMSS where its run.json is no
+ * JSON or larger than a reader takes: no program can load such a record, so there is no current run then, and
+ * nothing of the record is lost. Leaves other damage alone: a record of a later version is whole for that
+ * version. Returns 1 where it moved the record, with its new path; 0 where run.json can be read, or there is
+ * none. */
+MUST_CHECK int run_set_aside(char ret_path[static PATH_BYTES], struct error *err);
+
 MUST_CHECK int run_state_get(enum run_state *ret_state, struct error *err);
 /* Sets the state of the current run. Errors: -EPERM the run already has another, final state. */
 MUST_CHECK int run_state_set(enum run_state state, struct error *err);

@@ -3,10 +3,14 @@
 #include "core/run/run_record.h"
 
 #include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#define RECORD_OLD "old" /* folder in PATH_RUNS: an archived record while its files are being removed */
+/* In PATH_RUNS, with a time after it: a record that cannot be read. */
+#define RECORD_DAMAGED "damaged-record"
+#define RECORD_OLD     "old" /* folder in PATH_RUNS: an archived record while its files are being removed */
 
 int record_remove_folder(const char *folder, struct error *err)
 {
@@ -117,6 +121,46 @@ int run_archive(struct error *err)
 	if ((r = make_link(run.id, err)) < 0 || (r = record_archive(run.id, err)) < 0)
 		return r;
 	return record_install(RECORD_LAST, err);
+}
+
+/* ---- A record that nobody can read ---- */
+
+/* Chooses a path that does not exist yet. */
+static const char *aside_path(char path[static PATH_BYTES])
+{
+	char name[64];
+
+	for (time_t now = time(NULL);; now++) {
+		struct tm tm;
+
+		(void)gmtime_r(&now, &tm);
+		(void)strftime(name, sizeof(name), RECORD_DAMAGED "-%Y%m%d-%H%M%S", &tm);
+		if (file_exists(path_of(PATH_RUNS, name, path), NULL) <= 0)
+			return path;
+	}
+}
+
+int run_set_aside(char ret_path[static PATH_BYTES], struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(free_ptr) char *folder = NULL;
+	char path[PATH_BYTES];
+	int r;
+
+	if ((r = record_lock(&lock, err)) < 0)
+		return r;
+	r = record_read_json(NULL, &record, err);
+	if (r != -E2BIG && r != -EBADMSG)
+		return r == -ENOENT ? 0 : r;
+	/* The current record may be a link to an archived one. */
+	folder = realpath(path_of(PATH_RUN, NULL, path), NULL);
+	if (!folder)
+		return error_set(err, -errno, "%s: %s", path, strerror(errno));
+	if ((r = file_rename_durable(folder, aside_path(ret_path), err)) < 0)
+		return r;
+	(void)unlink(path);
+	return 1;
 }
 
 /* ---- After a repeat ---- */

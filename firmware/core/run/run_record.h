@@ -49,6 +49,9 @@ MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
 /* ---- run.c ---- */
 
+/* Reads run.json of an archived run, or of the current run where archived_id is NULL. */
+MUST_CHECK int record_read_json(const char *archived_id, cJSON **ret_json, struct error *err);
+
 /* Write a file of the record durably (core/base/paths.h). Errors of record_write_json(): -E2BIG the file
  * would have more than RECORD_WRITE_MAX bytes, so it is not written. */
 MUST_CHECK int record_write_json(const char *path, const cJSON *json, struct error *err);

@@ -73,6 +73,17 @@ static int put_aside(struct run *run, const char *adopt, struct error *err)
 	return run_archive(err);
 }
 
+/* Sets a record aside that no program can read, because no later night could begin with it. */
+static int set_aside(struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = run_set_aside(path, err);
+
+	if (r > 0)
+		log_warning("%s; the record is now in %s, going on without it", err->text, path);
+	return r < 0 ? r : 0;
+}
+
 /* Finds the last run: the record on this disk or, without one, the newest run in the store. An unfinished run
  * that is only in the store is brought to this disk, with all that it needs; *ret_brought is true then.
  * `adopt` is the id of a run to bring even where it belongs to another machine; "" = none. ret_run->id stays
@@ -82,8 +93,11 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
-	int r = run_load(ret_run, err);
+	int r = set_aside(err);
 
+	if (r < 0)
+		return r;
+	r = run_load(ret_run, err);
 	*ret_brought = r == -ENOENT || (r == 0 && *adopt && strcmp(ret_run->id, adopt) != 0);
 	if (!*ret_brought || (r == 0 && (r = put_aside(ret_run, adopt, err)) < 0))
 		return r;
