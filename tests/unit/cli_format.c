@@ -110,6 +110,7 @@ static void test_redact(void **state)
 		{ "\"password\" : \"a\\\"b\"}", "\"password\" : \"***\"}" },
 		{ "<SecretAccessKey>abc</SecretAccessKey>", "<SecretAccessKey>***</SecretAccessKey>" },
 		{ "curl -H 'Bearer x'", "curl -H 'Bearer ***'" },
+		{ "Bearer  \tx y", "Bearer  \t*** y" },
 		{ "authorization is bearer a.b-c_d=, said it", "authorization is bearer ***, said it" },
 		{ "api_key=x client_secret=y&z=1", "api_key=*** client_secret=***&z=1" },
 		{ "-----BEGIN EC PRIVATE KEY-----\nMHc\n-----END EC PRIVATE KEY-----\n",

@@ -91,11 +91,13 @@ static struct secret in_header(const char *text)
 /* "Bearer abc" */
 static struct secret bearer(const char *text)
 {
-	static const char name[] = "bearer ";
+	static const char name[] = "bearer";
+	const size_t skip = strlen(name);
+	size_t spaces;
 
-	if (strncasecmp(text, name, strlen(name)) != 0)
+	if (strncasecmp(text, name, skip) != 0 || !(spaces = strspn(text + skip, " \t")))
 		return (struct secret){ 0 };
-	return (struct secret){ strlen(name), value_at(text + strlen(name)).length };
+	return (struct secret){ skip + spaces, value_at(text + skip + spaces).length };
 }
 
 /* What is between the lines BEGIN and END of a private key in PEM. */
