@@ -295,9 +295,12 @@ printf 'source: { url = "file:///a"; }; sink: { url = "s3://bucket/runs"; endpoi
 asks --config "$work/other.conf"
 is "$asked $(grep -c 'and kiln.conf has no such store' said)" "0 1" "nor with a kiln.conf that names another"
 printf 'source: { url = "file:///a"; }; sink: { url = "s3://bucket/runs"; endpoint = "http://127.0.0.1:%s"; credential = "box"; };' "$port" >same.conf
+sed 's,s3://bucket/runs,s3://another/data,' same.conf >another.conf
+asks --config "$work/another.conf"
+is "$asked $(grep -c 'and kiln.conf has no such store' said)" "0 1" "a kiln.conf with this server and another bucket is not" "$(cat said)"
 asks --config "$work/same.conf"
 [ "$asked" -gt 0 ]
-ok $? "a kiln.conf with this server and credential is enough" "$(cat said)"
+ok $? "one with this server, bucket and credential is" "$(cat said)"
 asks --endpoint "http://127.0.0.1:$port"
 [ "$asked" -gt 0 ]
 ok $? "so are options" "$(cat said)"

@@ -153,8 +153,21 @@ int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct e
 
 /* ---- Its sources ---- */
 
-/* Returns the store of kiln.conf with the url of `model`, or else one with the same server and credential;
- * NULL: neither. */
+/* Returns whether two urls name the same bucket, which may be a part of the host that gets the request. */
+static bool is_same_bucket(const char *a, const char *b)
+{
+	const char *bucket = strstr(a, "://");
+	size_t length;
+
+	if (!bucket)
+		return false;
+	bucket += strlen("://");
+	length = (size_t)(bucket - a) + strcspn(bucket, "/");
+	return strncmp(a, b, length) == 0 && (b[length] == '/' || !b[length]);
+}
+
+/* Returns the store of kiln.conf with the url of `model`, or else one with the same bucket, server and
+ * credential; NULL: neither. */
 static const struct config_store *allowed(const struct config *given, const struct config_store *model)
 {
 	const struct config_store *same = NULL;
@@ -165,7 +178,7 @@ static const struct config_store *allowed(const struct config *given, const stru
 
 		if (strcmp(store->url, model->url) == 0)
 			return store;
-		if (!config_server_differs(store, model))
+		if (is_same_bucket(store->url, model->url) && !config_server_differs(store, model))
 			same = store;
 	}
 	return same;
