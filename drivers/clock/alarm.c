@@ -93,6 +93,14 @@ static int check_wakes(const struct clock_name *clock, struct error *err)
 	return error_set(err, -ENODEV, "%s: found \"disabled\": its alarm does not wake the box", path);
 }
 
+int alarm_check(struct error *err)
+{
+	struct clock_name clock;
+	int r = find(&clock, err);
+
+	return r < 0 ? r : check_wakes(&clock, err);
+}
+
 int alarm_set(int64_t wake_s, struct error *err)
 {
 	const int64_t ahead_s = wake_s - time(NULL);

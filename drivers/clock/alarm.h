@@ -17,3 +17,7 @@
  * moment is past; -EIO the clock did not accept the alarm: many clocks accept only alarms within the next
  * day. */
 MUST_CHECK int alarm_set(int64_t wake_s, struct error *err);
+
+/* Checks that a clock of the box can wake it, as alarm_set() does, and sets nothing. Anybody may call it.
+ * Errors: -ENODEV. */
+MUST_CHECK int alarm_check(struct error *err);

@@ -4,10 +4,10 @@
 #include "core/box/data_disk.h"
 #include "core/ring/ring.h"
 #include "data/batch.h"
+#include "drivers/clock/alarm.h"
 #include "drivers/clock/rtc.h"
 #include "preflight/preflight.h"
 
-#include <glob.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -115,23 +115,18 @@ static void check_hugepages(struct preflight *preflight)
 static void check_alarm(struct preflight *preflight)
 {
 	const struct config *config = preflight->config;
-	char pattern[PATH_BYTES];
-	glob_t found = { 0 };
-	bool any;
+	struct error err = { 0 };
 
 	if (config->power.when_finished == POWER_NOTHING ||
 	    (config->power.when_finished == POWER_OFF && config->power.wake_by == WAKE_BY_OTHER))
 		return;
-	any = glob(path_of(PATH_RTC, "rtc*/wakealarm", pattern), 0, NULL, &found) == 0;
-	if (any)
-		preflight_add(preflight, "alarm", PREFLIGHT_OK, "", "a hardware clock can wake the box: %s",
-			      found.gl_pathv[0]);
+	if (alarm_check(&err) == 0)
+		preflight_add(preflight, "alarm", PREFLIGHT_OK, "", "a hardware clock can wake the box");
 	else
 		preflight_add(
 			preflight, "alarm", PREFLIGHT_WARNING,
 			"allow waking by the clock in the firmware setup, or set power.wake_by = \"other\"",
-			"no hardware clock can wake the box, so it stays on after a night");
-	globfree(&found);
+			"%s, so the box stays on after a night", err.text);
 }
 
 void preflight_box(struct preflight *preflight)

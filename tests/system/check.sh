@@ -161,6 +161,20 @@ check
 like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*not seen +source +.*-> try again with a network that reaches the server' "without network: not seen"
 like "$said" ' [1-9] not seen$' "and counted"
 
+# ---- The alarm that switches the box on ----
+alarm() { # regular expression, name
+	config 's/^run:/power: { when_finished = "off"; }; run:/'
+	check
+	like "$code $(tr '\n' ' ' <<<"$said")" "^0 .*$1" "$2"
+}
+rtc=$KILN_ROOT/sys/class/rtc/rtc0
+alarm 'warning +alarm +.*no hardware clock with an alarm that wakes the box, so the box stays on after a night' "no hardware clock"
+mkdir -p "$rtc/device/power"
+touch "$rtc/wakealarm"
+alarm 'ok +alarm +a hardware clock can wake the box' "a clock with an alarm"
+echo disabled >"$rtc/device/power/wakeup"
+alarm 'warning +alarm +.*device/power/wakeup: found "disabled": its alarm does not wake the box' "whose alarm is switched off"
+
 # ---- notify.url ----
 mkdir "$work/hook"
 python3 tests/system/webhook.py "$work/hook" 2>"$work/hook.err" &
