@@ -37,7 +37,7 @@
 #define PLAN_SOURCES_MAX 32u
 /* of a plan's file: a million shards with keys of 1 KiB take 2 GiB at most */
 #define PLAN_FILE_MAX    ((uint64_t)4 << 30)
-#define PLAN_SPARE_BYTES ((uint64_t)16 << 20)  /* of the disk stay free */
+#define PLAN_SPARE_BYTES ((uint64_t)2 << 20)   /* of the disk stay free */
 #define PLAN_BYTES_MAX   ((uint64_t)INT64_MAX) /* of all shards together */
 
 /* The settings that fix the order of the run. */
