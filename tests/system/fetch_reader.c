@@ -9,6 +9,7 @@
  *            prints REVISITED N, or DIFFERS and both lines.
  * --rank R --world N   asks as one of several ranks
  * --pace-ms  waits so long after each slot
+ * --hold FILE waits after the first slot until FILE is there
  * --rows     prints after each batch a line for each row that is not empty: ROW split segment crc
  * --columns  prints after each batch a line for each column: COLUMN name dtype bytes-in-hex
  * --rate     prints only, at the end: rows, data bytes, seconds to the first slot and in all since the
@@ -25,6 +26,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LINE_BYTES    2048
 #define HISTORY_MAX   65536
@@ -36,6 +38,11 @@ static struct {
 	struct cursor *before[HISTORY_MAX];
 	size_t count;
 } history;
+
+static void wait_ms(long ms)
+{
+	(void)nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
 
 static double seconds(void)
 {
@@ -148,7 +155,7 @@ static int revisit(struct ring *ring, uint64_t times)
 }
 
 struct options {
-	const char *save, *load;
+	const char *save, *load, *hold;
 	uint64_t stop_after, revisit;
 	long pace_ms;
 	uint32_t rank, world;
@@ -168,6 +175,8 @@ static struct options parse(int argc, char **argv)
 			options.rate = true;
 		else if (strcmp(argv[i], "--pace-ms") == 0)
 			options.pace_ms = strtol(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--hold") == 0)
+			options.hold = argv[++i];
 		else if (strcmp(argv[i], "--rows") == 0)
 			options.rows = true;
 		else if (strcmp(argv[i], "--columns") == 0)
@@ -273,7 +282,9 @@ static void follow(struct ring *ring, const struct options *options, double star
 		*cursor = slot->cursor;
 		ring_release(ring, slot);
 		if (options->pace_ms)
-			(void)nanosleep(&(struct timespec){ .tv_nsec = options->pace_ms * 1000000 }, NULL);
+			wait_ms(options->pace_ms);
+		while (options->hold && access(options->hold, F_OK) != 0)
+			wait_ms(10);
 	} while (kind != RING_END_RUN && kind != RING_ERROR && batches != options->stop_after);
 	if (options->rate)
 		printf("%" PRIu64 " %" PRIu64 " %.6f %.6f %" PRIu64 " %.6f\n", rows, bytes, first,

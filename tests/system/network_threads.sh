@@ -75,20 +75,26 @@ for seed in 1 2 3; do
 done
 
 # ---- A window that fails in one thread is given up in all, and loaded once more when its rows are needed ----
-# Three answers of 500 use up all attempts of a shard that is read ahead of a slow reader: the first two windows, of three shards
-# each, are asked for together and in any order, the eighth shard later.
+# One connection asks for the shards in their order: the fifth is in the second window, of three shards. Three answers of 500 use
+# up all attempts of it while the reader holds the first slot: nobody needs the second window by then.
 part_bytes=8000000 attempts=3
 start_proxy window ''
-whole_run ahead "$port" 'network_threads = 3; hedge_percent = 0;' >"$work/ahead"
+whole_run ahead "$port" 'network_threads = 1; connections = 1; hedge_percent = 0;' >"$work/ahead"
 kill "$proxy"
 wait "$proxy" 2>/dev/null
-shard=$(/usr/bin/python3 -c 'import json, sys
-shards = dict.fromkeys(r["path"].split("?")[0].split("/")[-1] for r in map(json.loads, open(sys.argv[1])) if "train-" in r["path"])
-print(list(shards)[7])' "$proxied/requests")
+shard=$(sed '1,/manifest/d' "$proxied/requests" | grep -o 'train-[0-9]*-of-[0-9]*\.tfrecord' | sed -n 5p) # after the last request of begin
 start_proxy fails '[{"fault": "status", "status": 500, "match": "^GET .*'"$shard"'", "count": 3}]'
 begin fails "$port" 'network_threads = 3; hedge_percent = 0;'
+failed_thrice() {
+	[ "$(grep -c '"fault": "status"' "$proxied/requests")" -eq 3 ]
+}
 start_fetchd
-timeout 60 "$reader" --rows --pace-ms 15 >"$work/fails"
+timeout 60 "$reader" --rows --hold "$work/go" >"$work/fails" &
+follower=$!
+wait_for 40 failed_thrice
+sleep 1 # fetchd reads the third answer
+touch "$work/go"
+wait $follower
 kill $fetchd 2>/dev/null
 wait $fetchd
 kill "$proxy"
