@@ -4,6 +4,7 @@
 #include "core/base/paths.h"
 #include "core/config/config.h"
 #include "drivers/cores/cores.h"
+#include "drivers/hugepage/hugepage.h"
 
 #include <glob.h>
 #include <string.h>
@@ -56,4 +57,19 @@ bool gpu_place(const char *root, const struct gpu_wish *wish, cpu_set_t *ret_cor
 		}
 	globfree(&found);
 	return any && same;
+}
+
+static int first_core(const cpu_set_t *set)
+{
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, set))
+			return (int)cpu;
+	return 0;
+}
+
+int gpu_ring_node(const char *root, const struct gpu_wish *wish, const cpu_set_t *network)
+{
+	cpu_set_t near;
+
+	return hugepage_node_of_core(root, first_core(gpu_place(root, wish, &near) ? &near : network));
 }

@@ -11,3 +11,7 @@
  * all GPUs of the machine are on the same node, any of them. Returns false where the wish is for a CPU, where
  * there is no GPU, or where GPUs are on several nodes. `root` is prepended to /sys ("" except in tests). */
 bool gpu_place(const char *root, const struct gpu_wish *wish, cpu_set_t *ret_cores);
+
+/* Returns the memory node (NUMA) for the ring: the node of the GPU, which reads each batch, where gpu_place()
+ * finds it; else the node of the network's cores. */
+int gpu_ring_node(const char *root, const struct gpu_wish *wish, const cpu_set_t *network);

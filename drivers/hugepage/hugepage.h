@@ -49,12 +49,17 @@ MUST_CHECK int hugepage_release(const char *folder, struct error *err);
  * memory with normal pages. The caller calls munmap(). NULL: no memory. */
 MUST_CHECK void *hugepage_map(uint64_t bytes);
 
-/* ---- node.c: before a run, by root. `root` is prepended to /sys ("" except in tests). ---- */
+/* ---- node.c: memory nodes (NUMA). `root` is prepended to /sys ("" except in tests). ---- */
 
 /* Returns the memory node (NUMA) of a core; 0 where sysfs does not have it. */
 int hugepage_node_of_core(const char *root, int core);
 
-/* Makes the pool of one memory node larger, until `bytes` are free there. Pages that our files have already
+/* The calling thread takes its next new pages, small and large, from this node where it has free ones; -1 =
+ * from the node that it runs on, as before. A kernel that knows no nodes changes nothing. */
+void hugepage_prefer_node(int node);
+
+/* Before a run, by root: makes the pool of one memory node larger, until `bytes` are free there. Pages that
+ * our files have already
  * (`reuse_bytes`) count as free. Then reads the size of the pool again, because the kernel reports no error.
  * *ret_pages is the pool's size then. Errors: -ENOMEM with the pages needed and free. */
 MUST_CHECK int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,

@@ -2,7 +2,9 @@
 #include "drivers/hugepage/hugepage.h"
 
 #include <inttypes.h>
+#include <linux/mempolicy.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #define NODES          "/sys/devices/system/node"
 #define PATH_MAX_BYTES 512
@@ -32,6 +34,16 @@ int hugepage_node_of_core(const char *root, int core)
 			return node;
 	}
 	return 0;
+}
+
+void hugepage_prefer_node(int node)
+{
+	unsigned long mask[NODES_MAX / (8 * sizeof(unsigned long))] = { 0 };
+
+	if (node >= 0 && node < NODES_MAX)
+		mask[(size_t)node / (8 * sizeof(*mask))] = 1ul << ((size_t)node % (8 * sizeof(*mask)));
+	(void)syscall(SYS_set_mempolicy, node < 0 ? MPOL_DEFAULT : MPOL_PREFERRED, node < 0 ? NULL : mask,
+		      NODES_MAX);
 }
 
 int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/batch.h"
+#include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
 #include "fetchd/cache/shard_cache.h"
 #include "fetchd/shard/arrive.h"
@@ -100,8 +101,9 @@ static int open_ring(struct fetch *fetch, struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	struct ring_geometry geometry;
+	struct gpu_wish wish;
 	bool huge;
-	int r;
+	int r, node;
 
 	batch_geometry(&fetch->run.config, &fetch->schema, &geometry);
 	path_of(PATH_RING, NULL, path);
@@ -112,11 +114,15 @@ static int open_ring(struct fetch *fetch, struct error *err)
 	if (!huge)
 		event_send(&(struct event){ .id = EVENT_HUGEPAGES_SHORT, .run_id = fetch->run.id },
 			   "normal pages for the ring: %s", err->text);
+	wish = gpu_wish_of(&fetch->run.config);
+	node = gpu_ring_node("", &wish, &fetch->cores.network);
+	hugepage_prefer_node(node); /* of any size: the pages that ring_create() reserves */
 	r = ring_create(path, &geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+	hugepage_prefer_node(-1);
 	if (r == 0)
-		log_info("ring: %u slots of %" PRIu64 " bytes on %s", geometry.slots,
-			 ring_slot_bytes(fetch->ring),
-			 ring_pages_of(fetch->ring) == RING_HUGE_PAGES ? "hugepages" : "normal pages");
+		log_info("ring: %u slots of %" PRIu64 " bytes on %s, of node %d where it has any",
+			 geometry.slots, ring_slot_bytes(fetch->ring),
+			 ring_pages_of(fetch->ring) == RING_HUGE_PAGES ? "hugepages" : "normal pages", node);
 	return r;
 }
 

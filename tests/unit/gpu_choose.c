@@ -168,13 +168,33 @@ static void assert_place(int type, const char *id, const char *expected)
 	assert_string_equal(text, expected);
 }
 
+/* The first core of each node. */
+static void put_nodes(void)
+{
+	put("../../../devices/system/node/node0", "cpu0", "");
+	put("../../../devices/system/node/node1", "cpu8", "");
+}
+
+static void assert_ring_node(int expected)
+{
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "auto" };
+	cpu_set_t network;
+
+	CPU_ZERO(&network);
+	CPU_SET(0, &network);
+	assert_int_equal(gpu_ring_node(root, &wish, &network), expected);
+}
+
 static void the_node_of_the_gpu(void **state)
 {
 	(void)state;
 	put_box();
+	put_nodes();
 	assert_place(DEVICE_AUTO, "auto", "");
+	assert_ring_node(0);
 	put_device("0000:81:00.0", "0x030200\n", "0x10de\n", "8-15\n");
 	assert_place(DEVICE_AUTO, "auto", "8-15");
+	assert_ring_node(1);
 	assert_place(DEVICE_GPU, "0", "8-15");
 	assert_place(DEVICE_CPU, "auto", "");
 	put_device("0000:82:00.0", "0x120000\n", "0x1002\n", "8-15\n");

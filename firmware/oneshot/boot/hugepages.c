@@ -28,14 +28,6 @@
 #include <string.h>
 #include <sysexits.h>
 
-static int first_core(const cpu_set_t *set)
-{
-	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, set))
-			return (int)cpu;
-	return 0;
-}
-
 #define MOUNT "[Mount]\nOptions=\nOptions=nosuid,nodev,noexec,uid=0,gid=480,mode=0770,pagesize=1G,size=100%\n"
 
 int hugepages_mount(bool gib, struct error *err)
@@ -67,15 +59,6 @@ static int mount_with(bool gib, struct error *err)
 	return (r = manager_open(&manager, err)) < 0 ? r : manager_reload(manager, err);
 }
 
-/* Returns the memory node for the ring. */
-static int node_of_ring(const struct config *config, const struct nic_cores *cores)
-{
-	const struct gpu_wish wish = gpu_wish_of(config);
-	cpu_set_t near;
-
-	return hugepage_node_of_core("", first_core(gpu_place("", &wish, &near) ? &near : &cores->network));
-}
-
 static bool fits_gib_pages(const struct run *run, uint64_t bytes)
 {
 	return run->config.ring.pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
@@ -87,6 +70,7 @@ static int hugepages(struct error *err)
 	struct ring_geometry geometry;
 	struct example_schema schema;
 	struct nic_cores cores;
+	struct gpu_wish wish;
 	char path[PATH_BYTES];
 	uint64_t bytes, pages;
 	bool gib;
@@ -112,7 +96,8 @@ static int hugepages(struct error *err)
 			 hugepage_gib_pages(), bytes);
 		return 0;
 	}
-	node = node_of_ring(&run.config, &cores);
+	wish = gpu_wish_of(&run.config);
+	node = gpu_ring_node("", &wish, &cores.network);
 	r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path), &pages, err);
 	if (r == 0)
 		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,
