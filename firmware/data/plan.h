@@ -35,10 +35,10 @@
 #define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
-/* of a plan's file: a million shards with keys of 1 KiB take 2 GiB at most */
+/* largest file of a plan: a million shards with keys of 1 KiB take 2 GiB at most */
 #define PLAN_FILE_MAX    ((uint64_t)4 << 30)
-#define PLAN_SPARE_BYTES ((uint64_t)2 << 20)   /* of the disk stay free */
-#define PLAN_BYTES_MAX   ((uint64_t)INT64_MAX) /* of all shards together */
+#define PLAN_SPARE_BYTES ((uint64_t)2 << 20)   /* space that a new plan leaves free on the disk */
+#define PLAN_BYTES_MAX   ((uint64_t)INT64_MAX) /* largest sum of the bytes of all shards */
 
 /* The settings that fix the order of the run. */
 struct plan_settings {

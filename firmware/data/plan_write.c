@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define LOOK_SHARDS 1024u /* from one look at the disk to the next; they take less than 4 MiB */
+#define LOOK_SHARDS 256u /* from one look at the disk to the next; they take less than 1 MiB */
 
 struct plan_writer {
 	FILE *entries, *heap; /* two files: the heap's place is known only after the last entry */
