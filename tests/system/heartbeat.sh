@@ -170,6 +170,38 @@ oneshot report
 is "$(posted 'p[-1]["path"], json.loads(p[-1]["body"])["outcome"]')" "('/services/T0/secret-B0', 'failed')" "the report goes there, too" "$errors"
 ! grep -rqE "secret-B0" "$work/store" "$runs" "$work/errors"
 ok $? "the address is nowhere else"
+
+# ---- What only kiln-controld sees ----
+before=$(posted 'len(p)')
+a_node seen "url = \"http://127.0.0.1:$port/seen\";"
+begin
+noted() { # a word of the health that kiln-controld notes
+	grep -q "$1" "$KILN_ROOT/run/kiln/health.json"
+}
+python3 - "$runs/current/run.json" <<-'PY'
+	import json, sys
+	record = json.load(open(sys.argv[1]))
+	record["reason"] = "uploadd ended: s3://bucket: 403 AccessDenied"
+	json.dump(record, open(sys.argv[1], "w"))
+PY
+"$KILN_BIN/kiln-controld" 2>"$work/controld.log" &
+controld=$!
+wait_for 40 noted degraded
+ok $? "kiln-controld notes what is wrong with the box" "$(cat "$work/controld.log")"
+oneshot heartbeat
+is "$rc $(posted "[(json.loads(q['body'])['who'], json.loads(q['body'])['why']) for q in p[$before:]]")" \
+	"0 [('the box is degraded', 'uploadd ended: s3://bucket: 403 AccessDenied')]" "people are told of it" "$errors"
+oneshot heartbeat
+is "$(posted "len(p) - $before")" 1 "once"
+kill "$controld"
+wait "$controld" 2>/dev/null
+sed -i 's/"at_us":[ \t]*[0-9]*/"at_us": 1/' "$KILN_ROOT/run/kiln/health.json"
+oneshot heartbeat
+is "$(posted "[json.loads(q['body'])['who'] for q in p[$before + 1:]]")" "['kiln-controld does not run']" "and of a kiln-controld that is dead" "$errors"
+KILN_ROOT=$work/nodes/told
+runs=$KILN_ROOT/data/kiln/run
+
+# ---- Mistakes of notify ----
 config=$("$KILN_BIN/kiln" config check "$KILN_ROOT/etc/kiln/kiln.conf" 2>&1)
 ok $? "kiln config check" "$config"
 sed -i 's/notify: {/notify: { url = "http:\/\/a\/"; mail_server = "smtp:\/\/relay"; mail_to = "a@b\\r\\nBcc:c@d";/' "$KILN_ROOT/etc/kiln/kiln.conf"

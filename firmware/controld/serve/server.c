@@ -2,6 +2,7 @@
 #include "controld/serve/server.h"
 #include "controld/call/steer.h"
 #include "controld/status/metrics.h"
+#include "controld/status/noted.h"
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
@@ -190,6 +191,7 @@ static void sweep(struct server *server)
 	watch_sample(&server->box.watch);
 	steer_sweep(&server->calls, now);
 	metrics_sweep(&server->box, now);
+	noted_sweep(&server->box, now);
 	check_revoked(server);
 	sessions_sweep(&server->sessions, now);
 }

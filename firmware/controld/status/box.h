@@ -19,6 +19,7 @@ struct box {
 	bool update_said;   /* kiln-steer was asked to install an update and has not answered yet */
 	cJSON *errors;      /* the last errors in the journal */
 	uint64_t errors_ms; /* when `errors` were read */
+	uint64_t noted_ms;  /* when noted_sweep() wrote its file; 0 = not yet */
 	struct metrics_file {
 		char *dir;         /* value of control.metrics_dir; NULL = write no file */
 		uint64_t tried_ms; /* when the file was last written, or could not be written */

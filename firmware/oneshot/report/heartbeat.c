@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/base/version.h"
+#include "core/box/box_health.h"
 #include "core/box/image.h"
 #include "core/box/tonight.h"
 #include "core/run/status.h"
@@ -224,6 +225,32 @@ static void tell_degraded(struct heartbeat *heartbeat)
 	}
 }
 
+/* Returns whether tell_degraded() or tell_unbegun() speaks of this reason. */
+static bool is_told_elsewhere(const char *why)
+{
+	struct status page;
+
+	for (int i = 0; i < STATUS_DAEMONS; i++)
+		if (status_read((enum status_daemon)i, &page, NULL) == 0 && *page.degraded &&
+		    strstr(why, page.degraded))
+			return true;
+	return strncmp(why, "the run does not begin", strlen("the run does not begin")) == 0;
+}
+
+/* Tells of what only kiln-controld sees: a daemon that is dead, uploads that ended, a disk without space, a
+ * mistake in kiln.conf. */
+static void tell_health(struct heartbeat *heartbeat)
+{
+	struct box_health health;
+
+	if (box_health_read(&health, NULL) < 0)
+		return;
+	if (health.old)
+		tell(heartbeat, "kiln-controld does not run", "it has noted nothing for minutes");
+	else if (health.degraded && !is_told_elsewhere(health.why))
+		tell(heartbeat, "the box is degraded", health.why);
+}
+
 static void tell_unbegun(struct heartbeat *heartbeat)
 {
 	CLEANUP(free_ptr) char *why = NULL;
@@ -273,6 +300,7 @@ int oneshot_heartbeat(int argc, char **argv)
 		return fatal(&err);
 	forget_old(&heartbeat);
 	tell_degraded(&heartbeat);
+	tell_health(&heartbeat);
 	tell_unbegun(&heartbeat);
 	/* the monitor last: people do not wait for one that is slow */
 	beat(&heartbeat);
