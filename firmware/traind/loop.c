@@ -57,7 +57,7 @@ static int give_up_test(struct train *train, struct error *err)
 	if (r < 0)
 		return r;
 	train->test_given_up = true;
-	event_send(&(struct event){ .id = EVENT_TEST_GIVEN_UP,
+	event_send(&(struct event){ .id = EVENT_TEST_FAILED,
 				    .run_id = train->run.id,
 				    .step = model_step(train->model) },
 		   "the test split: %s; the run finishes without figures of the test", why.text);

@@ -213,10 +213,9 @@ const struct event_row event_rows[EVENT_MAX] = {
 			      "the run starts from weights that were trained on COUNT of its test shards, or "
 			      "on objects that these replace, so the figures of the test are too good, or "
 			      "may be" },
-	[EVENT_TEST_GIVEN_UP] = { "test.given_up", "c0fbf1f2f808469580529e4397a5578b", LOG_WARNING,
-				  RUN_ID | STEP,
-				  "a record of the test split makes no number, so the run finishes without "
-				  "figures of the test" },
+	[EVENT_TEST_FAILED] = { "test.failed", "c0fbf1f2f808469580529e4397a5578b", LOG_WARNING, RUN_ID | STEP,
+				"a record of the test split makes no number, so the run finishes without "
+				"figures of the test" },
 	[EVENT_VALIDATION_NONE] = { "validation.none", "1af6857d19f84921a1483ebdfe7b4297", LOG_WARNING,
 				    RUN_ID,
 				    "no source has two training shards, so none is held out and the run has "

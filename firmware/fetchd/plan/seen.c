@@ -21,7 +21,7 @@ enum known {
 /* The shards of one split, of which an earlier run may have trained on some. */
 struct seen {
 	enum split split;
-	const char *member; /* of run.json */
+	const char *member; /* name of the member of run.json that gets the result */
 	enum known *shard;  /* by number of the shard, over all sources */
 	uint64_t count[KNOWN_MAX];
 	char found[KNOWN_MAX][RUN_ID_BYTES]; /* the newest run that knew one of them so */
