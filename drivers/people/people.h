@@ -23,11 +23,11 @@ MUST_CHECK int people_post(const struct config *config, const char *json, uint64
 MUST_CHECK int people_mail(const struct config *config, const char *subject, const char *text,
 			   uint64_t wait_ms, struct error *err);
 
-/* What a monitor is told: what follows the path of its URL. */
+/* Suffixes of the path of the monitor's URL: the monitor learns from the suffix how the night goes. */
 #define PEOPLE_BEAT_START "/start" /* the night has begun, or goes on */
 #define PEOPLE_BEAT_GOOD  ""
 #define PEOPLE_BEAT_FAIL  "/fail"
-#define PEOPLE_BEAT_LOG   "/log" /* nothing: the monitor notes the text, and its state stays as it is */
+#define PEOPLE_BEAT_LOG   "/log" /* the monitor notes the text, and its state stays as it is */
 /* Posts {"text": TEXT} to notify.heartbeat_url, or to the URL in the credential notify.heartbeat_credential,
  * with `suffix` after its path. Errors: as people_post(). */
 MUST_CHECK int people_beat(const struct config *config, const char *suffix, const char *text,

@@ -32,12 +32,16 @@
 /* Prints all verbs only where none is near the word, because a long list hides the sentence above it. */
 static int refuse(const char *word)
 {
+	static const char *const options[] = { "--host", "--help", "--version" };
 	struct nearest nearest = { .typed = word };
 	char meant[NEAREST_TEXT_BYTES];
 
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		nearest_try(&nearest, options[i]);
 	for (const struct verb *const *verb = verb_list; *verb; verb++)
 		nearest_try(&nearest, (*verb)->name);
-	fprintf(stderr, "kiln: there is no verb \"%s\"%s\n", word, nearest_text(&nearest, meant));
+	fprintf(stderr, "kiln: there is no %s \"%s\"%s\n", *word == '-' ? "option" : "verb", word,
+		nearest_text(&nearest, meant));
 	if (!*meant)
 		help_print_all(verb_list, stderr);
 	return CLI_USAGE;
@@ -51,10 +55,24 @@ static bool is_here(const struct verb *verb, const char *word)
 	return verb->here || (sub && sub->here);
 }
 
+static int run(int argc, char **argv);
+
+/* Runs a verb on other boxes: `boxes` is the value of --host, argv[1] the verb. */
+static int run_there(const char *boxes, int argc, char **argv)
+{
+	if (boxes && *boxes && argc > 1)
+		return hosts_run(boxes, run, argc, argv);
+	fprintf(stderr, "kiln: --host: found no %s, expected --host NAME=ADDRESS[:PORT],... VERB\n",
+		boxes && *boxes ? "verb after it" : "box");
+	return CLI_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
-	if (argc > 3 && strcmp(argv[1], "--host") == 0)
-		return hosts_run(argv[2], run, argc - 2, argv + 2);
+	if (argc > 1 && strcmp(argv[1], "--host") == 0)
+		return run_there(argc > 2 ? argv[2] : NULL, argc > 2 ? argc - 2 : 1, argv + 2);
+	if (argc > 1 && strncmp(argv[1], "--host=", strlen("--host=")) == 0)
+		return run_there(argv[1] + strlen("--host="), argc - 1, argv + 1);
 	if (argc < 2) {
 		help_print_all(verb_list, stderr);
 		return CLI_USAGE;

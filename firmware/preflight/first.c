@@ -112,7 +112,7 @@ struct look {
 	bool filtered, named; /* there is a filter; a record has its feature */
 	bool none;            /* the bytes hold no whole record */
 	bool misfit;          /* a record arrived intact and does not fit */
-	bool number;          /* it has a number that the network cannot take */
+	bool number;          /* a record has a number that the network cannot take */
 	uint32_t records, matching;
 };
 

@@ -95,7 +95,7 @@ static void check_train(struct preflight *preflight, const char *url, const stru
 	const struct config *config = preflight->config;
 	const uint64_t held = held_out(config, listing), train = listing->shards - held;
 
-	/* Of a list that is not whole nobody knows how many validate. */
+	/* Where the listing was cut off, the number of shards that validate is not known. */
 	if (preflight->brief && listing->shards == listing->most)
 		return;
 	if (train < config->order.lanes)

@@ -85,7 +85,7 @@ complete -c kiln -n "test (__kiln_at) = 'log'" -a reference -d 'print every even
 complete -c kiln -n "test (__kiln_at) = 'log'" -l follow -d 'print new events as they come, until the verb is stopped; allowed together with --event, --since and --json'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l json -d 'print the whole answer as JSON'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l lines -x -d 'number of lines, default 50'
-complete -c kiln -n "test (__kiln_at) = 'log'" -l unit -x -a 'begin check-gpu check-store config controld fetchd finished hugepages mark-good nightly preload provision report resume run-failed steer traind trial update update-failed update-fetch uploadd' -d 'only lines of this program'
+complete -c kiln -n "test (__kiln_at) = 'log'" -l unit -x -a 'begin check-gpu check-store clock config controld fetchd finished heartbeat hugepages interrupts mark-good nightly preload provision report resume run-failed steer traind trial update update-failed update-fetch uploadd' -d 'only lines of this program'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l priority -x -d 'only lines of this priority or a more severe one; 3 = errors'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l events -d 'only events, with their fields'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l event -x -d 'only this event, by its name in events.md'

@@ -82,8 +82,8 @@ struct prep {
 	bool tokens, encoder_given, json;
 	enum prep_mode mode;
 	struct prep_there there;
-	char id[PREP_SET_BYTES]; /* of the records, see set.h */
-	int lock;                /* of the output where it is a folder, else -1 */
+	char id[PREP_SET_BYTES]; /* id of the set that the records belong to, see set.h */
+	int lock;                /* lock of the output folder; -1 = the output is in a store */
 
 	const struct prep_kind *kind;
 	uint32_t rows[TEXTS_SPLITS], classes;

@@ -137,6 +137,10 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 	if ((r = open_device(trained, err)) < 0 ||
 	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;
+	if (model_compiles(trained->model) && isatty(STDERR_FILENO))
+		fputs("kiln: the device compiles the kernels of this network; later calls find them on the "
+		      "disk\n",
+		      stderr);
 	return checkpoint_load(trained->model, trained->name, trained->saved.file, true, err);
 }
 

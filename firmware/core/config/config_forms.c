@@ -96,20 +96,30 @@ static bool is_host(const char *text, size_t bytes)
 	       (is_ipv6(text, bytes) || (allowed >= bytes && *text != '-' && *text != '.'));
 }
 
+/* Tells whether the text is empty or a list of items with `separator` between two; after a comma one space
+ * may stand. */
+static bool is_list(const char *text, size_t max, char separator, bool (*is_item)(const char *, size_t))
+{
+	const char set[] = { separator, '\0' };
+
+	if (strlen(text) > max)
+		return false;
+	while (*text) {
+		const size_t bytes = strcspn(text, set);
+
+		if (!is_item(text, bytes) || (text[bytes] && !text[bytes + 1]))
+			return false;
+		text += bytes + (text[bytes] == separator);
+		text += separator == ',' && *text == ' ';
+	}
+	return true;
+}
+
 /* Tells whether the text is a list of hosts. Checks every character, because the hosts are written to a file
  * that systemd-timesyncd reads. */
 static bool is_hosts(const char *text)
 {
-	if (strlen(text) > CONFIG_HOSTS_MAX)
-		return false;
-	while (*text) {
-		size_t bytes = strcspn(text, " ");
-
-		if (!is_host(text, bytes) || (text[bytes] && !text[bytes + 1]))
-			return false;
-		text += bytes + (text[bytes] == ' ');
-	}
-	return true;
+	return is_list(text, CONFIG_HOSTS_MAX, ' ', is_host);
 }
 
 /* Returns the end of the leading "SCHEME://" or "SCHEMEs://", host and port; NULL where the text begins in
@@ -164,19 +174,7 @@ static bool is_address(const char *text, size_t bytes)
 /* Tells whether the text is a list of mail addresses. */
 static bool is_mail(const char *text)
 {
-	const char *at = text;
-
-	if (strlen(text) > CONFIG_MAIL_MAX)
-		return false;
-	while (*at) {
-		size_t bytes = strcspn(at, ",");
-
-		if (!is_address(at, bytes) || (at[bytes] && !at[bytes + 1]))
-			return false;
-		at += bytes + (at[bytes] == ',');
-		at += *at == ' ';
-	}
-	return true;
+	return is_list(text, CONFIG_MAIL_MAX, ',', is_address);
 }
 
 /* Tells whether the text is a web URL. After the host only printable ASCII is allowed, because the text is

@@ -283,7 +283,7 @@ const struct config_key config_keys[] = {
 	{ "notify.mail_credential", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(notify.mail_credential),
 	  "name of the credential whose only line is USER:PASSWORD for the mail relay; it is sent over TLS only; empty = no login" },
 	{ "notify.heartbeat_url", KEY_WEB, "", "", NO_BOUNDS, NO_NAMES, AT(notify.heartbeat_url),
-	  "address of a monitor that notices a silent box, in healthchecks.io's form: Kiln posts to URL/start when a night begins and while it goes on, to URL when it ended well, else to URL/fail; empty = no heartbeats" },
+	  "address of a monitor that notices a silent box, as healthchecks.io does: it gets posts at URL/start during a night, at URL after a good end, at URL/fail after another; empty = no heartbeats" },
 	{ "notify.heartbeat_credential", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(notify.heartbeat_credential),
 	  "name of the credential whose only line is the address of the monitor, in place of `heartbeat_url`; empty = none" },
 	{ "notify.heartbeat_min", KEY_INT, "min", "5", 1, 60, NO_NAMES, AT(notify.heartbeat_min),
