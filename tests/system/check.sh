@@ -4,6 +4,9 @@
 # a syntax check cannot see, at the begin of a run, too.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln make_shards=$KILN_BUILD/system/make_shards
+cleanup() {
+	umount "$work/nodes/check/data/kiln/run" 2>/dev/null
+}
 "$make_shards" "$work/data" train 4 50
 "$make_shards" "$work/data" test 1 50
 mkdir "$work/runs"
@@ -160,6 +163,20 @@ config "s,file://$work/data,s3://bucket/data\"; endpoint = \"http://127.0.0.1:9,
 check
 like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*not seen +source +.*-> try again with a network that reaches the server' "without network: not seen"
 like "$said" ' [1-9] not seen$' "and counted"
+
+mkdir -p "$KILN_ROOT/data/kiln/run"
+if mount -t tmpfs -o size=64m kiln-test "$KILN_ROOT/data/kiln/run" 2>/dev/null; then
+	config ''
+	check
+	like "$code $(tr '\n' ' ' <<<"$said")" '^0 .*warning +disk +.*/data/kiln/run: [0-9]+ bytes free +-> make space' "a small disk"
+	umount "$KILN_ROOT/data/kiln/run"
+else
+	skip "a small disk" "no tmpfs can be mounted here"
+fi
+said=$(TERM=xterm script -qec "$kiln check --no-notify $work/kiln.conf" /dev/null </dev/null)
+like "$said" 'looking at the device' "on a terminal, the verb says what it looks at"
+! grep -q 'looking at the addresses' <<<"$said"
+ok $? "and nothing of what it leaves out" "$said"
 
 # ---- The alarm that switches the box on ----
 alarm() { # regular expression, name

@@ -8,19 +8,38 @@
 #include "preflight/preflight.h"
 
 #include <sysexits.h>
+#include <unistd.h>
 
 /* The device comes last: the folder of compiled kernels may be the user's own, which moves all other paths.
  */
-static void look(struct preflight *preflight, bool quiet)
+static void look_at_device(struct preflight *preflight)
 {
-	preflight_sources(preflight);
-	preflight_start(preflight);
-	preflight_sink(preflight);
-	if (!quiet)
-		preflight_notify(preflight);
-	preflight_box(preflight);
 	trained_find_cache();
 	preflight_device(preflight);
+}
+
+static const struct look {
+	const char *what; /* for a user who waits */
+	void (*look)(struct preflight *preflight);
+	bool notifies;
+} looks[] = {
+	{ "the sources", preflight_sources, false },
+	{ "the weights that a run starts with", preflight_start, false },
+	{ "the sink", preflight_sink, false },
+	{ "the addresses of notify", preflight_notify, true },
+	{ "the box", preflight_box, false },
+	{ "the device, which may compile the kernels of the network", look_at_device, false },
+};
+
+static void look_at_all(struct preflight *preflight, bool quiet)
+{
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		if (quiet && looks[i].notifies)
+			continue;
+		if (isatty(STDERR_FILENO))
+			(void)fprintf(stderr, "kiln: looking at %s\n", looks[i].what);
+		looks[i].look(preflight);
+	}
 }
 
 static int check(const struct arguments *arguments)
@@ -36,7 +55,7 @@ static int check(const struct arguments *arguments)
 	if (config_load(file, &config, &err) < 0)
 		return cli_error(&err);
 	preflight_open(&config, &preflight);
-	look(&preflight, arguments_have(arguments, "no-notify"));
+	look_at_all(&preflight, arguments_have(arguments, "no-notify"));
 	return check_print(&preflight, arguments_have(arguments, "json"));
 }
 
