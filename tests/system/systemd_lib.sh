@@ -32,7 +32,10 @@ make_root() {
 	for unit in fetchd traind uploadd controld begin config check-gpu check-store; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
-	[ -z "${KILN_COUNTS:-}" ] || drop_in kiln-.service Service "ReadWritePaths=$KILN_COUNTS"
+	if [ -n "${KILN_COUNTS:-}" ]; then
+		drop_in kiln-.service Service "ReadWritePaths=$KILN_COUNTS"
+		drop_in kiln-provision.service Service ReadWritePaths= # a namespace of its own would hide its mounts from the others
+	fi
 	# Hide this machine's pool of hugepages: the container sees an empty one.
 	local pool=$root/usr/share/no-pages/node0/hugepages/hugepages-2048kB
 	mkdir -p "$pool"

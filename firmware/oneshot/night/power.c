@@ -49,6 +49,8 @@ static int check_box(const struct config *config, int64_t now, int64_t wake, str
 
 	if (somebody_is_there(who, sizeof(who)))
 		return error_set(why, -EBUSY, "%s", who);
+	if (wake <= now)
+		return error_set(why, -EBUSY, "the next night begins within power.wake_early_min");
 	if (wake - now < DOWN_S)
 		return error_set(why, -EBUSY, "the box would wake in %" PRId64 " s for the next night",
 				 wake - now);
