@@ -38,6 +38,8 @@
 #define CONFIG_NUMBERS_MAX    4096u
 /* Longest name of a feature in bytes, with its NUL: the name becomes the name of a column in the ring. */
 #define CONFIG_FEATURE_NAME_BYTES 64u
+/* Largest height and width of a picture in a row, in pixels. */
+#define CONFIG_PICTURE_SIDE_MAX 8192u
 /* Longest bucket, prefix, host and region of a store, and longest clock.ntp_servers, in characters. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u
@@ -57,7 +59,14 @@ enum config_changed { CHANGED_STOP, CHANGED_REPLAN };
 enum config_remainder { REMAINDER_KEEP, REMAINDER_DROP };
 enum config_order_mode { ORDER_EXACT, ORDER_FAST };
 enum config_url_style { URL_STYLE_AUTO, URL_STYLE_PATH, URL_STYLE_VIRTUAL };
-enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES };
+enum config_dtype { CONFIG_FLOAT32, CONFIG_INT64, CONFIG_BYTES, CONFIG_UINT8, CONFIG_PICTURE };
+enum config_interpolation {
+	INTERPOLATE_NEAREST,
+	INTERPOLATE_BILINEAR,
+	INTERPOLATE_BICUBIC,
+	INTERPOLATE_AREA
+};
+enum config_fit { FIT_STRETCH, FIT_CROP, FIT_PAD };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
@@ -100,7 +109,14 @@ struct config_feature {
 	int missing;                    /* enum config_missing */
 	uint64_t values_max, bytes_max; /* values_max: 0 = the shape is the size; else a ragged feature */
 	int overflow;                   /* enum config_overflow */
-	double fill; /* value of a missing feature if `missing` is MISSING_DEFAULT; an integer for int64 */
+	double fill; /* value of a missing feature if `missing` is MISSING_DEFAULT; an integer for int64 and
+			uint8 */
+	/* CONFIG_PICTURE only, whose shape is [ height, width, 1 or 3 ]: how data/picture.h decodes. */
+	int interpolation; /* enum config_interpolation */
+	bool antialias;
+	int fit; /* enum config_fit */
+	bool random_crop, orientation, scaled_decode;
+	uint64_t pixels_max;
 };
 
 /* An attribute of a layer. The model checks the names of ops and attributes, because the model has their

@@ -99,7 +99,8 @@ static void json_schema(cJSON *out, const struct config *config)
 
 	for (uint32_t i = 0; i < config->features; i++) {
 		const struct config_feature *feature = &config->feature[i];
-		cJSON *item = json_element(config_feature_keys, config_feature_keys_count, feature);
+		cJSON *item =
+			json_element(config_feature_keys, config_feature_keys_of(feature->dtype), feature);
 		cJSON *shape = cJSON_AddArrayToObject(item, "shape");
 		for (uint32_t d = 0; d < feature->rank; d++)
 			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->shape[d]));

@@ -328,9 +328,11 @@ const struct config_key config_feature_keys[] = {
 	  "",
 	  NULL,
 	  NO_BOUNDS,
-	  { "float32", "int64", "bytes" },
+	  { "float32", "int64", "bytes", "uint8", "picture" },
 	  FEATURE(dtype),
-	  "type of the values" },
+	  "type of the values; uint8 = a bytes feature with one byte for each value, picture = a bytes "
+	  "feature "
+	  "with a JPEG or PNG file, which becomes uint8 values of `shape`, [ height, width, channels ]" },
 	{ "missing",
 	  KEY_ENUM,
 	  "",
@@ -341,7 +343,7 @@ const struct config_key config_feature_keys[] = {
 	  "what happens when a record lacks the feature: error = the record is bad, default = the values are "
 	  "`fill`" },
 	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
-	  "value of a missing feature; an integer for int64" },
+	  "value of a missing feature; an integer for int64 and uint8" },
 	{ "values_max", KEY_INT, "", "0", 0, 1 << 28, NO_NAMES, FEATURE(values_max),
 	  "for a ragged feature, instead of `shape`: largest number of values in a record; a record without "
 	  "the feature has 0 values" },
@@ -356,8 +358,42 @@ const struct config_key config_feature_keys[] = {
 	  FEATURE(overflow),
 	  "what happens to values beyond values_max or bytes_max: error = the record is bad, truncate = the "
 	  "values are cut off" },
+#define FEATURE_KEYS_OF_ALL 7
+	{ "interpolation",
+	  KEY_ENUM,
+	  "",
+	  "bilinear",
+	  NO_BOUNDS,
+	  { "nearest", "bilinear", "bicubic", "area" },
+	  FEATURE(interpolation),
+	  "filter that brings the picture to the height and width of `shape`" },
+	{ "antialias", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(antialias),
+	  "widen the filter where the picture gets smaller, so that each of its pixels counts" },
+	{ "fit",
+	  KEY_ENUM,
+	  "",
+	  "stretch",
+	  NO_BOUNDS,
+	  { "stretch", "crop", "pad" },
+	  FEATURE(fit),
+	  "what happens to a picture of other proportions: stretch = they change, crop = its edges are cut "
+	  "off, pad = black bars are added" },
+	{ "random_crop", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(random_crop),
+	  "with fit = \"crop\": in training, each epoch cuts at another place; evaluation takes the centre" },
+	{ "orientation", KEY_BOOL, "", "true", NO_BOUNDS, NO_NAMES, FEATURE(orientation),
+	  "turn the picture as the orientation in its EXIF data says" },
+	{ "scaled_decode", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(scaled_decode),
+	  "let the decoder shrink a large JPEG by 2, 4 or 8 before the filter; faster, with other pixels" },
+	{ "pixels_max", KEY_INT, "pixels", "64000000", 1, 1 << 30, NO_NAMES, FEATURE(pixels_max),
+	  "largest width times height of a picture; a record with a larger picture is bad" },
 };
 const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
+const size_t config_picture_keys = FEATURE_KEYS_OF_ALL;
+
+size_t config_feature_keys_of(int dtype)
+{
+	return dtype == CONFIG_PICTURE ? config_feature_keys_count : config_picture_keys;
+}
 
 const char config_default_schema[] = "schema = (\n"
 				     "  { name = \"sentence\"; dtype = \"float32\"; shape = [ 512 ]; },\n"

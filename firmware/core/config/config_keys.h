@@ -41,7 +41,7 @@ struct config_key {
 	const char *fallback; /* the default as text, a string without quotes; NULL = the file must have the
 				 key */
 	double min, max;      /* bounds, for KEY_INT, KEY_FLOAT and KEY_NUMBERS */
-	const char *names[5]; /* allowed words, for KEY_ENUM; NULL-terminated */
+	const char *names[6]; /* allowed words, for KEY_ENUM; NULL-terminated */
 	size_t offset;        /* position in struct config, or in the struct of a list's element */
 	const char *help;
 };
@@ -55,9 +55,12 @@ extern const size_t config_keys_count;
 extern const struct config_key config_source_keys[];
 extern const size_t config_source_keys_count;
 
-/* The keys of one element of `schema`. */
+/* The keys of one element of `schema`. The last rows, from config_picture_keys on, are for dtype "picture".
+ */
 extern const struct config_key config_feature_keys[];
-extern const size_t config_feature_keys_count;
+extern const size_t config_feature_keys_count, config_picture_keys;
+/* Returns how many rows of config_feature_keys a feature of this dtype has. */
+size_t config_feature_keys_of(int dtype);
 
 /* The values of `schema` and `model.layers` where the file does not have them: a small network that
  * classifies embedded sentences. */

@@ -122,17 +122,21 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			     CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
-/* Checks the value `fill` of an int64 feature. It is stored as double, which represents each integer up to
- * 2^53 - 1 exactly. */
-static void check_whole_fill(struct config_reading *reading, const config_setting_t *group, double fill)
+/* Checks the value `fill` of a feature of integers. It is stored as double, which represents each integer up
+ * to 2^53 - 1 exactly. */
+static void check_whole_fill(struct config_reading *reading, const config_setting_t *group,
+			     const struct config_feature *feature)
 {
 	const config_setting_t *setting = config_setting_get_member(group, "fill");
+	const bool small = feature->dtype == CONFIG_UINT8;
+	const double fill = feature->fill, least = small ? 0 : -FILL_MAX, most = small ? 255 : FILL_MAX;
 	char found[128];
 
-	if (setting && (fill < -FILL_MAX || fill > FILL_MAX || fill != (double)(int64_t)fill))
+	if (setting && (fill < least || fill > most || fill != (double)(int64_t)fill))
 		mistakes_add(reading->mistakes, config_setting_source_line(setting),
-			     "schema.fill: found %s, allowed with dtype \"int64\": an integer, %.0f .. %.0f",
-			     config_found(setting, found, sizeof(found)), -FILL_MAX, FILL_MAX);
+			     "schema.fill: found %s, allowed with dtype \"%s\": an integer, %.0f .. %.0f",
+			     config_found(setting, found, sizeof(found)), small ? "uint8" : "int64", least,
+			     most);
 }
 
 static unsigned line_of(const config_setting_t *group, const char *key)
@@ -147,9 +151,10 @@ static unsigned line_of(const config_setting_t *group, const char *key)
 static void check_ragged(struct config_reading *reading, const config_setting_t *group,
 			 const struct config_feature *feature)
 {
-	if (feature->dtype == CONFIG_BYTES)
+	if (feature->dtype != CONFIG_FLOAT32 && feature->dtype != CONFIG_INT64)
 		mistakes_add(reading->mistakes, line_of(group, "values_max"),
-			     "schema.values_max: found %" PRIu64 ", allowed with dtype \"bytes\": 0",
+			     "schema.values_max: found %" PRIu64
+			     ", allowed with a dtype other than \"float32\" and \"int64\": 0",
 			     feature->values_max);
 	if (feature->rank > 0)
 		mistakes_add(reading->mistakes, line_of(group, "shape"),
@@ -164,6 +169,37 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX));
 }
 
+/* The keys that say how to decode a picture are given for pictures alone. */
+static void refuse_picture_keys(struct config_reading *reading, const config_setting_t *group)
+{
+	for (size_t i = config_picture_keys; i < config_feature_keys_count; i++)
+		if (config_setting_get_member(group, config_feature_keys[i].name))
+			mistakes_add(reading->mistakes, line_of(group, config_feature_keys[i].name),
+				     "schema.%s: found it with a dtype other than \"picture\", allowed with "
+				     "dtype \"picture\" alone",
+				     config_feature_keys[i].name);
+}
+
+static void check_picture(struct config_reading *reading, const config_setting_t *group,
+			  const struct config_feature *feature)
+{
+	const uint64_t *shape = feature->shape;
+
+	if (feature->rank != 3 || shape[0] > CONFIG_PICTURE_SIDE_MAX || shape[1] > CONFIG_PICTURE_SIDE_MAX ||
+	    (shape[2] != 1 && shape[2] != 3))
+		mistakes_add(
+			reading->mistakes, line_of(group, "shape"),
+			"schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 to "
+			"%u pixels high and wide, of 1 or 3 channels",
+			CONFIG_PICTURE_SIDE_MAX);
+	if (feature->missing == MISSING_DEFAULT)
+		mistakes_add(reading->mistakes, line_of(group, "missing"),
+			     "schema.missing: found \"default\", allowed with dtype \"picture\": \"error\"");
+	if (feature->random_crop && feature->fit != FIT_CROP)
+		mistakes_add(reading->mistakes, line_of(group, "random_crop"),
+			     "schema.random_crop: found true, allowed with fit = \"crop\" alone");
+}
+
 static void read_feature(struct config_reading *reading, const config_setting_t *group)
 {
 	struct config_feature *feature = &reading->config->feature[reading->config->features++];
@@ -174,8 +210,12 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 		read_shape(reading, shape, feature);
 	if (feature->name)
 		check_feature_name(reading, group, feature->name);
-	if (feature->dtype == CONFIG_INT64)
-		check_whole_fill(reading, group, feature->fill);
+	if (feature->dtype == CONFIG_INT64 || feature->dtype == CONFIG_UINT8)
+		check_whole_fill(reading, group, feature);
+	if (feature->dtype == CONFIG_PICTURE)
+		check_picture(reading, group, feature);
+	else
+		refuse_picture_keys(reading, group);
 	if (feature->values_max > 0)
 		check_ragged(reading, group, feature);
 }

@@ -116,7 +116,7 @@ static void print_sources(FILE *out, const struct config *config)
 
 static void print_feature(FILE *out, const struct config_feature *feature)
 {
-	print_element(out, config_feature_keys, config_feature_keys_count, feature);
+	print_element(out, config_feature_keys, config_feature_keys_of(feature->dtype), feature);
 	fputs("shape = [ ", out);
 	for (uint32_t i = 0; i < feature->rank; i++)
 		fprintf(out, "%s%" PRIu64, i ? ", " : "", feature->shape[i]);

@@ -103,8 +103,11 @@ static void print_source_help(FILE *out)
 static void print_feature_help(FILE *out)
 {
 	fputs("# The features of a record: a { } for each, with these keys:\n", out);
-	print_element_help(out, config_feature_keys, config_feature_keys_count);
+	print_element_help(out, config_feature_keys, config_picture_keys);
 	fputs("#   shape      sizes of the dimensions; [ ] = a single value\n", out);
+	fputs("# A feature of dtype \"picture\" also has these keys:\n", out);
+	print_element_help(out, config_feature_keys + config_picture_keys,
+			   config_feature_keys_count - config_picture_keys);
 }
 
 int config_reference(FILE *out, struct error *err)

@@ -15,7 +15,8 @@ static void check_input(struct config_reading *reading, const char *name)
 
 	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
 		mistakes_add(reading->mistakes, config_line(config, "model.input"),
-			     "model.input: found \"%s\", allowed: a float32 or int64 feature of `schema`",
+			     "model.input: found \"%s\", allowed: a float32, int64, uint8 or picture "
+			     "feature of `schema`",
 			     name);
 }
 
@@ -29,7 +30,7 @@ static void check_label(struct config_reading *reading, const char *name)
 			"model.label: found \"%s\", which is ragged, allowed: an int64 or float32 feature of "
 			"a fixed shape",
 			name);
-	else if (name && (!feature || feature->dtype == CONFIG_BYTES))
+	else if (name && (!feature || (feature->dtype != CONFIG_INT64 && feature->dtype != CONFIG_FLOAT32)))
 		mistakes_add(reading->mistakes, config_line(reading->config, "model.label"),
 			     "model.label: found \"%s\", allowed: an int64 or float32 feature of "
 			     "`schema`",
