@@ -12,7 +12,8 @@ static void test_schema(void **state)
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
 		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, "
-		  "values_max, bytes_max, overflow, shape; did you mean \"dtype\"?\n"
+		  "values_max, bytes_max, overflow, interpolation, antialias, fit, random_crop, "
+		  "orientation, scaled_decode, pixels_max, shape; did you mean \"dtype\"?\n"
 		  "k.conf:2: schema.dtype: found nothing, it must be given" },
 		{ "a size of nothing",
 		  STORES "schema = ( { name = \"a\"; dtype = \"bytes\"; shape = [ 2, 0 ]; } );",
@@ -46,7 +47,8 @@ static void test_schema(void **state)
 					    "\n" FEATURE("label", "int64") " );",
 		  "k.conf:2: schema.name: found \"label\" twice, allowed: once" },
 		{ "an input that is no feature", STORES "model: {\n input = \"text\"; };",
-		  "k.conf:3: model.input: found \"text\", allowed: a float32 or int64 feature of `schema`" },
+		  "k.conf:3: model.input: found \"text\", allowed: a float32, int64, uint8 or picture "
+		  "feature of `schema`" },
 		{ "a label of the wrong type", STORES "model: { label = \"nope\"; };",
 		  "k.conf:2: model.label: found \"nope\", allowed: an int64 or float32 feature of `schema`" },
 
@@ -54,7 +56,8 @@ static void test_schema(void **state)
 		  STORES "run: { seeed = 3; };\nmodel: { input = \"nope\"; };",
 		  "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config reference`; "
 		  "did you mean \"run.seed\"?\n"
-		  "k.conf:3: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`" },
+		  "k.conf:3: model.input: found \"nope\", allowed: a float32, int64, uint8 or picture "
+		  "feature of `schema`" },
 	};
 
 	(void)state;
@@ -94,6 +97,41 @@ static void test_ragged_schema(void **state)
 
 	(void)state;
 	CHECK_REFUSALS(cases);
+}
+
+static void test_pictures(void **state)
+{
+#define PICTURE(keys)                                                     \
+	STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE( \
+		"label", "int64") ", { name = \"p\"; dtype = \"picture\";\n" keys " } );"
+	static const struct refusal cases[] = {
+		{ "a picture without a shape", PICTURE(""),
+		  "k.conf:2: schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 .. "
+		  "8192 "
+		  "pixels high and wide, 1 or 3 channels" },
+		{ "two channels", PICTURE("shape = [ 8, 8, 2 ];"),
+		  "k.conf:3: schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 .. "
+		  "8192 "
+		  "pixels high and wide, 1 or 3 channels" },
+		{ "a default", PICTURE("shape = [ 8, 8, 3 ]; missing = \"default\";"),
+		  "k.conf:3: schema.missing: found \"default\", allowed with dtype \"picture\": \"error\"" },
+		{ "random places of nothing", PICTURE("shape = [ 8, 8, 3 ]; random_crop = true;"),
+		  "k.conf:3: schema.random_crop: found true, allowed: with fit = \"crop\"" },
+		{ "values_max", PICTURE("values_max = 3;"),
+		  "k.conf:2: schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 .. "
+		  "8192 "
+		  "pixels high and wide, 1 or 3 channels\n"
+		  "k.conf:3: schema.values_max: found 3, allowed with dtype \"picture\": 0" },
+		{ "a filter of numbers",
+		  STORES "schema = ( { name = \"sentence\"; dtype = \"uint8\"; shape = [ 4 ]; fill = 256;\n"
+			 "fit = \"crop\"; }, " FEATURE("label", "int64") " );",
+		  "k.conf:2: schema.fill: found 256, allowed with dtype \"uint8\": an integer, 0 .. 255\n"
+		  "k.conf:3: schema.fit: found it with dtype \"uint8\", allowed: with dtype \"picture\"" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+#undef PICTURE
 }
 
 static void test_sources(void **state)
@@ -171,9 +209,8 @@ static void test_layers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_schema),
-		cmocka_unit_test(test_ragged_schema),
-		cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_schema),   cmocka_unit_test(test_ragged_schema),
+		cmocka_unit_test(test_pictures), cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_layers),
 	};
 

@@ -155,38 +155,38 @@ static void assert_lines_begin(const char *found, const char *said)
 /* Mistakes that only the model sees are in the same list, also after mistakes of other keys. */
 static void test_check_with_the_model(void **state)
 {
-	static const char text
-		[] = STORES
+	static const char
+		text[] = STORES
 		"run: { seeed = 3; };\noptimizer: {\n  name = \"zz\"; };\nmodel: {\n  input = \"nope\";\n"
 		"  layers = (\n"
 		"    { op = \"dense\"; unitz = 3; },\n    { op = \"convv\"; },\n"
 		"    { op = \"dense\";\n units = -2; },\n    { op = \"dropout\"; rate = 7; },\n"
 		"    { op = \"relu\"; x = ( ); y = 1; },\n    { op = \"dense\"; inputs = [ 3 ]; },\n"
 		"    { op = 3; units = \"x\"; }\n  );\n  loss = \"mse\";\n};\n",
-	    said[] =
-		    "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
-		    "reference`; did you mean \"run.seed\"?\n"
-		    "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
-		    "[ ] of integers\n"
-		    "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer "
-		    "names\n"
-		    "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
-		    "[A-Za-z0-9_-]\n"
-		    "k.conf:6: model.input: found \"nope\", allowed: a float32 or int64 feature of `schema`\n"
-		    "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
-		    "k.conf:4: optimizer.name: found \"zz\", allowed: adam, adamw, sgd\n"
-		    "k.conf:8: model.layers.unitz: found an unknown key, allowed for dense: op, name, "
-		    "inputs, units, use_bias, \n"
-		    "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
-		    "1048576\n"
-		    "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, \n"
-		    "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
-		    "1048576\n"
-		    "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
-		    "k.conf:13: model.layers.y: found an unknown key, allowed for relu: op, name, "
-		    "inputs\n",
-	    few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
-			   "optimizer: { name = 1; };\n";
+		said[] = "k.conf:2: run.seeed: found an unknown key, allowed: the keys of `kiln config "
+			 "reference`; did you mean \"run.seed\"?\n"
+			 "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
+			 "[ ] of integers\n"
+			 "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer "
+			 "names\n"
+			 "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
+			 "[A-Za-z0-9_-]\n"
+			 "k.conf:6: model.input: found \"nope\", allowed: a float32, int64, uint8 or picture "
+			 "feature of `schema`\n"
+			 "k.conf:17: model.loss: found \"mse\", allowed: categorical_crossentropy\n"
+			 "k.conf:4: optimizer.name: found \"zz\", allowed: adam, adamw, sgd\n"
+			 "k.conf:8: model.layers.unitz: found an unknown key, allowed for dense: op, name, "
+			 "inputs, units, use_bias, \n"
+			 "k.conf:8: model.layers.units: found nothing, allowed: an integer 1 <= x <= "
+			 "1048576\n"
+			 "k.conf:9: model.layers.op: found \"convv\", allowed: dense, relu, \n"
+			 "k.conf:11: model.layers.units: found -2, allowed: an integer 1 <= x <= "
+			 "1048576\n"
+			 "k.conf:12: model.layers.rate: found 7, allowed: a number 0 <= x < 1\n"
+			 "k.conf:13: model.layers.y: found an unknown key, allowed for relu: op, name, "
+			 "inputs\n",
+		few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
+			       "optimizer: { name = 1; };\n";
 	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL;
 	int r;
 

@@ -122,6 +122,12 @@ static void check_feature_name(struct config_reading *reading, const config_sett
 			     CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
+static const char *dtype_name(const struct config_feature *feature)
+{
+	return config_find_key(config_feature_keys, config_feature_keys_count, "", "dtype")
+		->names[feature->dtype];
+}
+
 /* Checks the value `fill` of a feature of integers. It is stored as double, which represents each integer up
  * to 2^53 - 1 exactly. */
 static void check_whole_fill(struct config_reading *reading, const config_setting_t *group,
@@ -135,8 +141,7 @@ static void check_whole_fill(struct config_reading *reading, const config_settin
 	if (setting && (fill < least || fill > most || fill != (double)(int64_t)fill))
 		mistakes_add(reading->mistakes, config_setting_source_line(setting),
 			     "schema.fill: found %s, allowed with dtype \"%s\": an integer, %.0f .. %.0f",
-			     config_found(setting, found, sizeof(found)), small ? "uint8" : "int64", least,
-			     most);
+			     config_found(setting, found, sizeof(found)), dtype_name(feature), least, most);
 }
 
 static unsigned line_of(const config_setting_t *group, const char *key)
@@ -153,9 +158,8 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 {
 	if (feature->dtype != CONFIG_FLOAT32 && feature->dtype != CONFIG_INT64)
 		mistakes_add(reading->mistakes, line_of(group, "values_max"),
-			     "schema.values_max: found %" PRIu64
-			     ", allowed with a dtype other than \"float32\" and \"int64\": 0",
-			     feature->values_max);
+			     "schema.values_max: found %" PRIu64 ", allowed with dtype \"%s\": 0",
+			     feature->values_max, dtype_name(feature));
 	if (feature->rank > 0)
 		mistakes_add(reading->mistakes, line_of(group, "shape"),
 			     "schema.shape: found %u sizes, allowed beside values_max: [ ]", feature->rank);
@@ -170,14 +174,14 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 }
 
 /* The keys that say how to decode a picture are given for pictures alone. */
-static void refuse_picture_keys(struct config_reading *reading, const config_setting_t *group)
+static void refuse_picture_keys(struct config_reading *reading, const config_setting_t *group,
+				const struct config_feature *feature)
 {
 	for (size_t i = config_picture_keys; i < config_feature_keys_count; i++)
 		if (config_setting_get_member(group, config_feature_keys[i].name))
 			mistakes_add(reading->mistakes, line_of(group, config_feature_keys[i].name),
-				     "schema.%s: found it with a dtype other than \"picture\", allowed with "
-				     "dtype \"picture\" alone",
-				     config_feature_keys[i].name);
+				     "schema.%s: found it with dtype \"%s\", allowed: with dtype \"picture\"",
+				     config_feature_keys[i].name, dtype_name(feature));
 }
 
 static void check_picture(struct config_reading *reading, const config_setting_t *group,
@@ -189,15 +193,15 @@ static void check_picture(struct config_reading *reading, const config_setting_t
 	    (shape[2] != 1 && shape[2] != 3))
 		mistakes_add(
 			reading->mistakes, line_of(group, "shape"),
-			"schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 to "
-			"%u pixels high and wide, of 1 or 3 channels",
+			"schema.shape: allowed with dtype \"picture\": [ height, width, channels ], 1 .. "
+			"%u pixels high and wide, 1 or 3 channels",
 			CONFIG_PICTURE_SIDE_MAX);
 	if (feature->missing == MISSING_DEFAULT)
 		mistakes_add(reading->mistakes, line_of(group, "missing"),
 			     "schema.missing: found \"default\", allowed with dtype \"picture\": \"error\"");
 	if (feature->random_crop && feature->fit != FIT_CROP)
 		mistakes_add(reading->mistakes, line_of(group, "random_crop"),
-			     "schema.random_crop: found true, allowed with fit = \"crop\" alone");
+			     "schema.random_crop: found true, allowed: with fit = \"crop\"");
 }
 
 static void read_feature(struct config_reading *reading, const config_setting_t *group)
@@ -215,7 +219,7 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 	if (feature->dtype == CONFIG_PICTURE)
 		check_picture(reading, group, feature);
 	else
-		refuse_picture_keys(reading, group);
+		refuse_picture_keys(reading, group, feature);
 	if (feature->values_max > 0)
 		check_ragged(reading, group, feature);
 }
