@@ -40,7 +40,8 @@ static int check_columns(const struct example_schema *schema, uint32_t own, stru
 
 int batch_schema(const struct config *config, struct example_schema *ret_schema, struct error *err)
 {
-	static const uint32_t dtypes[] = { EXAMPLE_FLOAT32, EXAMPLE_INT64, EXAMPLE_BYTES };
+	static const uint32_t dtypes[] = { EXAMPLE_FLOAT32, EXAMPLE_INT64, EXAMPLE_BYTES, EXAMPLE_UINT8,
+					   EXAMPLE_ENCODED };
 
 	ret_schema->features = config->features;
 	for (uint32_t i = 0; i < config->features; i++) {
@@ -83,14 +84,14 @@ static void add_column(struct ring_geometry *geometry, const char *name, const c
 void batch_geometry(const struct config *config, const struct example_schema *schema,
 		    struct ring_geometry *ret_geometry)
 {
-	static const uint32_t dtypes[] = { 0, RING_FLOAT32, RING_INT64, RING_UINT8 };
+	static const uint32_t dtypes[] = { 0, RING_FLOAT32, RING_INT64, RING_UINT8, RING_UINT8, RING_UINT8 };
 	uint64_t rows = config->run.batch_rows;
 
 	memset(ret_geometry, 0, sizeof(*ret_geometry));
 	ret_geometry->slots = (uint32_t)config->ring.slots;
 	for (uint32_t i = 0; i < schema->features; i++) {
 		const struct example_feature *feature = &schema->feature[i];
-		uint64_t row_bytes = example_row_bytes(feature);
+		uint64_t row_bytes = batch_row_bytes(feature);
 
 		if (feature->values_max) {
 			add_column(ret_geometry, feature->name, BATCH_SPLITS, RING_INT64, sizeof(int64_t),
@@ -120,7 +121,7 @@ struct batch_slot batch_slot(const struct example_schema *schema, const struct r
 		if (schema->feature[i].values_max)
 			batch.splits[i] = ring_column_data(ring, slot, column++);
 		batch.values[i] = ring_column_data(ring, slot, column++);
-		batch.row_bytes[i] = example_row_bytes(&schema->feature[i]);
+		batch.row_bytes[i] = batch_row_bytes(&schema->feature[i]);
 	}
 	batch.empty = ring_column_data(ring, slot, column++);
 	if (column < ring_geometry_of(ring)->columns)
@@ -128,10 +129,71 @@ struct batch_slot batch_slot(const struct example_schema *schema, const struct r
 	return batch;
 }
 
-int batch_parse(const struct batch_slot *batch, uint32_t row, const void *record, uint64_t bytes,
-		struct error *err)
+/* ---- Pictures ---- */
+
+struct batch_pictures {
+	struct picture_decoder *decoder;
+	struct picture_form form[EXAMPLE_FEATURES_MAX];
+	bool random[EXAMPLE_FEATURES_MAX]; /* random_crop */
+};
+
+int batch_pictures_new(const struct config *config, struct batch_pictures **ret_pictures, struct error *err)
+{
+	CLEANUP(batch_pictures_freep) struct batch_pictures *pictures = calloc(1, sizeof(*pictures));
+	bool any = false;
+	int r;
+
+	if (!pictures)
+		return error_set(err, -ENOMEM, "no memory for a decoder of pictures");
+	for (uint32_t i = 0; i < config->features; i++) {
+		if (config->feature[i].dtype != CONFIG_PICTURE)
+			continue;
+		any = true;
+		pictures->form[i] = picture_form_of(&config->feature[i]);
+		pictures->random[i] = config->feature[i].random_crop;
+	}
+	r = any ? picture_decoder_new(&pictures->decoder, err) : 0;
+	if (r == 0)
+		*ret_pictures = any ? TAKE(pictures) : NULL;
+	return r;
+}
+
+void batch_pictures_freep(struct batch_pictures **pictures)
+{
+	if (*pictures)
+		picture_decoder_free((*pictures)->decoder);
+	free(TAKE(*pictures));
+}
+
+uint64_t batch_pictures_warnings(const struct batch_pictures *pictures)
+{
+	return pictures ? picture_warnings(pictures->decoder) : 0;
+}
+
+static int decode_pictures(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+			   const struct example_encoded encoded[static EXAMPLE_FEATURES_MAX],
+			   const uint64_t *bits, struct error *err)
+{
+	for (uint32_t i = 0; i < batch->schema->features; i++) {
+		const struct example_feature *feature = &batch->schema->feature[i];
+		struct picture_place place = { 0 };
+
+		if (feature->dtype != EXAMPLE_ENCODED)
+			continue;
+		if (bits && pictures->random[i])
+			place = (struct picture_place){ true, (uint32_t)(*bits >> 32), (uint32_t)*bits };
+		if (picture_decode(pictures->decoder, &pictures->form[i], place, encoded[i].data,
+				   encoded[i].bytes, batch->values[i] + row * batch->row_bytes[i], err) < 0)
+			return error_prefix(err, "feature \"%s\"", feature->name);
+	}
+	return 0;
+}
+
+int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+		const void *record, uint64_t bytes, const uint64_t *bits, struct error *err)
 {
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
+	struct example_encoded encoded[EXAMPLE_FEATURES_MAX];
 	void *rows[EXAMPLE_FEATURES_MAX];
 	int r;
 
@@ -141,8 +203,12 @@ int batch_parse(const struct batch_slot *batch, uint32_t row, const void *record
 			ragged[i] = (struct example_ragged){ &batch->splits[i][row + 1], rows[i] };
 			rows[i] = &ragged[i];
 		}
+		if (batch->schema->feature[i].dtype == EXAMPLE_ENCODED)
+			rows[i] = &encoded[i];
 	}
 	r = example_parse(batch->schema, record, bytes, rows, err);
+	if (r == 0 && pictures)
+		r = decode_pictures(batch, pictures, row, encoded, bits, err);
 	batch->empty[row] = 0;
 	if (r < 0)
 		batch_empty_row(batch, row);
@@ -157,6 +223,19 @@ void batch_empty_row(const struct batch_slot *batch, uint32_t row)
 		else
 			memset(batch->values[i] + row * batch->row_bytes[i], 0, batch->row_bytes[i]);
 	batch->empty[row] = 1;
+}
+
+uint64_t batch_row_bytes(const struct example_feature *feature)
+{
+	return feature->dtype == EXAMPLE_ENCODED ? feature->elements : example_row_bytes(feature);
+}
+
+bool batch_has_pictures(const struct example_schema *schema)
+{
+	for (uint32_t i = 0; i < schema->features; i++)
+		if (schema->feature[i].dtype == EXAMPLE_ENCODED)
+			return true;
+	return false;
 }
 
 bool batch_is_ragged(const struct example_schema *schema)

@@ -4,6 +4,9 @@
  * (splits and values). Then follow BATCH_COLUMN_EMPTY and, with fetch.bad_record = "skip",
  * BATCH_COLUMN_QUARANTINE.
  *
+ * A picture's column has the decoded values: a thread that parses records with pictures has a struct
+ * batch_pictures for it.
+ *
  * Order: batch_slot(), then batch_parse() or batch_empty_row() for each row, by any number of threads and in
  * any order, then batch_pack() once.
  *
@@ -16,6 +19,7 @@
 #include "core/config/config.h"
 #include "core/ring/ring.h"
 #include "data/example.h"
+#include "data/picture.h"
 
 static_assert(CONFIG_FEATURE_NAME_BYTES == RING_NAME_MAX, "a feature's name fits a column's");
 static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place for each stream");
@@ -49,12 +53,28 @@ struct batch_slot {
 struct batch_slot batch_slot(const struct example_schema *schema, const struct ring *ring,
 			     const struct ring_slot *slot);
 
-/* Parses a record into a row; on failure the row is empty. Errors: those of example_parse(). */
-MUST_CHECK int batch_parse(const struct batch_slot *batch, uint32_t row, const void *record, uint64_t bytes,
-			   struct error *err);
+/* What one thread needs to decode the features of dtype "picture". */
+struct batch_pictures;
+/* *ret_pictures is NULL where the schema has no picture. Errors: those of picture_decoder_new(). */
+MUST_CHECK int batch_pictures_new(const struct config *config, struct batch_pictures **ret_pictures,
+				  struct error *err);
+void batch_pictures_freep(struct batch_pictures **pictures); /* for CLEANUP() */
+/* Returns how many pictures were decoded with a warning so far; 0 for NULL. */
+uint64_t batch_pictures_warnings(const struct batch_pictures *pictures);
+
+/* Parses a record into a row; on failure the row is empty. `bits`: 64 random bits of the record
+ * (order_record_bits()), which say where random_crop cuts its pictures; NULL = at the centre. `pictures`: the
+ * thread's own. Errors: those of example_parse() and picture_decode(). */
+MUST_CHECK int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+			   const void *record, uint64_t bytes, const uint64_t *bits, struct error *err);
 /* Fills a row with zeros and marks it as empty. */
 void batch_empty_row(const struct batch_slot *batch, uint32_t row);
 
+/* Returns the bytes of one row of this feature in its column; upper bound for a ragged feature. */
+uint64_t batch_row_bytes(const struct example_feature *feature);
+
+/* Whether any feature is a picture. */
+bool batch_has_pictures(const struct example_schema *schema);
 /* Whether any feature is ragged, so that slots need batch_pack(). */
 bool batch_is_ragged(const struct example_schema *schema);
 /* Moves the values of ragged columns together, once all of the `rows` rows are filled. Sets the used bytes of

@@ -10,6 +10,10 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 		return values_max(feature) * sizeof(float);
 	case EXAMPLE_INT64:
 		return values_max(feature) * sizeof(int64_t);
+	case EXAMPLE_UINT8:
+		return feature->elements;
+	case EXAMPLE_ENCODED:
+		return sizeof(struct example_encoded);
 	default:
 		return feature->elements * bytes_stride(feature);
 	}
@@ -17,9 +21,11 @@ uint64_t example_row_bytes(const struct example_feature *feature)
 
 /* ---- One feature ---- */
 
-static const uint32_t kind_of_dtype[] = {
-	[EXAMPLE_FLOAT32] = FEATURE_FLOAT, [EXAMPLE_INT64] = FEATURE_INT64, [EXAMPLE_BYTES] = FEATURE_BYTES
-};
+static const uint32_t kind_of_dtype[] = { [EXAMPLE_FLOAT32] = FEATURE_FLOAT,
+					  [EXAMPLE_INT64] = FEATURE_INT64,
+					  [EXAMPLE_BYTES] = FEATURE_BYTES,
+					  [EXAMPLE_UINT8] = FEATURE_BYTES,
+					  [EXAMPLE_ENCODED] = FEATURE_BYTES };
 static const char *const kind_names[] = { "nothing", "bytes_list", "float_list", "int64_list" };
 
 static int malformed(const struct example_feature *feature, struct error *err)
@@ -28,13 +34,23 @@ static int malformed(const struct example_feature *feature, struct error *err)
 			 feature->dtype == EXAMPLE_BYTES ? " or longer than the schema allows" : "");
 }
 
+/* A value of EXAMPLE_UINT8 of another size than the schema's. */
+static int misfit(const struct example_feature *feature, uint64_t bytes, struct error *err)
+{
+	return error_set(err, -EBADMSG,
+			 "feature \"%s\": found a value of %" PRIu64 " bytes, expected %" PRIu64,
+			 feature->name, bytes, feature->elements);
+}
+
 /* Sets how many of `found` values go into the row, or says why so many are an error. */
 static int fit_count(const struct example_feature *feature, uint64_t found, uint64_t *ret_count,
 		     struct error *err)
 {
-	if (feature->values_max == 0 && found != feature->elements)
+	const uint64_t expected = is_one_value(feature) ? 1 : feature->elements;
+
+	if (feature->values_max == 0 && found != expected)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
-				 feature->name, found, feature->elements);
+				 feature->name, found, expected);
 	if (feature->values_max > 0 && found > feature->values_max && !feature->truncate)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, at most %" PRIu64,
 				 feature->name, found, feature->values_max);
@@ -57,7 +73,7 @@ static int read_feature(const struct example_feature *feature, struct wire value
 		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
 				 kind_names[kind], kind_names[wanted]);
 	if (!example_read_lists(value, kind, &row))
-		return malformed(feature, err);
+		return row.misfit ? misfit(feature, row.misfit, err) : malformed(feature, err);
 	return fit_count(feature, row.count, ret_count, err);
 }
 
@@ -161,7 +177,7 @@ static int fill_missing(const struct example_feature *feature, uint8_t *out, str
 	if (!feature->optional)
 		return error_set(err, -EBADMSG, "feature \"%s\": missing, and the schema has no default",
 				 feature->name);
-	memset(out, 0, example_row_bytes(feature));
+	memset(out, feature->dtype == EXAMPLE_UINT8 ? (int)feature->fill : 0, example_row_bytes(feature));
 	for (uint64_t i = 0; i < feature->elements; i++) {
 		float number = (float)feature->fill;
 		int64_t whole = (int64_t)feature->fill;

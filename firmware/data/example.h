@@ -24,14 +24,18 @@
 
 #define EXAMPLE_FEATURES_MAX 32u
 
-enum example_dtype { EXAMPLE_FLOAT32 = 1, EXAMPLE_INT64, EXAMPLE_BYTES };
+/* On the wire, the last three are a bytes_list. EXAMPLE_UINT8: one value of `elements` bytes, which are the
+ * row. EXAMPLE_ENCODED: one value of any length, such as a JPEG file, which is not copied: the row is a
+ * struct example_encoded. */
+enum example_dtype { EXAMPLE_FLOAT32 = 1, EXAMPLE_INT64, EXAMPLE_BYTES, EXAMPLE_UINT8, EXAMPLE_ENCODED };
 
 struct example_feature {
 	const char *name;
 	uint32_t dtype;      /* enum example_dtype */
-	uint64_t elements;   /* values in one row: the product of the shape */
+	uint64_t elements;   /* values in one row: the product of the shape; EXAMPLE_ENCODED: of the values
+				that it is decoded to, which the parser does not look at */
 	bool optional;       /* a missing feature gets `fill` (bytes: the empty value) instead of -EBADMSG */
-	double fill;         /* for EXAMPLE_INT64 an integer of at most 53 bits */
+	double fill;         /* for EXAMPLE_INT64 an integer of at most 53 bits, for EXAMPLE_UINT8 one of 8 */
 	uint64_t bytes_max;  /* EXAMPLE_BYTES: longest value accepted. A value lies in the row as a uint32
 				length and the bytes, padded with zeros. */
 	uint64_t values_max; /* numbers only; 0 = every row has `elements` values. Else the feature is ragged:
@@ -44,6 +48,12 @@ struct example_feature {
 struct example_ragged {
 	int64_t *count;
 	void *values; /* space for values_max numbers */
+};
+
+/* One row of EXAMPLE_ENCODED: points into the parsed bytes. */
+struct example_encoded {
+	const uint8_t *data;
+	uint64_t bytes;
 };
 
 struct example_schema {

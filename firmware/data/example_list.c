@@ -75,6 +75,11 @@ static bool store_int64(struct example_row *row, uint64_t value)
 
 static bool store_bytes(struct example_row *row, const struct wire *value)
 {
+	if (is_one_value(row->feature)) {
+		row->count++;
+		row->misfit = put_one_value(row->feature, row->out, *value) ? 0 : wire_bytes(*value);
+		return !row->misfit;
+	}
 	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate)
 		return false;
 	if (row->count < row->feature->elements)
@@ -115,7 +120,7 @@ static bool read_list(struct wire list, struct example_row *row)
 			return false;
 		if (field == LIST_VALUE && type == WIRE_BYTES)
 			good = read_bytes(&list, &value) &&
-			       (dtype == EXAMPLE_BYTES ? store_bytes(row, &value) : read_packed(value, row));
+			       (dtype >= EXAMPLE_BYTES ? store_bytes(row, &value) : read_packed(value, row));
 		else if (field == LIST_VALUE && dtype == EXAMPLE_FLOAT32 && type == WIRE_FIXED32)
 			good = skip_bytes(&list, 4) && store_float(row, list.at - 4);
 		else if (field == LIST_VALUE && dtype == EXAMPLE_INT64 && type == WIRE_VARINT)

@@ -84,6 +84,26 @@ static inline uint64_t bytes_stride(const struct example_feature *feature)
 	return sizeof(uint32_t) + (feature->bytes_max + 3) / 4 * 4;
 }
 
+/* Returns whether a row is made of one value of a bytes_list, whatever the feature's shape. */
+static inline bool is_one_value(const struct example_feature *feature)
+{
+	return feature->dtype == EXAMPLE_UINT8 || feature->dtype == EXAMPLE_ENCODED;
+}
+
+/* Writes the one value of EXAMPLE_UINT8 or EXAMPLE_ENCODED into a row. False: it has another size. */
+static inline bool put_one_value(const struct example_feature *feature, uint8_t *out, struct wire value)
+{
+	if (feature->dtype == EXAMPLE_ENCODED) {
+		*(struct example_encoded *)(void *)out =
+			(struct example_encoded){ value.at, wire_bytes(value) };
+		return true;
+	}
+	if (wire_bytes(value) != feature->elements)
+		return false;
+	memcpy(out, value.at, feature->elements);
+	return true;
+}
+
 /* Writes a value of EXAMPLE_BYTES into a row: length, bytes, zeros. Cuts off bytes beyond bytes_max. */
 static inline void put_bytes_value(const struct example_feature *feature, uint8_t *out, struct wire value)
 {

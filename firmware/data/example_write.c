@@ -75,6 +75,14 @@ static void put_list(struct out *out, const struct example_feature *feature, con
 		}
 		return;
 	}
+	if (feature->dtype == EXAMPLE_UINT8 || feature->dtype == EXAMPLE_ENCODED) {
+		const struct example_encoded raw = { row, feature->elements },
+					     *value = feature->dtype == EXAMPLE_UINT8 ? &raw : row;
+
+		put_header(out, 1, value->bytes);
+		put(out, value->data, value->bytes);
+		return;
+	}
 	if (feature->dtype == EXAMPLE_FLOAT32) {
 		put_header(out, 1, count * sizeof(float));
 		put(out, values, count * sizeof(float));
@@ -96,7 +104,11 @@ static void put_list(struct out *out, const struct example_feature *feature, con
 
 static void put_entry(struct out *out, const struct example_feature *feature, const void *row)
 {
-	static const uint8_t kind[] = { [EXAMPLE_FLOAT32] = 2, [EXAMPLE_INT64] = 3, [EXAMPLE_BYTES] = 1 };
+	static const uint8_t kind[] = { [EXAMPLE_FLOAT32] = 2,
+					[EXAMPLE_INT64] = 3,
+					[EXAMPLE_BYTES] = 1,
+					[EXAMPLE_UINT8] = 1,
+					[EXAMPLE_ENCODED] = 1 };
 	struct out list = { 0 };
 	uint64_t name = strlen(feature->name), value;
 

@@ -34,7 +34,7 @@ static uint64_t digest(const struct order_key *key, uint64_t purpose)
 	return absorb(state, (uint64_t)key->source << 32 | key->lane);
 }
 
-enum { PURPOSE_RECORDS = 1, PURPOSE_SHARDS, PURPOSE_SOURCE };
+enum { PURPOSE_RECORDS = 1, PURPOSE_SHARDS, PURPOSE_SOURCE, PURPOSE_BITS };
 
 /* The permutation of 0 .. n-1: a balanced Feistel network over the smallest even number of bits that holds n.
  * The network permutes a power of 4, which may be more than n; an element that lands at n or above goes
@@ -180,6 +180,13 @@ uint32_t order_row_lane(uint64_t row, uint32_t lanes)
 uint32_t order_lane_rank(uint32_t lane, uint32_t ranks)
 {
 	return lane % ranks;
+}
+
+uint64_t order_record_bits(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shard, uint64_t place)
+{
+	const struct order_key key = { .seed = seed, .pass = pass, .window = shard, .source = source };
+
+	return absorb(digest(&key, PURPOSE_BITS), place);
 }
 
 uint32_t order_source(uint64_t seed, uint64_t pass, uint64_t row, const double *weights, uint32_t sources)

@@ -65,5 +65,9 @@ uint64_t order_position(uint32_t lanes, uint32_t lane, uint64_t window_shards, u
 uint32_t order_row_lane(uint64_t row, uint32_t lanes);
 uint32_t order_lane_rank(uint32_t lane, uint32_t ranks);
 
+/* Draws 64 random bits for a record of a shard (its index in key order) in a pass: `place` tells the records
+ * of the shard apart. */
+uint64_t order_record_bits(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shard, uint64_t place);
+
 /* Draws the source of global row `row` of a pass, by weight (all > 0). */
 uint32_t order_source(uint64_t seed, uint64_t pass, uint64_t row, const double *weights, uint32_t sources);

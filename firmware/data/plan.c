@@ -287,7 +287,8 @@ struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum spli
 				    .etag = key + entry->key_bytes + 1,
 				    .version = key + entry->key_bytes + entry->etag_bytes + 2,
 				    .bytes = entry->bytes,
-				    .source = entry->source };
+				    .source = entry->source,
+				    .index = index };
 }
 
 bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,

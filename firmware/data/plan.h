@@ -56,6 +56,7 @@ struct plan_shard {
 	const char *key, *etag, *version; /* NUL-terminated, the plan's; "" = none */
 	uint64_t bytes;
 	uint32_t source; /* index of its source, in the configuration's order */
+	uint64_t index;  /* set by plan_shard(): its index in key order in its split of the source */
 };
 
 struct plan;

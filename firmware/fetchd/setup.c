@@ -8,6 +8,7 @@
 #include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
 #include "fetchd/cache/shard_cache.h"
+#include "fetchd/produce/fill.h"
 #include "fetchd/shard/arrive.h"
 #include "fetchd/shard/network.h"
 #include "fetchd/shard/work.h"
@@ -97,27 +98,49 @@ static int check_memory(struct fetch *fetch, struct error *err)
 
 /* ---- Ring ---- */
 
-static int open_ring(struct fetch *fetch, struct error *err)
+static void note_normal_pages(const struct fetch *fetch, const struct error *why)
 {
-	char folder[PATH_BYTES], path[PATH_BYTES];
-	struct ring_geometry geometry;
-	struct gpu_wish wish;
-	bool huge;
-	int r, node;
+	event_send(&(struct event){ .id = EVENT_HUGEPAGES_SHORT, .run_id = fetch->run.id },
+		   "normal pages for the ring: %s", why->text);
+}
 
-	batch_geometry(&fetch->run.config, &fetch->schema, &geometry);
+/* Another process can take the free hugepages before ring_create() does: then the ring gets normal pages,
+ * where the configuration allows them. */
+static int make_ring(struct fetch *fetch, const struct ring_geometry *geometry, struct error *err)
+{
+	const bool small_allowed = fetch->run.config.ring.small_pages;
+	char folder[PATH_BYTES], path[PATH_BYTES];
+	struct error why;
+	bool huge;
+	int r;
+
 	path_of(PATH_RING, NULL, path);
-	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(&geometry),
-			     ring_held_bytes(path), fetch->run.config.ring.small_pages, &huge, err);
+	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(geometry),
+			     ring_held_bytes(path), small_allowed, &huge, err);
 	if (r < 0)
 		return r;
 	if (!huge)
-		event_send(&(struct event){ .id = EVENT_HUGEPAGES_SHORT, .run_id = fetch->run.id },
-			   "normal pages for the ring: %s", err->text);
-	wish = gpu_wish_of(&fetch->run.config);
-	node = gpu_ring_node("", &wish, &fetch->cores.network);
+		note_normal_pages(fetch, err);
+	r = ring_create(path, geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+	if (r != -ENOMEM || !huge || !small_allowed)
+		return r;
+	why = *err;
+	if ((r = hugepage_release(folder, err)) < 0)
+		return r;
+	note_normal_pages(fetch, &why);
+	return ring_create(path, geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+}
+
+static int open_ring(struct fetch *fetch, struct error *err)
+{
+	const struct gpu_wish wish = gpu_wish_of(&fetch->run.config);
+	const int node = gpu_ring_node("", &wish, &fetch->cores.network);
+	struct ring_geometry geometry;
+	int r;
+
+	batch_geometry(&fetch->run.config, &fetch->schema, &geometry);
 	hugepage_prefer_node(node); /* of any size: the pages that ring_create() reserves */
-	r = ring_create(path, &geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+	r = make_ring(fetch, &geometry, err);
 	hugepage_prefer_node(-1);
 	if (r == 0)
 		log_info("ring: %u slots of %" PRIu64 " bytes on %s, of node %d where it has any",
@@ -205,6 +228,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	fetch->windows = &windows;
 	fetch->streams = &streams;
 	work_init(&work);
+	fetch->span_rows = batch_has_pictures(&fetch->schema) ? PICTURE_SPAN_ROWS : UINT32_MAX;
 	fetch->fast = settings->mode == ORDER_FAST;
 	/* plan_open() has parsed the filter: false means that there is none. */
 	fetch->filtered = filter_parse(settings->filter, &fetch->filter);

@@ -67,19 +67,22 @@ static int read_begin(struct store *store, const struct store_object *shard, uin
 
 /* ---- The records ---- */
 
-/* Memory for one row of each feature. */
+/* A batch of one row, in memory of its own. */
 struct rows {
 	struct example_schema schema;
-	void *row[EXAMPLE_FEATURES_MAX];
+	struct batch_slot batch;
+	struct batch_pictures *pictures;
+	void *row[EXAMPLE_FEATURES_MAX]; /* as example_parse() takes them */
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
-	int64_t count[EXAMPLE_FEATURES_MAX];
-	uint8_t *memory;
+	int64_t splits[EXAMPLE_FEATURES_MAX][2];
+	uint8_t *memory, empty;
 	struct numbers numbers;
 };
 
 static void rows_done(struct rows *rows)
 {
 	free(rows->memory);
+	batch_pictures_freep(&rows->pictures);
 }
 
 static int rows_open(const struct config *config, struct rows *ret_rows, struct error *err)
@@ -87,11 +90,12 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 	uint64_t bytes = 0;
 	int r = batch_schema(config, &ret_rows->schema, err);
 
-	if (r < 0)
+	if (r < 0 || (r = batch_pictures_new(config, &ret_rows->pictures, err)) < 0)
 		return r;
 	numbers_of(config, &ret_rows->numbers);
+	ret_rows->batch = (struct batch_slot){ .schema = &ret_rows->schema, .empty = &ret_rows->empty };
 	for (uint32_t i = 0; i < ret_rows->schema.features; i++)
-		bytes += (example_row_bytes(&ret_rows->schema.feature[i]) + 7) / 8 * 8;
+		bytes += (batch_row_bytes(&ret_rows->schema.feature[i]) + 7) / 8 * 8;
 	ret_rows->memory = malloc(bytes + 1);
 	if (!ret_rows->memory)
 		return error_set(err, -ENOMEM, "no memory for a record of %" PRIu64 " bytes", bytes);
@@ -100,9 +104,12 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 		const struct example_feature *feature = &ret_rows->schema.feature[i];
 		uint8_t *at = ret_rows->memory + bytes;
 
-		ret_rows->ragged[i] = (struct example_ragged){ &ret_rows->count[i], at };
+		ret_rows->batch.values[i] = at;
+		ret_rows->batch.splits[i] = feature->values_max ? ret_rows->splits[i] : NULL;
+		ret_rows->batch.row_bytes[i] = batch_row_bytes(feature);
+		ret_rows->ragged[i] = (struct example_ragged){ &ret_rows->splits[i][1], at };
 		ret_rows->row[i] = feature->values_max ? (void *)&ret_rows->ragged[i] : at;
-		bytes += (example_row_bytes(feature) + 7) / 8 * 8;
+		bytes += (batch_row_bytes(feature) + 7) / 8 * 8;
 	}
 	return 0;
 }
@@ -144,7 +151,7 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = example_parse(&rows->schema, record->data, record->bytes, rows->row, err);
+		r = batch_parse(&rows->batch, rows->pictures, 0, record->data, record->bytes, NULL, err);
 	if (r == 0) {
 		r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
 		look->number = r < 0;

@@ -301,3 +301,14 @@ if mount -t hugetlbfs -o pagesize=2M,size=2M none "$KILN_ROOT/run/kiln/huge" 2>/
 else
 	skip "a ring of another shape fits where the last one was" "hugetlbfs cannot be mounted here"
 fi
+
+# A pool that has free pages when fetchd looks, and none when it reserves them.
+node taken
+mkdir -p "$KILN_ROOT/run/kiln/huge"
+if mount -t hugetlbfs -o pagesize=2M,size=0 none "$KILN_ROOT/run/kiln/huge" 2>/dev/null; then
+	whole_run taken '' >"$work/other"
+	cmp -s "$work/one" "$work/other" && grep -q 'ring: .* on normal pages' "$KILN_ROOT/fetchd.log"
+	ok $? "hugepages that another process takes: the ring gets normal pages" "$(tail -n 5 "$KILN_ROOT/fetchd.log")"
+else
+	skip "hugepages that another process takes" "hugetlbfs cannot be mounted here"
+fi

@@ -58,7 +58,7 @@ static void parse_row(const struct batch_slot *batch, uint32_t row, int64_t floa
 	struct error err = { 0 };
 	uint64_t used = record(row, floats, ints, bytes, sizeof(bytes));
 
-	assert_int_equal(batch_parse(batch, row, bytes, used, &err), expected);
+	assert_int_equal(batch_parse(batch, NULL, row, bytes, used, NULL, &err), expected);
 	assert_true(expected == 0 || strstr(err.text, "\"floats\": found 6 values, at most 5"));
 }
 
@@ -106,7 +106,7 @@ static void missing_is_none(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(batch_parse(&batch, 0, only_id, sizeof(only_id), &err), 0);
+	assert_int_equal(batch_parse(&batch, NULL, 0, only_id, sizeof(only_id), NULL, &err), 0);
 	batch_empty_row(&batch, 1);
 	batch_pack(&batch, 2, bytes);
 	assert_int_equal(columns.id[0], 1);

@@ -382,6 +382,64 @@ static void known_bytes(void **state)
 	assert_memory_equal(out, expected, sizeof(expected));
 }
 
+/* Features whose row is one value of a bytes_list: raw bytes are copied, an encoded value is pointed at. Both
+ * parsers give the same. */
+static void one_value(void **state)
+{
+	static const struct example_schema one = {
+		.features = 2,
+		.feature = { { .name = "e", .dtype = EXAMPLE_ENCODED, .elements = 12 },
+			     { .name = "u",
+			       .dtype = EXAMPLE_UINT8,
+			       .elements = 3,
+			       .optional = true,
+			       .fill = 7 } },
+	};
+	static const struct {
+		const char *text, *u, *words; /* words: of the error; NULL = the values are good */
+	} cases[] = {
+		{ FEATURES(E("e", "1: {1: \"kiln\"}") E("u", "1: {1: \"abc\"}")), "abc", NULL },
+		{ FEATURES(E("u", "1: {1: \"abc\"}") E("e", "1: {1: \"kiln\"}") E("x", "")), "abc", NULL },
+		{ FEATURES(E("e", "1: {1: \"kiln\"}")), "\7\7\7", NULL },
+		{ FEATURES(E("u", "1: {1: \"abc\"}")), NULL, "\"e\": missing" },
+		{ FEATURES(E("e", "1: {}") E("u", "1: {1: \"abc\"}")), NULL,
+		  "\"e\": found 0 values, expected 1" },
+		{ FEATURES(E("e", "1: {1: \"a\" 1: \"b\"}")), NULL, "\"e\": found 2 values, expected 1" },
+		{ FEATURES(E("e", "1: {1: \"a\"}") E("u", "1: {1: \"abcd\"}")), NULL,
+		  "\"u\": found a value of 4 bytes, expected 3" },
+		{ FEATURES(E("e", F("1", "2"))), NULL, "\"e\": found float_list, expected bytes_list" },
+	};
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		struct wire_text wire = { .at = cases[n].text };
+		struct example_encoded encoded = { 0 };
+		uint8_t u[3];
+		void *rows[] = { &encoded, u };
+		const void *const written[] = { &encoded, u };
+		uint8_t out[64];
+		struct error err = { 0 };
+		int r;
+
+		compile(&wire);
+		r = example_parse(&one, wire.bytes, wire.used, rows, &err);
+		assert_int_equal(r, cases[n].words ? -EBADMSG : 0);
+		if (cases[n].words) {
+			assert_non_null(strstr(err.text, cases[n].words));
+			continue;
+		}
+		assert_int_equal(encoded.bytes, 4);
+		assert_memory_equal(encoded.data, "kiln", 4);
+		assert_true(encoded.data > wire.bytes && encoded.data < wire.bytes + wire.used);
+		assert_memory_equal(u, cases[n].u, 3);
+		r = (int)example_write(&one, written, out, sizeof(out));
+		memset(u, 0, sizeof(u));
+		assert_int_equal(example_parse(&one, out, (uint64_t)r, rows, &err), 0);
+		assert_memory_equal(encoded.data, "kiln", 4);
+		assert_memory_equal(u, cases[n].u, 3);
+	}
+}
+
 static uint64_t random_row(struct row *row, uint64_t state)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
@@ -471,9 +529,13 @@ static void describes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_ones),       cmocka_unit_test(bad_ones),
-		cmocka_unit_test(deep_groups),     cmocka_unit_test(known_bytes),
-		cmocka_unit_test(both_ways_agree), cmocka_unit_test(every_truncation_is_seen),
+		cmocka_unit_test(good_ones),
+		cmocka_unit_test(bad_ones),
+		cmocka_unit_test(deep_groups),
+		cmocka_unit_test(known_bytes),
+		cmocka_unit_test(one_value),
+		cmocka_unit_test(both_ways_agree),
+		cmocka_unit_test(every_truncation_is_seen),
 		cmocka_unit_test(describes),
 	};
 

@@ -22,7 +22,7 @@ static int make_columns(struct columns *columns, uint64_t rows, struct error *er
 	for (uint32_t i = 0; i < columns->schema.features; i++) {
 		const struct example_feature *feature = &columns->schema.feature[i];
 
-		batch->row_bytes[i] = example_row_bytes(feature);
+		batch->row_bytes[i] = batch_row_bytes(feature);
 		batch->values[i] = column(rows * batch->row_bytes[i]);
 		batch->splits[i] = feature->values_max ? column((rows + 1) * sizeof(int64_t)) : NULL;
 		whole = whole && batch->values[i] && (batch->splits[i] || !feature->values_max);
@@ -85,7 +85,8 @@ int columns_open(const struct config *config, const struct model *model, bool la
 	int r = batch_schema(config, &ret_columns->schema, err);
 
 	ret_columns->labels = labels;
-	if (r < 0 || (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
+	if (r < 0 || (r = batch_pictures_new(config, &ret_columns->pictures, err)) < 0 ||
+	    (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
 	    (r = bind_model(ret_columns, model, err)) < 0)
 		return r;
 	for (uint32_t i = 0; i < ret_columns->schema.features && !labels; i++)
@@ -101,6 +102,7 @@ void columns_done(struct columns *columns)
 		free(columns->batch.splits[i]);
 	}
 	free(columns->batch.empty);
+	batch_pictures_freep(&columns->pictures);
 }
 
 void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch)

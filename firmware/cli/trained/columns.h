@@ -13,6 +13,7 @@
 struct columns {
 	struct example_schema schema;
 	struct batch_slot batch;
+	struct batch_pictures *pictures;
 	bool labels;
 	uint32_t inputs;
 	const void *input[MODEL_INPUTS_MAX], *label, *weight;

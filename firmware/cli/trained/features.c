@@ -50,6 +50,29 @@ static int add_integer(struct values *values, const cJSON *item, struct error *e
 	return 0;
 }
 
+static int add_byte(struct values *values, const cJSON *item, struct error *err)
+{
+	if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > UINT8_MAX ||
+	    item->valuedouble != floor(item->valuedouble))
+		return refuse(values, item, "an integer, 0 .. 255", err);
+	if (values->count < values->capacity)
+		((uint8_t *)values->row)[values->count] = (uint8_t)item->valuedouble;
+	return 0;
+}
+
+static int add_value(struct values *values, const cJSON *item, struct error *err)
+{
+	switch (values->feature->dtype) {
+	case EXAMPLE_INT64:
+		return add_integer(values, item, err);
+	case EXAMPLE_UINT8:
+	case EXAMPLE_ENCODED:
+		return add_byte(values, item, err);
+	default:
+		return add_float(values, item, err);
+	}
+}
+
 /* The recursion ends, because json_parse() limits the nesting depth. */
 static int add_values(struct values *values, const cJSON *item,
 		      struct error *err) // NOLINT(misc-no-recursion)
@@ -58,8 +81,7 @@ static int add_values(struct values *values, const cJSON *item,
 	int r = 0;
 
 	if (!cJSON_IsArray(item)) {
-		r = values->feature->dtype == EXAMPLE_INT64 ? add_integer(values, item, err)
-							    : add_float(values, item, err);
+		r = add_value(values, item, err);
 		values->count++;
 		return r;
 	}
@@ -79,6 +101,8 @@ static int fill(const struct values *values, struct error *err)
 	for (uint64_t i = 0; i < feature->elements; i++)
 		if (feature->dtype == EXAMPLE_INT64)
 			((int64_t *)values->row)[i] = (int64_t)feature->fill;
+		else if (feature->dtype == EXAMPLE_UINT8)
+			((uint8_t *)values->row)[i] = (uint8_t)feature->fill;
 		else
 			((float *)values->row)[i] = (float)feature->fill;
 	return 0;

@@ -203,7 +203,8 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 	}
 	records->origin[row] = (struct records_origin){ records->key, records->record };
 	if (r >= 0)
-		r = batch_parse(&records->columns.batch, row, record.data, record.bytes, err);
+		r = batch_parse(&records->columns.batch, records->columns.pictures, row, record.data,
+				record.bytes, NULL, err);
 	r = r < 0 ? refuse(records, records->origin[row], r, err) : 1;
 	records->record++;
 	return r;

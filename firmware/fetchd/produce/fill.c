@@ -82,6 +82,8 @@ static enum step give_rows(struct producer *producer, struct stream *stream, str
 	count = left < share->limit - share->given ? (uint32_t)left : share->limit - share->given;
 	if (count > 0 && producer->open && work_is_full(producer->fetch->work))
 		return STEP_WAIT_WORK;
+	if (producer->open && count > producer->fetch->span_rows)
+		count = producer->fetch->span_rows;
 	if (count > 0 && producer->open)
 		hand_out(producer, window, share, at->offset, count);
 	stream->gave_rows |= count > 0;

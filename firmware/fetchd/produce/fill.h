@@ -10,6 +10,9 @@
 
 #include "fetchd/produce/producer.h"
 
+/* Most rows of a span with pictures: so few that all workers decode pictures of one batch. */
+#define PICTURE_SPAN_ROWS 4u
+
 /* Hand out all rows that are there. STEP_DONE: the batch is full, or as full as the segment can make it. */
 enum step fill_training(struct producer *producer);
 enum step fill_evaluation(struct producer *producer);

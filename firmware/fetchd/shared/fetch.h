@@ -78,6 +78,7 @@ struct fetch {
 	struct ring *ring;
 	struct example_schema schema;
 	struct filter filter;
+	uint32_t span_rows;   /* most rows of a span */
 	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
 	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
 	struct budget budget; /* fetch.memory_bytes: for all windows, and the upper bound of one window */

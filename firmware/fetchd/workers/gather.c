@@ -2,7 +2,6 @@
 #include "fetchd/workers/gather.h"
 
 #include "core/base/events.h"
-#include "data/batch.h"
 #include "data/tfrecord.h"
 #include "fetchd/workers/slot_quarantine.h"
 
@@ -36,10 +35,12 @@ static void note(struct row_fault *fault, uint32_t row, struct window_record fro
 }
 
 /* Parses one record into row `row`. */
-static void gather_row(const struct batch_slot *batch, uint32_t row, struct window_record from,
-		       struct row_fault *fault)
+static void gather_row(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+		       struct window_record from, struct row_fault *fault)
 {
+	const struct shard *shard = from.shard;
 	struct error err;
+	uint64_t bits = 0;
 	int r;
 
 	if (from.record->bad) {
@@ -47,7 +48,11 @@ static void gather_row(const struct batch_slot *batch, uint32_t row, struct wind
 		note(fault, row, from, -EBADMSG, "its data CRC is wrong");
 		return;
 	}
-	r = batch_parse(batch, row, from.shard->plain + from.record->offset, from.record->bytes, &err);
+	if (pictures)
+		bits = order_record_bits(fault->fetch->settings->seed, shard->plan.source,
+					 shard->window->id.pass, shard->plan.index, from.record->offset);
+	r = batch_parse(batch, pictures, row, shard->plain + from.record->offset, from.record->bytes,
+			shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
 }
@@ -69,7 +74,7 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 }
 
 static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
-			struct row_fault *fault)
+			struct batch_pictures *pictures, struct row_fault *fault)
 {
 	const struct window_order order = window_order(fetch, span);
 	struct window_record record[WINDOW_RECORDS_MAX];
@@ -83,7 +88,7 @@ static void gather_rows(struct fetch *fetch, const struct span *span, const stru
 			if (i + 1 < rows)
 				tfrecord_ahead(record[i + 1].shard->plain + record[i + 1].record->offset,
 					       record[i + 1].record->bytes);
-			gather_row(batch, span_row(span, first + i), record[i], fault);
+			gather_row(batch, pictures, span_row(span, first + i), record[i], fault);
 		}
 	}
 }
@@ -113,7 +118,7 @@ static bool producer_is_told(struct fetch *fetch, const struct pending *pending)
 	return true;
 }
 
-void gather_span(struct fetch *fetch, const struct span *span)
+void gather_span(struct fetch *fetch, struct batch_pictures *pictures, const struct span *span)
 {
 	struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, span->pending->slot);
 	struct row_fault fault;
@@ -123,7 +128,7 @@ void gather_span(struct fetch *fetch, const struct span *span)
 	fault.pending = span->pending;
 	fault.skipped = 0;
 	if (span->window)
-		gather_rows(fetch, span, &batch, &fault);
+		gather_rows(fetch, span, &batch, pictures, &fault);
 	else
 		for (uint32_t i = 0; i < span->count; i++)
 			batch_empty_row(&batch, span_row(span, i));

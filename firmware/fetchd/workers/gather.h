@@ -8,10 +8,12 @@
  */
 #pragma once
 
+#include "data/batch.h"
 #include "fetchd/shard/work.h"
 #include "fetchd/shared/fetch.h"
 #include "fetchd/workers/pending.h"
 
-/* Fills the rows of a span. A worker calls, without the lock. A bad record leaves its row empty; pending->err
- * is that of the slot's first bad row, whichever worker finds it. Signals fetch->progress. */
-void gather_span(struct fetch *fetch, const struct span *span);
+/* Fills the rows of a span; `pictures`: the worker's. A worker calls, without the lock. A bad record leaves
+ * its row empty; pending->err is that of the slot's first bad row, whichever worker finds it. Signals
+ * fetch->progress. */
+void gather_span(struct fetch *fetch, struct batch_pictures *pictures, const struct span *span);

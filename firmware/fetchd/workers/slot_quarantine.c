@@ -26,14 +26,13 @@ void quarantine_begin(struct fetch *fetch, struct pending *pending, struct ring_
 	memset(unplaced, 0, sizeof(*unplaced));
 }
 
-static struct ring_quarantined entry(const struct fetch *fetch, const struct shard *shard)
+static struct ring_quarantined entry(const struct shard *shard)
 {
 	enum split split = shard->group->split;
-	struct ring_quarantined record = { .source = (uint16_t)shard->plan.source, .split = (uint16_t)split };
 
-	/* Always found: the key is the plan's. */
-	(void)plan_find(fetch->plan, shard->plan.source, split, shard->plan.key, &record.shard);
-	return record;
+	return (struct ring_quarantined){ .shard = shard->plan.index,
+					  .source = (uint16_t)shard->plan.source,
+					  .split = (uint16_t)split };
 }
 
 void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record from)
@@ -43,7 +42,7 @@ void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, 
 
 	if (!page)
 		return;
-	record = entry(fetch, from.shard);
+	record = entry(from.shard);
 	record.row = row;
 	record.offset = from.record->offset - TFRECORD_HEADER_BYTES;
 	quarantine_note(page, &record);
@@ -60,7 +59,7 @@ void quarantine_lost(struct fetch *fetch, struct pending *pending, const struct 
 
 		if (!shard->lost)
 			continue;
-		record = entry(fetch, shard);
+		record = entry(shard);
 		record.row = RING_QUARANTINED_REST;
 		record.offset = shard->lost_at;
 		quarantine_note(page, &record);

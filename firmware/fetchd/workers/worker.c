@@ -86,11 +86,22 @@ static struct inflater *open_inflater(void)
 	return inflater;
 }
 
+static struct batch_pictures *open_pictures(const struct fetch *fetch)
+{
+	struct batch_pictures *pictures;
+	struct error err;
+
+	if (batch_pictures_new(&fetch->run.config, &pictures, &err) < 0)
+		_exit(alive_fatal(STATUS_FETCHD, &err));
+	return pictures;
+}
+
 void *worker_thread(void *argument)
 {
 	struct fetch *fetch = argument;
 	struct alive_worker *worker = alive_worker("a decode thread");
 	struct inflater *inflater = open_inflater();
+	struct batch_pictures *pictures = open_pictures(fetch);
 	uint32_t mine;
 
 	cores_pin(&fetch->cores.decode);
@@ -106,7 +117,7 @@ void *worker_thread(void *argument)
 		if (shard)
 			work_on_shard(fetch, inflater, shard);
 		else
-			gather_span(fetch, &span);
+			gather_span(fetch, pictures, &span);
 	}
 	return NULL;
 }
