@@ -196,20 +196,12 @@ static int start_jpeg(void *opened, bool gray, uint32_t eighths, struct picture_
 	return 0;
 }
 
-/* Returns a * b / 255, rounded. */
-static uint8_t product(uint32_t a, uint32_t b)
-{
-	const uint32_t scaled = a * b + 128;
-
-	return (uint8_t)((scaled + (scaled >> 8)) >> 8);
-}
-
 /* Programs write CMYK inverted, as Adobe's do: 255 is no ink. */
 static void rgbx_of_cmyk(uint8_t *line, uint64_t width)
 {
 	for (uint8_t *pixel = line; pixel < line + 4 * width; pixel += 4)
 		for (unsigned i = 0; i < 3; i++)
-			pixel[i] = product(pixel[i], pixel[3]);
+			pixel[i] = (uint8_t)(pixel[i] * pixel[3] / UINT8_MAX);
 }
 
 static int lines_jpeg(void *opened, uint8_t *const line[static PICTURE_LINES_MAX], struct error *err)

@@ -66,6 +66,18 @@ static int source_line(char *given, char *at)
 	return count;
 }
 
+static int bits_line(char *given, char *at)
+{
+	uint64_t seed = next_u64(&given), source = next_u64(&given), pass = next_u64(&given),
+		 shard = next_u64(&given);
+	int count = 0;
+
+	for (; *at && *at != '\n'; count++)
+		assert_true(order_record_bits(seed, (uint32_t)source, pass, shard, next_u64(&given)) ==
+			    next_u64(&at));
+	return count;
+}
+
 static void vectors(void **state)
 {
 	FILE *file = fopen(VECTORS, "re");
@@ -87,11 +99,13 @@ static void vectors(void **state)
 			values += shards_line(given, colon);
 		else if (strncmp(line, "source ", 7) == 0)
 			values += source_line(given, colon);
+		else if (strncmp(line, "bits ", 5) == 0)
+			values += bits_line(given, colon);
 		else
 			fail_msg("%s", line);
 	}
 	(void)fclose(file);
-	assert_int_equal(values, 287); /* all values of the file */
+	assert_int_equal(values, 303); /* all values of the file */
 }
 
 /* ---- A permutation, in which no order is preferred ---- */

@@ -3,11 +3,12 @@
 """Order version 1 written a second time, from its description alone; prints tests/vectors/order.txt.
 
 A value is absorbed by x -> mix((x ^ value) + 0x9e3779b97f4a7c15), mix being SplitMix64's finaliser. A key is what is
-left when purpose (1 records, 2 shards, 3 source), seed, pass, window (the row for purpose 3) and source << 32 | lane
+left when purpose (1 records, 2 shards, 3 source, 4 bits of a record), seed, pass, window (the row for purpose 3) and source << 32 | lane
 are absorbed in that order, starting from x = order version. The permutation is a balanced Feistel network over the
 smallest even number of bits, two at least, that holds n, of 6 rounds, or of 12 when a half has 1 or 2 bits; round r of
 key k maps (left, right) to (right, left ^ absorb(k + r * 0xd1342543de82ef95, right)); then 0 and 1 change places when
-the key's top bit is set; results of n and above are put through it all again.
+the key's top bit is set; results of n and above are put through it all again. The bits of a record are its shard's key (window: the shard) of
+purpose 4, with the record's place absorbed.
 """
 M = (1 << 64) - 1
 VERSION = 1
@@ -83,6 +84,11 @@ def main():
     for seed, pass_, first, weights in ((44, 0, 0, (1, 1)), (44, 1, 0, (1, 1)), (44, 0, 10**12, (3, 1)),
                                         (44, 0, 0, (0.5, 0.25, 8, 0.25)), (1, 0, 0, (1,))):
         row("source", (seed, pass_, first, *weights), (source_of(seed, pass_, first + i, weights) for i in range(24)))
+    print("# bits seed source pass shard place... : the random bits of these records of a shard")
+    for seed, source, pass_, shard in ((44, 0, 0, 0), (44, 0, 1, 0), (44, 1, 0, 7), (M, 0xFFFFFFFF, M, M)):
+        places = (12, 13, 2**40, M)
+        k = key(4, seed, pass_, shard, source)
+        row("bits", (seed, source, pass_, shard, *places), (absorb(k, place) for place in places))
 
 
 main()
