@@ -87,19 +87,6 @@ uint64_t picture_warnings(const struct picture_decoder *decoder)
 	return decoder->warnings;
 }
 
-int picture_grow(void **buffer, uint64_t *capacity, uint64_t bytes, struct error *err)
-{
-	if (bytes <= *capacity)
-		return 0;
-	free(*buffer);
-	*capacity = 0;
-	*buffer = calloc(1, bytes);
-	if (!*buffer)
-		return error_set(err, -ENOMEM, "no memory for a picture: %" PRIu64 " bytes", bytes);
-	*capacity = bytes;
-	return 0;
-}
-
 /* ---- Which part of the file goes where ---- */
 
 /* One direction: pixels [from, from + from_size) of the file fill [to, to + to_size) of the result. */
