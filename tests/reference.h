@@ -297,6 +297,18 @@ static void reference_backward(struct reference *reference, const struct node *n
 	}
 }
 
+static double number_of(enum dtype dtype, const void *numbers, uint64_t i)
+{
+	switch (dtype) {
+	case DTYPE_I64:
+		return (double)((const int64_t *)numbers)[i];
+	case DTYPE_U8:
+		return ((const uint8_t *)numbers)[i];
+	default:
+		return (double)((const float *)numbers)[i];
+	}
+}
+
 static void reference_feed(struct reference *reference, const struct model_batch *batch)
 {
 	const struct graph *graph = reference->graph;
@@ -305,9 +317,8 @@ static void reference_feed(struct reference *reference, const struct model_batch
 		const uint32_t input = graph->input[i];
 
 		for (uint64_t e = 0; e < numbers_of(graph, input, batch->rows); e++)
-			reference->value[input][e] = graph_at(graph, input)->dtype == DTYPE_I64
-							     ? (double)((const int64_t *)batch->input[i])[e]
-							     : (double)((const float *)batch->input[i])[e];
+			reference->value[input][e] =
+				number_of(graph_at(graph, input)->dtype, batch->input[i], e);
 	}
 	for (uint32_t i = 0; i < graph->tensors; i++)
 		if (graph_at(graph, i)->role == ROLE_ACTIVATION)

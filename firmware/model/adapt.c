@@ -15,6 +15,7 @@ enum { MEAN, VARIANCE, STATISTICS };
 struct layer {
 	const char *statistic[STATISTICS]; /* names of the tensors that hold mean and variance */
 	uint32_t input;                    /* index of the layer's input in the batch */
+	bool bytes;                        /* the feature has numbers of uint8, not float */
 	uint64_t elements, columns;        /* how many numbers a row has; how many columns */
 	double *mean, *squares;            /* one number for each column; squares: the sum of (x - mean)^2 */
 };
@@ -101,6 +102,7 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 	if (layer->input == graph->inputs)
 		return error_set(err, -EINVAL, "layer '%s': " NOT_OF_A_FEATURE, node->name, input->name,
 				 layer->statistic[MEAN], layer->statistic[VARIANCE]);
+	layer->bytes = graph_at(graph, graph->input[layer->input])->dtype == DTYPE_U8;
 	layer->mean = calloc(layer->columns, sizeof(double));
 	layer->squares = calloc(layer->columns, sizeof(double));
 	return layer->mean && layer->squares ? 0 : error_set(err, -ENOMEM, "'%s': out of memory", node->name);
@@ -144,12 +146,17 @@ void adapt_closep(struct adapt **adapt)
 
 /* ---- Sums ---- */
 
-/* Adds one number to each column. `share` is 1 / the count of numbers in a column, including the new one.
- * Returns the first column whose new number is not finite, or `columns`. */
-static uint64_t add_numbers(struct layer *layer, const float *x, double share)
+static double number_at(const struct layer *layer, const void *input, uint64_t i)
+{
+	return layer->bytes ? ((const uint8_t *)input)[i] : (double)((const float *)input)[i];
+}
+
+/* Adds one number, from `first` on, to each column. `share` is 1 / the count of numbers in a column,
+ * including the new one. Returns the first column whose new number is not finite, or `columns`. */
+static uint64_t add_numbers(struct layer *layer, const void *input, uint64_t first, double share)
 {
 	for (uint64_t c = 0; c < layer->columns; c++) {
-		const double number = (double)x[c], from = number - layer->mean[c];
+		const double number = number_at(layer, input, first + c), from = number - layer->mean[c];
 
 		if (!isfinite(number))
 			return c;
@@ -162,12 +169,13 @@ static uint64_t add_numbers(struct layer *layer, const float *x, double share)
 static int add_row(const struct adapt *adapt, struct layer *layer, const struct model_batch *batch,
 		   uint32_t row, struct error *err)
 {
-	const float *x = (const float *)batch->input[layer->input] + row * layer->elements;
+	const void *input = batch->input[layer->input];
 	const uint64_t outer = layer->elements / layer->columns;
 
 	for (uint64_t i = 0; i < outer; i++) {
 		const uint64_t before = adapt->rows * outer + i,
-			       bad = add_numbers(layer, x + i * layer->columns, 1 / (double)(before + 1));
+			       at = row * layer->elements + i * layer->columns,
+			       bad = add_numbers(layer, input, at, 1 / (double)(before + 1));
 
 		if (bad < layer->columns)
 			return error_set(err, -EDOM,
@@ -176,7 +184,7 @@ static int add_row(const struct adapt *adapt, struct layer *layer, const struct 
 					 ", allowed: finite numbers",
 					 batch->first_row + row, row,
 					 graph_at(adapt->graph, adapt->graph->input[layer->input])->name,
-					 (double)x[i * layer->columns + bad], i * layer->columns + bad);
+					 number_at(layer, input, at + bad), i * layer->columns + bad);
 	}
 	return 0;
 }

@@ -425,7 +425,9 @@ static struct model_input describe_input(const struct tensor *tensor)
 
 	return (struct model_input){
 		.name = tensor->name,
-		.dtype = tensor->dtype == DTYPE_I64 ? CONFIG_INT64 : CONFIG_FLOAT32,
+		.dtype = tensor->dtype == DTYPE_I64  ? CONFIG_INT64
+			 : tensor->dtype == DTYPE_U8 ? CONFIG_UINT8
+						     : CONFIG_FLOAT32,
 		.row_bytes = values ? 0 : (tensor->rows ? tensor->elements : 1) * dtype_bytes(tensor->dtype),
 		.bytes = tensor->bytes,
 	};

@@ -104,8 +104,9 @@ static void refuse_input(const struct graph *graph, const struct node *node, con
 static bool check_input(const struct node *node, const struct tensor *input, struct mistakes *mistakes)
 {
 	const bool ragged = input->splits != GRAPH_NO_TENSOR;
+	const enum dtype dtype = input->dtype == DTYPE_U8 ? DTYPE_F32 : input->dtype;
 
-	if (!input->elements || (input->dtype == node->op->reads && ragged == node->op->ragged))
+	if (!input->elements || (dtype == node->op->reads && ragged == node->op->ragged))
 		return true;
 	mistakes_add(mistakes, node->line, "model.layers.inputs: found '%s' of %s%s, allowed for %s: %s%s",
 		     input->name, ragged ? "ragged " : "", dtype_name(input->dtype), node->op->name,

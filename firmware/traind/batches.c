@@ -56,8 +56,11 @@ static uint32_t find_column(const struct train *train, const char *name, uint32_
 
 static uint32_t find_input(const struct train *train, const struct model_input *input)
 {
-	return find_column(train, input->name, input->dtype == CONFIG_INT64 ? RING_INT64 : RING_FLOAT32,
-			   input->row_bytes, input->bytes);
+	static const uint32_t dtypes[] = {
+		[CONFIG_FLOAT32] = RING_FLOAT32, [CONFIG_INT64] = RING_INT64, [CONFIG_UINT8] = RING_UINT8
+	};
+
+	return find_column(train, input->name, dtypes[input->dtype], input->row_bytes, input->bytes);
 }
 
 static bool find_inputs(struct train *train)

@@ -26,11 +26,17 @@
 #define IDS         6u
 #define TOKENS_MAX  9u
 #define TABLE       11u
+/* A picture of a row: [HEIGHT, WIDTH, CHANNELS]. */
+#define HEIGHT   6u
+#define WIDTH    7u
+#define CHANNELS 3u
+#define PIXELS   (HEIGHT * WIDTH * CHANNELS)
 
 static int precision; /* precision of every net: enum config_precision */
 static float input[NUMBERS_MAX];
 static int64_t label[ROWS * CLASSES];
 static uint8_t empty[ROWS];
+static uint8_t pixels[ROWS * PIXELS];
 static int64_t ids[ROWS * IDS], tokens[ROWS * TOKENS_MAX], splits[ROWS + 1];
 
 #define UNITS(n)  ATTRIBUTES(1, INT_ATTRIBUTE("units", n))
@@ -69,6 +75,7 @@ static const struct family {
 	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
 		   "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag " },
+	{ "picture", " rescaling " },
 };
 static const struct net *nets; /* nets of the family of layers that this file tests */
 static size_t net_count;
@@ -86,11 +93,14 @@ static struct config net_config(size_t n)
 	}
 	assert_true(elements <= INPUTS_MAX);
 	config.model.precision = precision;
-	config.features = 4;
+	config.features = 5;
 	config.feature[2] =
 		(struct config_feature){ .name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS } };
 	config.feature[3] =
 		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS_MAX };
+	config.feature[4] = (struct config_feature){
+		.name = "pixels", .dtype = CONFIG_PICTURE, .rank = 3, .shape = { HEIGHT, WIDTH, CHANNELS }
+	};
 	return config;
 }
 
@@ -99,10 +109,9 @@ static const struct {
 	const void *data;
 	uint64_t bytes;
 } columns[] = {
-	{ "sentence", input, sizeof(input) },
-	{ "ids", ids, sizeof(ids) },
-	{ "tokens/splits", splits, sizeof(splits) },
-	{ "tokens/values", tokens, sizeof(tokens) },
+	{ "sentence", input, sizeof(input) },        { "ids", ids, sizeof(ids) },
+	{ "tokens/splits", splits, sizeof(splits) }, { "tokens/values", tokens, sizeof(tokens) },
+	{ "pixels", pixels, sizeof(pixels) },
 };
 
 static size_t column_of(const struct graph *graph, uint32_t i)
@@ -237,13 +246,10 @@ static const struct {
 	const char *net;
 	double most[2];
 } stored_limits[] = {
-	{ "conv_wide", { 0.12, 0.07 } },
-	{ "conv_dilated", { 0.06, 0.03 } },
-	{ "convs", { 0.04, 2e-3 } },
-	{ "dropout_relu", { 0.07, 2e-3 } },
-	{ "conv_residual", { 0.03, 2e-3 } },
-	{ "batch_norms", { 0.12, 2e-3 } },
-	{ "", { 0.016, 2e-3 } },
+	{ "conv_wide", { 0.12, 0.07 } },       { "conv_dilated", { 0.06, 0.03 } },
+	{ "convs", { 0.04, 2e-3 } },           { "dropout_relu", { 0.07, 2e-3 } },
+	{ "conv_residual", { 0.03, 2e-3 } },   { "batch_norms", { 0.12, 2e-3 } },
+	{ "rescaled_pixels", { 0.12, 0.02 } }, { "", { 0.016, 2e-3 } },
 };
 
 static double stored_limit(const struct net *net)

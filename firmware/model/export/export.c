@@ -54,6 +54,22 @@ static void write_weights(struct export *out)
 	}
 }
 
+/* Writes the conversions of features of uint8. */
+static void write_floats(struct export *out)
+{
+	for (uint32_t i = 0; i < out->graph->inputs; i++) {
+		const struct tensor *tensor = graph_at(out->graph, out->graph->input[i]);
+
+		if (tensor->dtype != DTYPE_U8)
+			continue;
+		(void)snprintf(out->bytes[i], sizeof(out->bytes[i]), "%s/float32", tensor->name);
+		export_node(out, &(struct export_node){ .kind = EXPORT_FLOAT,
+							.dtype = DTYPE_U8,
+							.output = out->bytes[i],
+							.input = { tensor->name } });
+	}
+}
+
 static void write_graph(struct wire *wire, const void *context)
 {
 	struct export out = *(const struct export *)context;
@@ -63,6 +79,7 @@ static void write_graph(struct wire *wire, const void *context)
 	for (uint32_t i = 0; i < graph->inputs; i++)
 		out.writer->input(wire, graph_at(graph, graph->input[i]));
 	write_weights(&out);
+	write_floats(&out);
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		graph->node[i].op->export(&out, &graph->node[i]);
 	out.writer->output(wire, graph_at(graph, graph->output));

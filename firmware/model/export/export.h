@@ -2,9 +2,9 @@
 /*
  * firmware/model/export: trained models in forms that other tools load: ONNX (ir_version 8, operator set 17)
  * and TensorFlow's SavedModel with frozen weights, tag "serve", signature "serving_default". The inputs of
- * both have the names of the features, are float32 or int64, and may have any number of rows. The output has
- * the name of the last layer's output. A ragged feature has two int64 inputs: "<name>/values" [n], where
- * values after the last split are ignored, and "<name>/splits" [rows + 1].
+ * both have the names of the features, are float32, int64 or uint8, and may have any number of rows. The
+ * output has the name of the last layer's output. A ragged feature has two int64 inputs: "<name>/values" [n],
+ * where values after the last split are ignored, and "<name>/splits" [rows + 1].
  *
  * Two tables make this work. Each layer describes itself in the operations of export_ops.h; each form
  * (onnx.c, saved_model.c) can write every operation as protocol buffers. So a new layer or a new form needs

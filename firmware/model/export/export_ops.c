@@ -43,7 +43,14 @@ const struct tensor *export_tensor(const struct export *out, uint32_t tensor)
 
 const char *export_input(const struct export *out, const struct node *node, uint32_t i)
 {
-	return graph_at(out->graph, node->input[i])->name;
+	const struct graph *graph = out->graph;
+	uint32_t input = 0;
+
+	if (graph_at(graph, node->input[i])->dtype != DTYPE_U8)
+		return graph_at(graph, node->input[i])->name;
+	while (graph->input[input] != node->input[i])
+		input++;
+	return out->bytes[input];
 }
 
 const char *export_output(const struct export *out, const struct node *node)

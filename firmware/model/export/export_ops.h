@@ -40,7 +40,7 @@ enum export_kind {
 	EXPORT_SCATTER_ADD, /* adds row i of the third input to row second[i] of the first; the second input
 			       is int64 [n, 1] */
 	EXPORT_CUMULATIVE_SUM, /* sums along the axis that the second input holds, int64 */
-	EXPORT_FLOAT,          /* converts int64 to float32 */
+	EXPORT_FLOAT,          /* converts int64 or uint8 to float32 */
 	/* These operations move `window` over NHWC images. Kernels are HWIO; a depthwise kernel is [height,
 	 * width, channels, multiplier]. */
 	EXPORT_CONVOLUTION,
@@ -55,7 +55,7 @@ struct export_node {
 	const char *output;
 	const char *input[CONFIG_INPUTS_MAX];
 	uint32_t inputs;  /* how many names `input` has; 0: export_node() counts them */
-	enum dtype dtype; /* type of the first input: F32 or I64 */
+	enum dtype dtype; /* type of the first input: F32, I64, or U8 for EXPORT_FLOAT */
 	double alpha;
 	uint32_t rank;
 	int32_t axes[EXPORT_AXES_MAX];
@@ -90,7 +90,7 @@ void export_float(struct export *out, const char *name, double value);
 void export_int64(struct export *out, const char *name, int64_t value, bool list);
 
 /* Return the names of a node's i-th input, of its output, and of its i-th parameter. NULL: the node has no
- * such parameter. */
+ * such parameter. A feature of uint8 is named as it is after its conversion to float32. */
 const char *export_input(const struct export *out, const struct node *node, uint32_t i);
 const char *export_output(const struct export *out, const struct node *node);
 const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);

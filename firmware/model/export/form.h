@@ -28,6 +28,7 @@ struct export
 	const struct graph *graph;
 	const struct export_writer *writer;
 	const struct export_weights *weights;
+	char bytes[GRAPH_INPUTS_MAX][EXPORT_NAME_BYTES]; /* names of the features of uint8 as float32 */
 };
 
 /* Returns the bytes of a constant's data. */

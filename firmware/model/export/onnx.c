@@ -29,7 +29,7 @@ enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_DATA = 9 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, VALUE_TENSOR = 1, VALUE_ELEMENT = 1, VALUE_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
-enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_UINT8 = 2, ELEMENT_INT64 = 7 };
 
 static const char *const types[] = {
 	[EXPORT_ADD] = "Add",
@@ -65,7 +65,7 @@ _Static_assert(sizeof(types) / sizeof(types[0]) == EXPORT_KINDS, "every operatio
 
 static uint64_t element_type(enum dtype dtype)
 {
-	return dtype == DTYPE_I64 ? ELEMENT_INT64 : ELEMENT_FLOAT;
+	return dtype == DTYPE_I64 ? ELEMENT_INT64 : dtype == DTYPE_U8 ? ELEMENT_UINT8 : ELEMENT_FLOAT;
 }
 
 /* ---- Nodes ---- */

@@ -30,7 +30,7 @@ enum {
 enum { TENSOR_TYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, SHAPE_DIM = 2, DIM_SIZE = 1 };
 enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3 };
 enum { INFO_NAME = 1, INFO_TYPE = 2, INFO_SHAPE = 3 };
-enum { DT_FLOAT = 1, DT_INT32 = 3, DT_INT64 = 9 };
+enum { DT_FLOAT = 1, DT_INT32 = 3, DT_UINT8 = 4, DT_INT64 = 9 };
 
 static const struct {
 	const char *op;
@@ -69,7 +69,7 @@ _Static_assert(sizeof(types) / sizeof(types[0]) == EXPORT_KINDS, "every operatio
 
 static uint64_t type_of(enum dtype dtype)
 {
-	return dtype == DTYPE_I64 ? DT_INT64 : DT_FLOAT;
+	return dtype == DTYPE_I64 ? DT_INT64 : dtype == DTYPE_U8 ? DT_UINT8 : DT_FLOAT;
 }
 
 /* ---- Attributes ---- */

@@ -6,6 +6,19 @@
 #include <assert.h>
 #include <string.h>
 
+static enum dtype dtype_of(const struct config_feature *feature)
+{
+	switch (feature->dtype) {
+	case CONFIG_INT64:
+		return DTYPE_I64;
+	case CONFIG_UINT8:
+	case CONFIG_PICTURE:
+		return DTYPE_U8;
+	default:
+		return DTYPE_F32;
+	}
+}
+
 /* Makes the tensor of a feature. For a name that is no feature, a mistake that config_load() reports, the
  * tensor has size 0, which means unknown. */
 static struct tensor batch_tensor(const struct graph *graph, const char *name, enum role role)
@@ -16,7 +29,7 @@ static struct tensor batch_tensor(const struct graph *graph, const char *name, e
 	};
 
 	if (feature) {
-		tensor.dtype = feature->dtype == CONFIG_INT64 ? DTYPE_I64 : DTYPE_F32;
+		tensor.dtype = dtype_of(feature);
 		tensor.rank = feature->rank;
 		memcpy(tensor.shape, feature->shape, sizeof(tensor.shape));
 	}

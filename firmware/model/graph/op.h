@@ -96,9 +96,9 @@ struct op_reference {
 struct op {
 	const char *name;
 	uint32_t inputs, inputs_max; /* fewest and most inputs of a layer; inputs_max 0: exactly `inputs` */
-	enum dtype reads;            /* type of every input */
-	bool ragged;                 /* the input must be ragged: values with row splits */
-	bool function;               /* may be the `activation` of another layer */
+	enum dtype reads; /* type of every input; F32 also takes a feature of U8 (plan/storage.h) */
+	bool ragged;      /* the input must be ragged: values with row splits */
+	bool function;    /* may be the `activation` of another layer */
 	bool activates; /* has the key `activation`, as in Keras: a node of the op in that key then follows */
 	/* Parameters 0 and 1 are mean and variance of the input, which adapt.h computes from the data, unless
 	 * attributes 0 and 1 give them. A variance of 0 in the attribute means that they are not given. */

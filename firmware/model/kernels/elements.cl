@@ -26,6 +26,16 @@ ELEMENTS relu_backward(__global const stored *dy, __global const stored *y, __gl
 		store((load(i, y) > 0 ? load(i, dy) * scale : 0) + (add ? load(i, dx) : 0), i, dx);
 }
 
+/* y = x * scale + offset; the backward pass calls it with dy instead of x, and an offset of 0. */
+ELEMENTS rescale(__global const stored *x, __global stored *y, float scale, float offset, int add, int rows,
+		 int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		store(load(i, x) * scale + offset + (add ? load(i, y) : 0), i, y);
+}
+
 /* y = dropped ? 0 : x * scale, scale = 1 / (1 - rate); the backward pass calls it with dy instead of x. */
 ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
 		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
@@ -102,6 +112,18 @@ ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, in
 	else
 		for (size_t i = first; i < count; i++)
 			store(from[i], i, to);
+}
+
+/* The same of a feature of uint8. */
+ELEMENTS bytes_to_stored(__global const uchar *from, __global stored *to, int rows, int columns)
+{
+	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
+
+	if (first + 16 <= count)
+		store16(convert_float16(vload16(0, from + first)), 0, to + first);
+	else
+		for (size_t i = first; i < count; i++)
+			store((float)from[i], i, to);
 }
 
 ELEMENTS from_stored(__global const stored *from, __global float *to, int rows, int columns)

@@ -21,6 +21,7 @@
 	row(batch_norm) \
 	row(layer_norm) \
 	row(normalization) \
+	row(rescaling) \
 	row(flatten) \
 	row(reshape) \
 	row(add) \

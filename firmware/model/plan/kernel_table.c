@@ -28,6 +28,8 @@ const struct kernel kernel_table[] = {
 	{ "column_sums", KERNEL_FILE_elements, 0 },
 	{ "to_stored", KERNEL_FILE_elements, 0 },
 	{ "from_stored", KERNEL_FILE_elements, 0 },
+	{ "bytes_to_stored", KERNEL_FILE_elements, 0 },
+	{ "rescale", KERNEL_FILE_elements, 0 },
 	/* activation.cl */
 	{ "sigmoid_forward", KERNEL_FILE_activation, 0 },
 	{ "sigmoid_backward", KERNEL_FILE_activation, 0 },

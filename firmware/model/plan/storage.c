@@ -36,6 +36,11 @@ void storage_layout(struct graph *graph)
 /* How many numbers a work-item of to_stored and from_stored converts. */
 #define ITEM 16u
 
+static const char *kernel_of(enum dtype from)
+{
+	return from == DTYPE_U8 ? "bytes_to_stored" : "to_stored";
+}
+
 static uint32_t copy_of(struct plan *plan, const struct node *node, const char *name, uint32_t tensor,
 			enum dtype as)
 {
@@ -83,15 +88,19 @@ void storage_emit_inputs(struct plan *plan, const struct node *node)
 {
 	const struct graph *graph = plan->graph;
 
-	for (uint32_t i = 0; graph->storage != DTYPE_F32 && i < node->inputs; i++) {
+	for (uint32_t i = 0; i < node->inputs; i++) {
 		const uint32_t input = node->input[i];
+		const struct tensor *tensor = graph_at(graph, input);
 		char name[sizeof("input_") + 10];
+		uint32_t copy;
 
-		if (graph_at(graph, input)->role != ROLE_INPUT ||
-		    graph_at(graph, input)->dtype != DTYPE_F32 || plan_source(plan, input) != input)
+		if (tensor->role != ROLE_INPUT || tensor->dtype == graph->storage ||
+		    tensor->dtype == DTYPE_I64 || plan_source(plan, input) != input)
 			continue;
 		(void)snprintf(name, sizeof(name), "input_%u", i);
-		plan_alias(plan, input, storage_copy(plan, node, name, input));
+		copy = copy_of(plan, node, name, input, graph->storage);
+		emit_conversion(plan, kernel_of(tensor->dtype), input, copy);
+		plan_alias(plan, input, copy);
 	}
 }
 

@@ -18,8 +18,9 @@
  *   the same of convolutions                       6 %, 0.5 %
  *   test accuracy of the film reviews, 3 epochs    91.73 %, 91.72 %; float32 91.72 %
  *
- * A program has one type for all activations (kernels/storage.cl), a build option. Batches are float32: the
- * first layer that reads one makes a copy.
+ * A program has one type for all activations (kernels/storage.cl), a build option. The features of a batch
+ * are float32 or uint8: the first layer that reads a feature of another type makes a copy. Each type of
+ * activations has all integers of 0 .. 255.
  */
 #pragma once
 
