@@ -73,7 +73,7 @@ static int read_feature(const struct example_feature *feature, struct wire value
 		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
 				 kind_names[kind], kind_names[wanted]);
 	if (!example_read_lists(value, kind, &row))
-		return row.misfit ? misfit(feature, row.misfit, err) : malformed(feature, err);
+		return row.misfit ? misfit(feature, row.found, err) : malformed(feature, err);
 	return fit_count(feature, row.count, ret_count, err);
 }
 

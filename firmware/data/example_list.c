@@ -77,7 +77,8 @@ static bool store_bytes(struct example_row *row, const struct wire *value)
 {
 	if (is_one_value(row->feature)) {
 		row->count++;
-		row->misfit = put_one_value(row->feature, row->out, *value) ? 0 : wire_bytes(*value);
+		row->found = wire_bytes(*value);
+		row->misfit = !put_one_value(row->feature, row->out, *value);
 		return !row->misfit;
 	}
 	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate)

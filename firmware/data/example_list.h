@@ -11,8 +11,9 @@
 struct example_row {
 	const struct example_feature *feature;
 	uint8_t *out;
-	uint64_t count;  /* values seen; stored as far as there is space */
-	uint64_t misfit; /* bytes of a value of EXAMPLE_UINT8 that has not the schema's size; 0 = none */
+	uint64_t count; /* values seen; stored as far as there is space */
+	bool misfit;    /* a value of EXAMPLE_UINT8 has `found` bytes, which is not the schema's size */
+	uint64_t found;
 };
 
 /* Reads the tag of the next field: its number and its wire type. */

@@ -407,6 +407,8 @@ static void one_value(void **state)
 		{ FEATURES(E("e", "1: {1: \"a\" 1: \"b\"}")), NULL, "\"e\": found 2 values, expected 1" },
 		{ FEATURES(E("e", "1: {1: \"a\"}") E("u", "1: {1: \"abcd\"}")), NULL,
 		  "\"u\": found a value of 4 bytes, expected 3" },
+		{ FEATURES(E("e", "1: {1: \"a\"}") E("u", "1: {1: \"\"}")), NULL,
+		  "\"u\": found a value of 0 bytes, expected 3" },
 		{ FEATURES(E("e", F("1", "2"))), NULL, "\"e\": found float_list, expected bytes_list" },
 	};
 
