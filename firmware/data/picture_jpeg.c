@@ -124,16 +124,18 @@ static int open_jpeg(void **ret_reader, struct error *err)
 	reader->errors.emit_message = on_message;
 	reader->errors.output_message = on_output;
 	reader->progress.progress_monitor = on_progress;
-	if (setjmp(reader->place)) {
-		(void)error_set(err, -ENOMEM, "JPEG decoder: %s", reader->text);
-		free(reader);
-		return -ENOMEM;
-	}
-	jpeg_create_decompress(&reader->jpeg);
 	reader->jpeg.client_data = reader;
-	reader->jpeg.progress = &reader->progress;
 	*ret_reader = reader;
 	return 0;
+}
+
+/* The library keeps the Huffman and quantization tables of a file, and uses them for a next file that lacks its
+ * own. So each file gets a library that has seen no other. */
+static void renew(struct reader *reader)
+{
+	jpeg_destroy_decompress(&reader->jpeg);
+	jpeg_create_decompress(&reader->jpeg);
+	reader->jpeg.progress = &reader->progress;
 }
 
 static uint32_t orientation_of(const struct jpeg_decompress_struct *jpeg)
@@ -152,12 +154,12 @@ static int begin_jpeg(void *opened, const void *file, uint64_t bytes, struct pic
 	struct reader *reader = opened;
 	struct jpeg_decompress_struct *jpeg = &reader->jpeg;
 
-	jpeg_abort_decompress(jpeg);
 	reader->bytes = bytes;
 	reader->head_read = reader->warned = false;
 	reader->missing = 0;
 	if (setjmp(reader->place))
 		return fail(reader, err);
+	renew(reader);
 	jpeg_mem_src(jpeg, file, bytes);
 	jpeg_save_markers(jpeg, EXIF_MARKER, EXIF_BYTES);
 	(void)jpeg_read_header(jpeg, TRUE);

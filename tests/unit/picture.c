@@ -525,6 +525,52 @@ static void scaled(void **state)
 	free(file.data);
 }
 
+/* Returns the file without its segments of this marker. All segments lie before the first scan. */
+static struct file without(const struct file *file, uint8_t marker)
+{
+	struct file left = { malloc(file->bytes), 2 };
+
+	memcpy(left.data, file->data, 2);
+	for (unsigned long at = 2, bytes; at < file->bytes; at += bytes) {
+		const uint8_t *segment = file->data + at;
+
+		bytes = segment[1] == 0xda ? file->bytes - at
+					   : 2ul + ((unsigned long)segment[2] << 8 | segment[3]);
+		if (segment[1] == marker)
+			continue;
+		memcpy(left.data + left.bytes, segment, bytes);
+		left.bytes += bytes;
+	}
+	return left;
+}
+
+/* A file that lacks a table gets none from the file before it: the values of a picture are the same whatever
+ * this decoder has read. */
+static void tables_of_another_file(void **state)
+{
+	const struct jpeg_kind plain = { .space = JCS_RGB, .quality = 80 },
+			       other = { .space = JCS_RGB, .quality = 40, .progressive = true };
+	uint8_t pixels[HEIGHT * WIDTH * 3], out[sizeof(pixels)], expected[sizeof(pixels)];
+	struct file file, before, bare;
+
+	(void)state;
+	paint(pixels, WIDTH, HEIGHT, 3);
+	file = make_jpeg(pixels, WIDTH, HEIGHT, &plain);
+	before = make_jpeg(pixels, WIDTH, HEIGHT, &other);
+	bare = without(&file, 0xc4); /* its Huffman tables, which are the standard ones, as in Motion JPEG */
+	must_decode(&file, &as_it_is, expected);
+	must_decode(&before, &as_it_is, out);
+	must_decode(&bare, &as_it_is, out);
+	assert_memory_equal(out, expected, sizeof(out));
+	free(bare.data);
+	bare = without(&file, 0xdb); /* its quantization tables, of which there is no standard */
+	must_decode(&before, &as_it_is, out);
+	refused(&bare, &as_it_is, "Quantization table");
+	free(bare.data);
+	free(before.data);
+	free(file.data);
+}
+
 /* ---- Bad files ---- */
 
 static void truncated(void **state)
@@ -607,7 +653,7 @@ int main(void)
 		cmocka_unit_test(palette),      cmocka_unit_test(every_jpeg),
 		cmocka_unit_test(cmyk),         cmocka_unit_test(scaled),
 		cmocka_unit_test(truncated),    cmocka_unit_test(other_formats),
-		cmocka_unit_test(bombs),
+		cmocka_unit_test(bombs),          cmocka_unit_test(tables_of_another_file),
 	};
 
 	return cmocka_run_group_tests_name("picture", tests, open_decoder, close_decoder);
