@@ -7,6 +7,7 @@
 #include "data/picture_filter.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,21 +342,26 @@ static int open_reader(struct work *work, enum picture_format format, struct err
 	return r;
 }
 
-static int start(struct work *work, const struct picture_form *form, struct picture_place place,
-		 const void *file, uint64_t bytes, struct error *err)
+static int check_size(const struct picture_form *form, const struct picture_head *head, struct error *err)
 {
-	struct picture_head head;
-	uint32_t orientation;
-	int r = work->type->begin(work->reader, file, bytes, &head, err);
-
-	if (r < 0)
-		return r;
-	if ((uint64_t)head.width * head.height > form->pixels_max)
+	if ((uint64_t)head->width * head->height > form->pixels_max)
 		return error_set(err, -EBADMSG,
 				 "found %" PRIu32 " x %" PRIu32 " pixels, at most %" PRIu64 " (pixels_max)",
-				 head.width, head.height, form->pixels_max);
-	orientation = form->orientation ? head.orientation : 1;
-	work->layout = layout_of(form, place, orientation, head.width, head.height);
+				 head->width, head->height, form->pixels_max);
+	if (head->width > PICTURE_SIDE_MAX || head->height > PICTURE_SIDE_MAX)
+		return error_set(err, -EBADMSG,
+				 "found %" PRIu32 " x %" PRIu32 " pixels, at most %u in one direction",
+				 head->width, head->height, PICTURE_SIDE_MAX);
+	return 0;
+}
+
+static int start(struct work *work, const struct picture_form *form, struct picture_place place,
+		 const struct picture_head *head, struct error *err)
+{
+	const uint32_t orientation = form->orientation ? head->orientation : 1;
+	int r;
+
+	work->layout = layout_of(form, place, orientation, head->width, head->height);
 	r = work->type->start(work->reader, form->channels == 1, eighths_of(form, &work->layout),
 			      &work->lines, err);
 	if (r == 0) /* with the size of the lines, which the library may have shrunk */
@@ -363,15 +369,16 @@ static int start(struct work *work, const struct picture_form *form, struct pict
 	return r;
 }
 
+/* Decodes a file whose head is read. */
 static int decode(struct work *work, const struct picture_form *form, struct picture_place place,
-		  const void *file, uint64_t bytes, uint8_t *ret_values, struct error *err)
+		  const struct picture_head *head, uint8_t *ret_values, struct error *err)
 {
 	struct picture_decoder *decoder = work->decoder;
 	const uint64_t values = (uint64_t)form->height * form->width * form->channels;
 	bool warned;
 	int r;
 
-	if ((r = start(work, form, place, file, bytes, err)) < 0 || (r = reserve(work, form, err)) < 0)
+	if ((r = start(work, form, place, head, err)) < 0 || (r = reserve(work, form, err)) < 0)
 		return r;
 	if (work->layout.transpose &&
 	    (r = picture_grow(&decoder->turned, &decoder->turned_capacity, values, err)) < 0)
@@ -388,16 +395,36 @@ static int decode(struct work *work, const struct picture_form *form, struct pic
 	return 0;
 }
 
+/* The same for a file of more than PICTURE_WHOLE_BYTES: alone in this process, and its memory is freed. */
+static int decode_alone(struct work *work, const struct picture_form *form, struct picture_place place,
+			const struct picture_head *head, uint8_t *ret_values, struct error *err)
+{
+	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	int r;
+
+	(void)pthread_mutex_lock(&turn);
+	r = decode(work, form, place, head, ret_values, err);
+	work->type->close(TAKE(work->decoder->reader[head->format]));
+	(void)pthread_mutex_unlock(&turn);
+	return r;
+}
+
 int picture_decode(struct picture_decoder *decoder, const struct picture_form *form,
 		   struct picture_place place, const void *file, uint64_t bytes, uint8_t *ret_values,
 		   struct error *err)
 {
 	const enum picture_format format = picture_format_of(file, bytes);
 	struct work work = { .decoder = decoder, .channels = form->channels };
+	struct picture_head head;
 	int r;
 
 	if (format == PICTURE_UNKNOWN)
 		return picture_refuse(file, bytes, err);
-	r = open_reader(&work, format, err);
-	return r < 0 ? r : decode(&work, form, place, file, bytes, ret_values, err);
+	if ((r = open_reader(&work, format, err)) < 0 ||
+	    (r = work.type->begin(work.reader, file, bytes, &head, err)) < 0 ||
+	    (r = check_size(form, &head, err)) < 0)
+		return r;
+	return work.type->whole(work.reader) > PICTURE_WHOLE_BYTES
+		       ? decode_alone(&work, form, place, &head, ret_values, err)
+		       : decode(&work, form, place, &head, ret_values, err);
 }

@@ -14,7 +14,7 @@
  *
  * Order: picture_decoder_new(), then picture_decode() for any number of files, then picture_decoder_free(). A
  * decoder belongs to one thread. Cost: the lines of a file are filtered as they leave the library, so no
- * whole picture lies in memory, except for an interlaced PNG, and for a file that is turned. The decoder
+ * whole picture lies in memory, except for an interlaced PNG and a JPEG of several scans. The decoder
  * keeps its buffers: it allocates nothing for a picture that is not larger than an earlier picture. The
  * libraries allocate for themselves.
  */
@@ -28,6 +28,12 @@
 
 /* Most scans of a progressive JPEG: each one costs a pass over all coefficients. */
 #define PICTURE_SCANS_MAX 100u
+/* Most pixels in one direction; a line takes memory. */
+#define PICTURE_SIDE_MAX 65535u
+/* A file that lies in memory as a whole (interlaced PNG, JPEG of several scans) and takes more than this
+ * waits until the process decodes no other such file: 64 million pixels take 512 MB, and each core has a
+ * decoder. */
+#define PICTURE_WHOLE_BYTES (UINT64_C(64) << 20)
 
 enum picture_format { PICTURE_UNKNOWN, PICTURE_JPEG, PICTURE_PNG };
 
@@ -55,9 +61,9 @@ void picture_decoder_freep(struct picture_decoder **decoder);
 
 /* Writes height * width * channels bytes. What the file damages or cuts off is never made up: pixels that
  * never came are an error.
- * Errors: -EBADMSG the file is no picture, another format (named), damaged, cut short, or exceeds pixels_max
- * or PICTURE_SCANS_MAX; the text has the library's message and the place in the file. -ENOMEM. The values
- * are undefined then. */
+ * Errors: -EBADMSG the file is no picture, another format (named), damaged, cut short, or exceeds pixels_max,
+ * PICTURE_SIDE_MAX or PICTURE_SCANS_MAX; the text has the library's message and the place in the file.
+ * -ENOMEM. The values are undefined then. */
 MUST_CHECK int picture_decode(struct picture_decoder *decoder, const struct picture_form *form,
 			      struct picture_place place, const void *file, uint64_t bytes,
 			      uint8_t *ret_values, struct error *err);

@@ -129,8 +129,8 @@ static int open_jpeg(void **ret_reader, struct error *err)
 	return 0;
 }
 
-/* The library keeps the Huffman and quantization tables of a file, and uses them for a next file that lacks its
- * own. So each file gets a library that has seen no other. */
+/* The library keeps the Huffman and quantization tables of a file, and uses them for a next file that lacks
+ * its own. So each file gets a library that has seen no other. */
 static void renew(struct reader *reader)
 {
 	jpeg_destroy_decompress(&reader->jpeg);
@@ -170,6 +170,20 @@ static int begin_jpeg(void *opened, const void *file, uint64_t bytes, struct pic
 					   .channels = (uint32_t)jpeg->num_components,
 					   .orientation = orientation_of(jpeg) };
 	return 0;
+}
+
+/* Of several scans, the library keeps the coefficients of all blocks. */
+static uint64_t whole_jpeg(const void *opened)
+{
+	const struct reader *reader = opened;
+	uint64_t blocks = 0;
+
+	if (!jpeg_has_multiple_scans((j_decompress_ptr)&reader->jpeg))
+		return 0;
+	for (int i = 0; i < reader->jpeg.num_components; i++)
+		blocks += (uint64_t)reader->jpeg.comp_info[i].width_in_blocks *
+			  reader->jpeg.comp_info[i].height_in_blocks;
+	return blocks * sizeof(JBLOCK);
 }
 
 static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
@@ -240,6 +254,7 @@ const struct picture_reader picture_jpeg = {
 	.open = open_jpeg,
 	.close = close_jpeg,
 	.begin = begin_jpeg,
+	.whole = whole_jpeg,
 	.start = start_jpeg,
 	.lines = lines_jpeg,
 	.end = end_jpeg,

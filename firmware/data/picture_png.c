@@ -11,7 +11,6 @@
 /* Largest chunk besides the pixels, and largest sum of the chunks that the library keeps. */
 #define CHUNK_BYTES_MAX  (UINT64_C(64) << 20)
 #define CHUNKS_BYTES_MAX (UINT64_C(64) << 20)
-#define SIDE_MAX         0x7fffffffu
 
 struct reader {
 	spng_ctx *png; /* NULL between two files */
@@ -61,7 +60,7 @@ static int begin_png(void *opened, const void *file, uint64_t bytes, struct pict
 	reader->png = spng_ctx_new(0);
 	if (!reader->png)
 		return error_set(err, -ENOMEM, "no memory for a PNG decoder");
-	if ((code = spng_set_image_limits(reader->png, SIDE_MAX, SIDE_MAX)) ||
+	if ((code = spng_set_image_limits(reader->png, INT32_MAX, INT32_MAX)) ||
 	    (code = spng_set_chunk_limits(reader->png, CHUNK_BYTES_MAX, CHUNKS_BYTES_MAX)) ||
 	    (code = spng_set_png_buffer(reader->png, file, bytes)) ||
 	    (code = spng_get_ihdr(reader->png, &reader->header)))
@@ -76,6 +75,7 @@ static int begin_png(void *opened, const void *file, uint64_t bytes, struct pict
 							   ? 1
 							   : 3,
 				       .orientation = 1 };
+	reader->wide = reader->header.bit_depth == 16;
 	code = spng_get_exif(reader->png, &exif);
 	if (code && code != SPNG_ECHUNKAVAIL)
 		return fail(reader, code, err);
@@ -89,6 +89,13 @@ static uint64_t line_bytes(const struct reader *reader)
 	return (uint64_t)reader->header.width * PICTURE_RGBX * (reader->wide ? 2 : 1);
 }
 
+static uint64_t whole_png(const void *opened)
+{
+	const struct reader *reader = opened;
+
+	return reader->header.interlace_method ? line_bytes(reader) * reader->header.height : 0;
+}
+
 static int start_png(void *opened, bool gray, uint32_t eighths, struct picture_lines *ret_lines,
 		     struct error *err)
 {
@@ -99,9 +106,8 @@ static int start_png(void *opened, bool gray, uint32_t eighths, struct picture_l
 
 	(void)gray;
 	(void)eighths;
-	reader->wide = reader->header.bit_depth == 16;
 	format = reader->wide ? SPNG_FMT_RGBA16 : SPNG_FMT_RGBA8;
-	bytes = line_bytes(reader) * (interlaced ? reader->header.height : 1);
+	bytes = interlaced ? whole_png(reader) : line_bytes(reader);
 	if ((interlaced || reader->wide) &&
 	    (r = picture_grow(&reader->buffer, &reader->capacity, bytes, err)) < 0)
 		return r;
@@ -157,6 +163,7 @@ const struct picture_reader picture_png = {
 	.open = open_png,
 	.close = close_png,
 	.begin = begin_png,
+	.whole = whole_png,
 	.start = start_png,
 	.lines = lines_png,
 	.end = end_png,

@@ -28,6 +28,8 @@ struct picture_reader {
 	/* Reads the head; the file stays the caller's until end(). */
 	int (*begin)(void *reader, const void *file, uint64_t bytes, struct picture_head *ret_head,
 		     struct error *err);
+	/* Returns the bytes that start() takes for the picture as a whole; 0 = it comes line by line. */
+	uint64_t (*whole)(const void *reader);
 	/* Says which lines will come. `gray`: gray lines where the library makes them. `eighths`: 8, or 1, 2,
 	 * 4 where the library shrinks; a reader that cannot shrink ignores it. */
 	int (*start)(void *reader, bool gray, uint32_t eighths, struct picture_lines *ret_lines,

@@ -4,9 +4,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -644,6 +648,102 @@ static void bombs(void **state)
 	free(file.data);
 }
 
+/* A PNG of zeros: some KB, however many pixels. */
+static struct file zeros(unsigned width, unsigned height, bool interlaced)
+{
+	const size_t bytes = (size_t)(width + 7) / 8 * height;
+	void *pixels = calloc(1, bytes);
+	struct file file = make_png(pixels, bytes,
+				    &(struct spng_ihdr){ .width = width,
+							 .height = height,
+							 .bit_depth = 1,
+							 .color_type = SPNG_COLOR_TYPE_GRAYSCALE,
+							 .interlace_method = interlaced },
+				    NULL, NULL);
+
+	free(pixels);
+	return file;
+}
+
+/* A line takes memory, and so does each line that a pixel of the result is made of. */
+static void sides(void **state)
+{
+	struct file wide = zeros(65536, 1, false), tall = zeros(1, 65536, false),
+		    most = zeros(65535, 1, false);
+	static uint8_t out[SIDE_MAX * SIDE_MAX * 3];
+
+	(void)state;
+	refused(&wide, &as_it_is, "found 65536 x 1 pixels, at most 65535 in one direction");
+	refused(&tall, &as_it_is, "found 1 x 65536 pixels, at most 65535 in one direction");
+	must_decode(&most, &as_it_is, out);
+	free(wide.data);
+	free(tall.data);
+	free(most.data);
+}
+
+static const struct picture_form large = {
+	.height = 8, .width = 8, .channels = 3, .interpolation = INTERPOLATE_NEAREST, .pixels_max = 64000000
+};
+
+enum { DECODERS = 3, LARGE_SIDE = 4200 };
+
+static void *decode_large(void *file)
+{
+	struct picture_decoder *own = NULL;
+	const struct file *from = file;
+	uint8_t out[8 * 8 * 3];
+	struct error err;
+
+	if (picture_decoder_new(&own, &err) < 0 ||
+	    picture_decode(own, &large, centre, from->data, from->bytes, out, &err) < 0)
+		_exit(1);
+	return own;
+}
+
+/* In a process of its own, whose peak is that of the decoders. */
+static int memory_of_decoders(struct file *file)
+{
+	const uint64_t whole = (uint64_t)LARGE_SIDE * LARGE_SIDE * 4;
+	pthread_t thread[DECODERS];
+	struct rusage usage;
+	void *own;
+
+	for (unsigned i = 0; i < DECODERS; i++)
+		(void)pthread_create(&thread[i], NULL, decode_large, file);
+	for (unsigned i = 0; i < DECODERS; i++) {
+		(void)pthread_join(thread[i], &own);
+		picture_decoder_free(own);
+	}
+	(void)getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_maxrss << 10 < 2 * whole ? 0 : 2;
+}
+
+/* A sanitizer keeps what is freed. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FREED_IS_FREE false
+#else
+#define FREED_IS_FREE true
+#endif
+
+/* Each core has a decoder: large files that lie in memory as a whole take their turns. */
+static void one_large_file_at_a_time(void **state)
+{
+	struct file file;
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (!FREED_IS_FREE)
+		skip();
+	file = zeros(LARGE_SIDE, LARGE_SIDE, true);
+	child = fork();
+	if (child == 0)
+		_exit(memory_of_decoders(&file));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	free(file.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -653,7 +753,8 @@ int main(void)
 		cmocka_unit_test(palette),      cmocka_unit_test(every_jpeg),
 		cmocka_unit_test(cmyk),         cmocka_unit_test(scaled),
 		cmocka_unit_test(truncated),    cmocka_unit_test(other_formats),
-		cmocka_unit_test(bombs),          cmocka_unit_test(tables_of_another_file),
+		cmocka_unit_test(bombs),        cmocka_unit_test(tables_of_another_file),
+		cmocka_unit_test(sides),        cmocka_unit_test(one_large_file_at_a_time),
 	};
 
 	return cmocka_run_group_tests_name("picture", tests, open_decoder, close_decoder);
