@@ -59,6 +59,11 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 	}
 }
 
+static bool is_hashed(const struct attribute_spec *spec, const struct attribute *attribute)
+{
+	return spec->hashed && !(spec->hashed_if_given && attribute->f == spec->fallback);
+}
+
 /* Appends the line of a node. With `whole` the line also says whether the node is frozen. */
 static void append_node(struct text *text, const struct graph *graph, const struct node *node, bool whole)
 {
@@ -66,7 +71,7 @@ static void append_node(struct text *text, const struct graph *graph, const stru
 	for (uint32_t i = 0; i < node->inputs; i++)
 		append(text, " <%s", graph_at(graph, node->input[i])->name);
 	for (uint32_t i = 0; i < node->op->attributes; i++)
-		if (node->op->attribute[i].hashed)
+		if (is_hashed(&node->op->attribute[i], &node->attribute[i]))
 			append_attribute(text, &node->op->attribute[i], &node->attribute[i]);
 	if (whole && !node->trainable)
 		append(text, " frozen");

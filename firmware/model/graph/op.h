@@ -27,14 +27,19 @@ struct attribute_spec {
 	const char *key;
 	enum attribute_kind kind;
 	bool required;
-	bool hashed;     /* part of the graph's hash, because it changes the meaning of a checkpoint */
-	bool max_open;   /* true: the value must be less than `max`, not equal */
-	double fallback; /* value when the key is absent */
+	bool hashed; /* part of the graph's hash, because it changes the meaning of a checkpoint */
+	/* With `hashed`: part of the hash only if the value is not the default. For an attribute that is
+	 * added to an op later: models from before keep their hash. */
+	bool hashed_if_given;
+	bool max_open;              /* true: the value must be less than `max`, not equal */
+	double fallback;            /* value when the key is absent */
 	double activation_fallback; /* default for an op that is the `activation` of a layer; 0: `fallback` */
 	const char *fallback_name;
 	double min, max;               /* allowed numbers */
 	const char *const *names;      /* allowed names, NULL-terminated */
 	uint32_t items_min, items_max; /* number of items allowed in a list */
+	bool one_for_all; /* a single integer is allowed as a list of one, also where the list has no fixed
+			     length */
 };
 
 /* Where the size of a dimension of a parameter comes from. DIM_END ends the list of dimensions. */

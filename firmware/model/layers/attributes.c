@@ -39,6 +39,11 @@ static void found_text(const struct config_attribute *found, char out[static VAL
 	}
 }
 
+static bool takes_one(const struct attribute_spec *spec)
+{
+	return spec->one_for_all || spec->items_min == spec->items_max;
+}
+
 static void allowed_text(const struct attribute_spec *spec, char out[static VALUE_BYTES])
 {
 	size_t used = 0;
@@ -55,8 +60,8 @@ static void allowed_text(const struct attribute_spec *spec, char out[static VALU
 		return;
 	case ATTRIBUTE_IS_INTS:
 		(void)snprintf(out, VALUE_BYTES, "%s[ ] of %u .. %u integers, each %.12g <= x <= %.12g",
-			       spec->items_min == spec->items_max ? "one integer for all, or " : "",
-			       spec->items_min, spec->items_max, spec->min, spec->max);
+			       takes_one(spec) ? "one integer for all, or " : "", spec->items_min,
+			       spec->items_max, spec->min, spec->max);
 		return;
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; spec->names[i] && used < VALUE_BYTES; i++)
@@ -71,16 +76,17 @@ static bool within(const struct attribute_spec *spec, double x)
 	return x >= spec->min && (spec->max_open ? x < spec->max : x <= spec->max);
 }
 
-/* Reads a list of integers. A single integer stands for every item of a list of fixed length. */
+/* Reads a list of integers. A single integer stands for every item of a list of fixed length; with
+ * one_for_all it is a list of one. */
 static bool parse_integers(const struct attribute_spec *spec, const struct config_attribute *found,
 			   struct attribute *value)
 {
-	const bool one = found->type == ATTRIBUTE_INT && spec->items_min == spec->items_max;
+	const bool one = found->type == ATTRIBUTE_INT && takes_one(spec);
 
 	if (!one && (found->type != ATTRIBUTE_INTS || found->items < spec->items_min ||
 		     found->items > spec->items_max))
 		return false;
-	value->items = one ? spec->items_max : found->items;
+	value->items = one ? spec->items_min : found->items;
 	for (uint32_t i = 0; i < value->items; i++) {
 		value->item[i] = one ? found->i : found->item[i];
 		if (!within(spec, (double)value->item[i]))
