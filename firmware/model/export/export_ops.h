@@ -17,6 +17,8 @@ enum export_kind {
 	EXPORT_SUBTRACT,
 	EXPORT_MULTIPLY,
 	EXPORT_DIVIDE,
+	EXPORT_MINIMUM, /* the smaller of two inputs, whose shapes broadcast */
+	EXPORT_SIGN,    /* -1, 0 or 1 */
 	EXPORT_SQRT,
 	EXPORT_ERF,
 	EXPORT_RELU,
@@ -40,6 +42,7 @@ enum export_kind {
 	EXPORT_SCATTER_ADD, /* adds row i of the third input to row second[i] of the first; the second input
 			       is int64 [n, 1] */
 	EXPORT_CUMULATIVE_SUM, /* sums along the axis that the second input holds, int64 */
+	EXPORT_PAD,            /* adds zeros around NHWC images: `padding` */
 	EXPORT_FLOAT,          /* converts int64 or uint8 to float32 */
 	/* These operations move `window` over NHWC images. Kernels are HWIO; a depthwise kernel is [height,
 	 * width, channels, multiplier]. */
@@ -58,6 +61,7 @@ struct export_node {
 	enum dtype dtype; /* type of the first input: F32, I64, or U8 for EXPORT_FLOAT */
 	double alpha;
 	uint32_t rank;
+	int32_t padding[4]; /* lines and columns at the top, bottom, left and right, for EXPORT_PAD */
 	int32_t axes[EXPORT_AXES_MAX];
 	uint32_t axis_count;
 	bool keep_axes;

@@ -36,6 +36,8 @@ static const char *const types[] = {
 	[EXPORT_SUBTRACT] = "Sub",
 	[EXPORT_MULTIPLY] = "Mul",
 	[EXPORT_DIVIDE] = "Div",
+	[EXPORT_MINIMUM] = "Min",
+	[EXPORT_SIGN] = "Sign",
 	[EXPORT_SQRT] = "Sqrt",
 	[EXPORT_ERF] = "Erf",
 	[EXPORT_RELU] = "Relu",
@@ -55,6 +57,7 @@ static const char *const types[] = {
 	[EXPORT_EXPAND] = "Expand",
 	[EXPORT_SCATTER_ADD] = "ScatterND",
 	[EXPORT_CUMULATIVE_SUM] = "CumSum",
+	[EXPORT_PAD] = "Pad",
 	[EXPORT_FLOAT] = "Cast",
 	[EXPORT_CONVOLUTION] = "Conv",
 	[EXPORT_DEPTHWISE_CONVOLUTION] = "Conv",
@@ -247,10 +250,30 @@ static void write_spatial(struct wire *graph, const struct export_node *node)
 	write_transpose(graph, result, node->output, channels_last);
 }
 
+/* Writes a padding and its second input: the zeros before each dimension, then those after each. */
+static void write_padding(struct wire *graph, const struct export_node *node)
+{
+	const int32_t *sides = node->padding;
+	const int64_t padding[] = { 0, sides[0], sides[2], 0, 0, sides[1], sides[3], 0 };
+	const uint64_t count = 8;
+	char name[EXPORT_NAME_BYTES];
+	struct export_node padded = *node;
+
+	(void)snprintf(name, sizeof(name), "%s/padding", node->output);
+	write_constant(
+		graph,
+		&(struct export_constant){
+			.name = name, .dtype = DTYPE_I64, .rank = 1, .shape = &count, .data = padding });
+	padded.input[padded.inputs++] = name;
+	wire_message(graph, GRAPH_NODE, fill_node, &padded);
+}
+
 static void write_node(struct wire *graph, const struct export_node *node)
 {
 	if (node->window)
 		write_spatial(graph, node);
+	else if (node->kind == EXPORT_PAD)
+		write_padding(graph, node);
 	else
 		wire_message(graph, GRAPH_NODE, fill_node, node);
 }

@@ -40,6 +40,8 @@ static const struct {
 	[EXPORT_SUBTRACT] = { "Sub", NULL },
 	[EXPORT_MULTIPLY] = { "Mul", NULL },
 	[EXPORT_DIVIDE] = { "RealDiv", NULL },
+	[EXPORT_MINIMUM] = { "Minimum", NULL },
+	[EXPORT_SIGN] = { "Sign", NULL },
 	[EXPORT_SQRT] = { "Sqrt", NULL },
 	[EXPORT_ERF] = { "Erf", NULL },
 	[EXPORT_RELU] = { "Relu", NULL },
@@ -59,6 +61,7 @@ static const struct {
 	[EXPORT_EXPAND] = { "BroadcastTo", "Tidx" },
 	[EXPORT_SCATTER_ADD] = { "TensorScatterAdd", "Tindices" },
 	[EXPORT_CUMULATIVE_SUM] = { "Cumsum", "Tidx" },
+	[EXPORT_PAD] = { "Pad", "Tpaddings" },
 	[EXPORT_FLOAT] = { "Cast", NULL },
 	[EXPORT_CONVOLUTION] = { "Conv2D", NULL },
 	[EXPORT_DEPTHWISE_CONVOLUTION] = { "DepthwiseConv2dNative", NULL },
@@ -299,11 +302,32 @@ static void fill_node(struct wire *wire, const void *context)
 	}
 }
 
+/* Writes a padding and its second input: the zeros before and after each dimension. */
+static void write_padding(struct wire *graph, const struct export_node *node)
+{
+	const int32_t *sides = node->padding;
+	const int64_t padding[] = { 0, 0, sides[0], sides[1], sides[2], sides[3], 0, 0 };
+	const uint64_t shape[] = { 4, 2 };
+	char name[EXPORT_NAME_BYTES];
+	struct export_node padded = *node;
+
+	(void)snprintf(name, sizeof(name), "%s/padding", node->output);
+	write_constant(
+		graph,
+		&(struct export_constant){
+			.name = name, .dtype = DTYPE_I64, .rank = 2, .shape = shape, .data = padding });
+	padded.input[padded.inputs++] = name;
+	wire_message(graph, GRAPH_NODE, fill_node, &padded);
+}
+
 static void write_node(struct wire *graph, const struct export_node *node)
 {
 	if (has_axes(node))
 		write_axes(graph, node);
-	wire_message(graph, GRAPH_NODE, fill_node, node);
+	if (node->kind == EXPORT_PAD)
+		write_padding(graph, node);
+	else
+		wire_message(graph, GRAPH_NODE, fill_node, node);
 }
 
 static void fill_placeholder(struct wire *wire, const void *context)
