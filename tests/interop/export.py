@@ -21,8 +21,27 @@ LIMIT = 1e-5
 FEW = 3
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = CRCS[(crc ^ byte) & 255] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+def shifted(crc):
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc
+
+
+CRCS = [shifted(byte) for byte in range(256)]
+
+
 def write_model(row, work, weights):
-    metadata = {"format": "kiln/model", "version": "1", "config": parity.config_of(row)}
+    with safetensors.safe_open(f"{work}/out.safetensors", "np") as steps:
+        metadata = {"format": "kiln/model", "version": "1", "config": parity.config_of(row), **steps.metadata()}
+    metadata = {n: v for n, v in metadata.items() if not n.startswith("crc32c/")}
+    metadata.update({f"crc32c/{n}": f"{crc32c(np.ascontiguousarray(w).tobytes()):08x}" for n, w in weights.items()})
     safetensors.numpy.save_file({n: np.ascontiguousarray(w) for n, w in weights.items()}, f"{work}/model.safetensors", metadata)
 
 

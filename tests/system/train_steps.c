@@ -254,7 +254,9 @@ static int take_steps(struct steps *steps, const char *path, struct error *err)
 	losses.shape[0] = steps->steps;
 	losses.bytes = steps->steps * sizeof(*loss);
 	put(steps, "loss", &losses, loss);
-	return safetensors_write(path, steps->out, steps->outs, NULL, 0, err);
+	return safetensors_write(path, steps->out, steps->outs,
+				 &(struct safetensors_note){ "graph_hash", model_graph_hash(steps->model) },
+				 1, err);
 }
 
 static int run(struct steps *steps, char **argument, struct error *err)
