@@ -108,6 +108,12 @@ def residual(inputs):
     return K.Dense(5, name="out")(K.Add(name="add")([b, a]))
 
 
+def multiplied(inputs):
+    a = K.Dense(9, name="a")(inputs["sentence"])
+    b = K.Dense(9, name="b")(a)
+    return K.Dense(5, name="out")(K.Multiply(name="multiply")([b, a, b]))
+
+
 def activated(inputs):
     a = K.Dense(16, activation="relu", name="a")(inputs["sentence"])
     b = K.Dense(16, activation="gelu", name="b")(a)
@@ -144,6 +150,9 @@ LAYERS = [
         chain(dense(8, "a"), lambda: K.Softmax(), dense(5, "out"))),
 ]
 
+LAYERS += [Row("multiply", '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; name = "b"; units = 9; }, '
+               '{ op = "multiply"; inputs = [ "b", "a", "b" ]; }, { op = "dense"; name = "out"; units = 5; }', multiplied)]
+
 LAYERS += [Row("activation of dense", '{ op = "dense"; name = "a"; units = 16; activation = "relu"; }, '
                '{ op = "dense"; name = "b"; units = 16; activation = "gelu"; }, { op = "add"; inputs = [ "a", "b" ]; }, '
                '{ op = "dense"; name = "out"; units = 5; }', activated)]
@@ -152,11 +161,16 @@ LAYERS += [Row("dropout 0", '{ op = "dense"; name = "a"; units = 16; }, { op = "
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), lambda: K.Dropout(0.0), dense(5, "out")))]
 LAYERS += [Row(f"activation = {name}", f'{{ op = "dense"; name = "a"; units = 16; activation = "{name}"; }}, '
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a", activation=name), dense(5, "out")))
-           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "softmax")]
+           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "relu6", "softmax")]
 
 FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),
              ("swish", "", lambda: K.Activation("swish")), ("silu", "", lambda: K.Activation("silu")),
              ("gelu", "", lambda: K.Activation("gelu")),
+             ("relu", "max_value = 0.7; ", lambda: K.ReLU(max_value=0.7)),
+             ("relu", "negative_slope = 0.1; ", lambda: K.ReLU(negative_slope=0.1)),
+             ("relu", "max_value = 0.8; negative_slope = 0.2; threshold = 0.1; ",
+              lambda: K.ReLU(max_value=0.8, negative_slope=0.2, threshold=0.1)),
+             ("relu6", "", lambda: K.Activation("relu6")),
              ("gelu", "approximate = true; ", lambda: K.Activation(lambda x: keras.activations.gelu(x, approximate=True))),
              ("leaky_relu", "", lambda: K.LeakyReLU()),
              ("leaky_relu", "negative_slope = 0.1; ", lambda: K.LeakyReLU(0.1))]
@@ -256,6 +270,13 @@ def images(name, layers, *made, **more):
                chain(dense(4, "a"), *made, lambda: K.Flatten(), dense(5, "out")), features=IMAGE, **more)
 
 
+def gated(inputs):
+    """Squeeze and excite."""
+    a = K.Dense(4, name="a")(inputs["sentence"])
+    s = K.Dense(4, activation="sigmoid", name="s")(K.GlobalAveragePooling2D(keepdims=True)(a))
+    return K.Dense(5, name="out")(K.Flatten()(K.Multiply()([a, s])))
+
+
 def ties(inputs):
     """Equal numbers at the first step: which one gets the gradient?"""
     a, b = (K.Dense(4, name=name, kernel_initializer="ones")(inputs["sentence"]) for name in "ab")
@@ -263,6 +284,14 @@ def ties(inputs):
 
 
 LAYERS += [
+    images("zero_padding2d", '{ op = "zero_padding2d"; padding = 2; }, { op = "conv2d"; name = "c"; filters = 7; kernel_size = 3; }',
+           lambda: K.ZeroPadding2D(2), lambda: K.Conv2D(7, 3, name="c")),
+    images("zero_padding2d, height and width", '{ op = "zero_padding2d"; padding = [ 1, 0 ]; }', lambda: K.ZeroPadding2D((1, 0))),
+    images("zero_padding2d, sides", '{ op = "zero_padding2d"; padding = [ 0, 2, 1, 3 ]; }', lambda: K.ZeroPadding2D(((0, 2), (1, 3)))),
+    images("spatial_dropout2d 0", '{ op = "spatial_dropout2d"; rate = 0.0; }', lambda: K.SpatialDropout2D(0.0)),
+    Row("multiply, a gate", '{ op = "dense"; name = "a"; units = 4; }, { op = "global_average_pooling2d"; keepdims = true; }, '
+        '{ op = "dense"; name = "s"; units = 4; activation = "sigmoid"; }, { op = "multiply"; inputs = [ "a", "s" ]; }, '
+        '{ op = "flatten"; }, { op = "dense"; name = "out"; units = 5; }', gated, features=IMAGE),
     images("conv2d, valid", '{ op = "conv2d"; name = "c"; filters = 7; kernel_size = 3; }, { op = "relu"; }',
            lambda: K.Conv2D(7, 3, name="c"), lambda: K.ReLU()),
     images("conv2d, same, strides", '{ op = "conv2d"; name = "c"; filters = 20; kernel_size = [ 2, 3 ]; '

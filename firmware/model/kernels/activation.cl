@@ -4,7 +4,8 @@
  * computed from x or, where that is cheaper, from y. Only leaky_relu uses `slope`. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in dx.
  *
- * These kernels compute no sums. References: function_reference() in layers/activation.c. Tolerance: 2^-20 relative,
+ * These kernels compute no sums. References: function_reference() in layers/activation.c, relu_reference() in
+ * layers/relu.c. Tolerance: 2^-20 relative,
  * and 2^-22 absolute where 1 and a number near -1 are added (exp has 3 ulp, tanh 5, erf 16).
  */
 
@@ -74,3 +75,28 @@ BACKWARD(gelu_tanh_backward, gelu_tanh_slope(x))
 /* A NaN stays a NaN. */
 FORWARD(leaky_relu_forward, x < 0 ? slope * x : x)
 BACKWARD(leaky_relu_backward, x > 0 ? 1 : slope)
+
+/* y = most where x >= most, slope * (x - threshold) where x < threshold, else x; a NaN stays a NaN. */
+ELEMENTS relu_limited(__global const stored *in, __global stored *out, float most, float slope, float threshold,
+		      int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const float x = load(i, in), below = slope != 0 ? slope * (x - threshold) : 0;
+
+		store(x >= most ? most : x < threshold ? below : x, i, out);
+	}
+}
+
+ELEMENTS relu_limited_backward(__global const stored *dy, __global const stored *in, __global stored *dx, float most,
+			       float slope, float threshold, int add, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const float x = load(i, in), factor = x >= most ? 0 : x > threshold ? 1 : slope;
+
+		store(load(i, dy) * factor + (add ? load(i, dx) : 0), i, dx);
+	}
+}

@@ -2,7 +2,7 @@
 /*
  * Kernels that work on each element of [rows, columns] alone, forward and backward. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in the output. References: reference() of the rows in
- * layers/activation.c, layers/dropout.c and layers/join.c. Tolerance: exact, except that the product of dropout and
+ * layers/relu.c, layers/dropout.c, layers/join.c, layers/multiply.c and layers/padding.c. Tolerance: exact, except that the product of dropout and
  * each addition have 2^-24 relative, and that a store may round (storage.cl).
  */
 
@@ -48,6 +48,71 @@ ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows
 			dropout_keeps(i % columns, row, step, layer, key_low, key_high, threshold);
 
 		store((keeps ? load(i, x) * scale : 0) + (add ? load(i, y) : 0), i, y);
+	}
+}
+
+/* Dropout of whole channels: number c of a row is dropped with all numbers of its channel, c % channels. */
+ELEMENTS spatial_dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, int channels,
+			 float scale, uint threshold, uint layer, uint step, uint first_row, uint key_low,
+			 uint key_high)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const uint row = first_row + (uint)(i / columns);
+		const bool keeps =
+			dropout_keeps(i % columns % channels, row, step, layer, key_low, key_high, threshold);
+
+		store((keeps ? load(i, x) * scale : 0) + (add ? load(i, y) : 0), i, y);
+	}
+}
+
+/* y (+)= a * b, where row r of b has b_columns numbers, which repeat in the columns of a. */
+ELEMENTS multiply_two(__global const stored *a, __global const stored *b, __global stored *y, int add, int rows,
+		      int columns, int b_columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const size_t at = i / columns * b_columns + i % columns % b_columns;
+
+		store(load(i, a) * load(at, b) + (add ? load(i, y) : 0), i, y);
+	}
+}
+
+/* y[r][c] (+)= sum over positions p, in ascending order, of a[r][p][c] * b; b as in multiply_two.
+ * Tolerance: positions * 2^-24 of the sum of absolute values. */
+ELEMENTS multiply_sum(__global const stored *a, __global const stored *b, __global stored *y, int add, int rows,
+		      int positions, int columns, int b_columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const size_t r = i / columns, c = i % columns;
+		float sum = 0;
+
+		for (int p = 0; p < positions; p++) {
+			const size_t e = (size_t)p * columns + c;
+
+			sum += load(r * positions * columns + e, a) * load(r * b_columns + e % b_columns, b);
+		}
+		store(sum + (add ? load(i, y) : 0), i, y);
+	}
+}
+
+/* Moves an image of `lines` lines of `line` numbers by `top` lines and `left` numbers into an image of `columns`
+ * numbers in lines of `to_line`; numbers that come from outside of the image are 0. */
+ELEMENTS move_image(__global const stored *from, __global stored *to, int add, int rows, int columns, int to_line,
+		    int lines, int line, int top, int left)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const int e = i % columns, y = e / to_line - top, x = e % to_line - left;
+		const bool inside = y >= 0 && y < lines && x >= 0 && x < line;
+		const size_t at = (i / columns * lines + y) * line + x;
+
+		store((inside ? load(at, from) : 0) + (add ? load(i, to) : 0), i, to);
 	}
 }
 

@@ -1,69 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of each element, and softmax, which works on a row. */
+/* Functions of each element except relu (relu.c), and softmax, which works on a row. */
 #include "model/layers/row.h"
-#include "model/plan/fuse.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- relu: y = x < 0 ? 0 : x ---- */
-
-static void relu_forward(struct plan *plan, const struct node *node, bool training)
-{
-	const struct tensor *output = output_of(plan, node);
-
-	(void)training;
-	plan_emit(plan, &(struct launch){
-				.kernel = "relu",
-				.groups = { per_element(output) },
-				ARGUMENTS([RELU_X] = IN(node->input[0]), [RELU_Y] = OUT(node->output),
-					  [RELU_ROWS] = AT(ROWS), [RELU_COLUMNS] = INT(output->elements)),
-			});
-}
-
-static void relu_backward(struct plan *plan, const struct node *node)
-{
-	const struct tensor *output = output_of(plan, node);
-	bool add = false;
-	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
-
-	if (dx == GRAPH_NO_TENSOR)
-		return;
-	plan_emit(plan, &(struct launch){
-				.kernel = "relu_backward",
-				.groups = { per_element(output) },
-				ARGUMENTS([RELU_BACKWARD_DY] = IN(output->gradient),
-					  [RELU_BACKWARD_Y] = IN(node->output), [RELU_BACKWARD_DX] = OUT(dx),
-					  [RELU_BACKWARD_SCALE] = FLOAT(1), [RELU_BACKWARD_ADD] = INT(add),
-					  [RELU_BACKWARD_ROWS] = AT(ROWS),
-					  [RELU_BACKWARD_COLUMNS] = INT(output->elements)),
-			});
-}
-
-static void relu_reference(const struct op_reference *r)
-{
-	for (uint64_t i = 0; i < r->rows * r->inputs; i++) {
-		r->y[i] = r->x[0][i] < 0 ? 0 : r->x[0][i];
-		if (r->dy && r->dx[0])
-			r->dx[0][i] = r->y[i] > 0 ? r->dy[i] : 0;
-	}
-}
-
-static void relu_export(struct export *out, const struct node *node)
-{
-	export_unary(out, node, EXPORT_RELU);
-}
-
-const struct op op_relu = {
-	.name = "relu",
-	.function = true,
-	.inputs = 1,
-	.shape = same_shape,
-	.forward = relu_forward,
-	.backward = relu_backward,
-	.reference = relu_reference,
-	.export = relu_export,
-};
 
 /* ---- Functions whose derivative follows from input or output: sigmoid, tanh, swish, gelu, leaky_relu ----
  */

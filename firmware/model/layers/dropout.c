@@ -12,7 +12,27 @@ static const struct attribute_spec dropout_attributes[] = {
 			   .max_open = true },
 };
 
-static void dropout_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
+extern const struct op op_spatial_dropout2d;
+
+/* Appends the dropout of whole channels. */
+static void spatial_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
+{
+	const double rate = node->attribute[DROPOUT_RATE].f;
+	const uint64_t seed = plan->graph->config->run.seed;
+	const struct tensor *output = output_of(plan, node);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "spatial_dropout",
+			  .groups = { per_element(output) },
+			  ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(output->elements),
+				    INT(tensor_last(output)), FLOAT(1 / (1 - rate)),
+				    UINT(dropout_threshold(rate)), UINT(name_hash(node->name)), AT(STEP),
+				    AT(FIRST_ROW), UINT((uint32_t)seed), UINT((uint32_t)(seed >> 32))),
+		  });
+}
+
+static void elements_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
 {
 	const double rate = node->attribute[DROPOUT_RATE].f;
 	const uint64_t seed = plan->graph->config->run.seed;
@@ -31,6 +51,11 @@ static void dropout_emit(struct plan *plan, const struct node *node, uint32_t fr
 				    [DROPOUT_KEY_LOW] = UINT((uint32_t)seed),
 				    [DROPOUT_KEY_HIGH] = UINT((uint32_t)(seed >> 32))),
 		  });
+}
+
+static void dropout_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
+{
+	(node->op == &op_spatial_dropout2d ? spatial_emit : elements_emit)(plan, node, from, to, add);
 }
 
 static void dropout_forward(struct plan *plan, const struct node *node, bool training)
@@ -54,15 +79,18 @@ static void dropout_reference(const struct op_reference *r)
 {
 	const double rate = r->node->attribute[DROPOUT_RATE].f;
 	const uint32_t layer = name_hash(r->node->name), threshold = dropout_threshold(rate);
+	const uint64_t period = r->node->op == &op_spatial_dropout2d
+					? tensor_last(graph_at(r->graph, r->node->output))
+					: r->inputs;
 
 	for (uint64_t row = 0; row < r->rows; row++)
-		for (uint64_t c = 0; c < r->inputs; c++) {
+		for (uint64_t e = 0; e < r->inputs; e++) {
+			const uint64_t c = e % period, i = row * r->inputs + e;
 			const uint32_t counter[4] = { (uint32_t)(c / 64 * 16 + c % 16),
 						      (uint32_t)(r->first_row + row), (uint32_t)r->step,
 						      layer };
 			const bool keeps = philox(counter, r->seed).word[c / 16 % 4] >= threshold;
 			const double factor = !r->training ? 1 : keeps ? 1 / (1 - rate) : 0;
-			const uint64_t i = row * r->inputs + c;
 
 			r->y[i] = r->x[0][i] * factor;
 			if (r->dy && r->dx[0])
@@ -81,6 +109,33 @@ const struct op op_dropout = {
 	.attributes = COUNT(dropout_attributes),
 	.attribute = dropout_attributes,
 	.shape = same_shape,
+	.forward = dropout_forward,
+	.backward = dropout_backward,
+	.reference = dropout_reference,
+	.export = dropout_export,
+};
+
+/* ---- spatial_dropout2d: dropout of whole channels of an image ---- */
+
+static int spatial_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+			 struct error *err)
+{
+	const struct tensor *input = graph_at(graph, node->input[0]);
+	char text[SHAPE_TEXT_BYTES];
+
+	if (input->rank != 3)
+		return error_set(err, -EINVAL,
+				 "found '%s' of shape %s, allowed: an image [height, width, channels]",
+				 input->name, shape_text(input, text));
+	return same_shape(graph, node, output, err);
+}
+
+const struct op op_spatial_dropout2d = {
+	.name = "spatial_dropout2d",
+	.inputs = 1,
+	.attributes = COUNT(dropout_attributes),
+	.attribute = dropout_attributes,
+	.shape = spatial_shape,
 	.forward = dropout_forward,
 	.backward = dropout_backward,
 	.reference = dropout_reference,

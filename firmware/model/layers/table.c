@@ -8,6 +8,7 @@
 #define OPS(row) \
 	row(dense) \
 	row(relu) \
+	row(relu6) \
 	row(sigmoid) \
 	row(tanh) \
 	row(swish) \
@@ -16,6 +17,7 @@
 	row(leaky_relu) \
 	row(softmax) \
 	row(dropout) \
+	row(spatial_dropout2d) \
 	row(embedding) \
 	row(embedding_bag) \
 	row(batch_norm) \
@@ -25,9 +27,11 @@
 	row(flatten) \
 	row(reshape) \
 	row(add) \
+	row(multiply) \
 	row(concatenate) \
 	row(conv2d) \
 	row(depthwise_conv2d) \
+	row(zero_padding2d) \
 	row(max_pooling2d) \
 	row(average_pooling2d) \
 	row(global_max_pooling2d) \

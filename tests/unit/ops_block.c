@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers that the blocks of image networks are made of: see ops.h. */
+#include "tests/unit/ops.h"
+
+#define RELU_OF(count, ...) OP("relu", ATTRIBUTES(count, __VA_ARGS__))
+#define PADDED(...)         OP("zero_padding2d", ATTRIBUTES(1, __VA_ARGS__))
+#define END                 OP("flatten"), DENSE(5), SOFTMAX
+
+static struct config_layer relus[] = { DENSE(9), RELU_OF(1, FLOAT_ATTRIBUTE("max_value", 0.4)),
+				       DENSE(9), RELU_OF(1, FLOAT_ATTRIBUTE("negative_slope", 0.1)),
+				       DENSE(5), SOFTMAX };
+static struct config_layer relu_thresholds[] = { DENSE(9),
+						 RELU_OF(1, FLOAT_ATTRIBUTE("threshold", 0.05)),
+						 DENSE(9),
+						 RELU_OF(3, FLOAT_ATTRIBUTE("max_value", 0.7),
+							 FLOAT_ATTRIBUTE("threshold", 0.04),
+							 FLOAT_ATTRIBUTE("negative_slope", 0.25)),
+						 DENSE(5),
+						 SOFTMAX };
+static struct config_layer relu6s[] = { DENSE(9), OP("relu6"), DENSE(5), SOFTMAX };
+static struct config_layer relu6_activation[] = {
+	OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", 9), TEXT_ATTRIBUTE("activation", "relu6"))),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer products[] = {
+	NAMED("dense", "a", UNITS(9)),          RELU,     NAMED("dense", "b", UNITS(9)),
+	OP("multiply", INPUTS_OF(2, "b", "a")), DENSE(5), SOFTMAX
+};
+static struct config_layer product_of_three[] = { NAMED("dense", "a", UNITS(9)),
+						  NAMED("dense", "b", UNITS(9)),
+						  OP("multiply", INPUTS_OF(4, "b", "a", "b", "a")), DENSE(5),
+						  SOFTMAX };
+/* Squeeze and excite: the gate is [1, 1, channels]. */
+static struct config_layer gates[] = { NAMED("dense", "a", UNITS(4)),
+				       OP("global_average_pooling2d",
+					  ATTRIBUTES(1, BOOL_ATTRIBUTE("keepdims", 1))),
+				       NAMED("dense", "s", UNITS(4)),
+				       NAMED("sigmoid", "g"),
+				       NAMED("multiply", "m", INPUTS_OF(2, "g", "a")),
+				       OP("multiply", INPUTS_OF(3, "m", "g", "a")),
+				       END };
+static struct config_layer paddings[] = { DENSE(3), PADDED(INT_ATTRIBUTE("padding", 2)), DENSE(4),
+					  PADDED(INTS_ATTRIBUTE("padding", 2, 1, 0)), END };
+static struct config_layer padding_sides[] = { DENSE(3), PADDED(INTS_ATTRIBUTE("padding", 4, 0, 2, 1, 3)),
+					       OP("zero_padding2d"), END };
+static struct config_layer spatial_dropouts[] = {
+	DENSE(7), OP("spatial_dropout2d", ATTRIBUTES(1, FLOAT_ATTRIBUTE("rate", 0.4))), RELU, END
+};
+
+/* To test a new op add a line here. */
+static const struct net family_nets[] = {
+	NET(relus),
+	NET(relu_thresholds),
+	NET(relu6s),
+	NET(relu6_activation),
+	NET(products),
+	NET_WITHIN(2e-5, product_of_three),
+	NET_WITHIN(2e-5, gates, 4, 5, 3),
+	NET(paddings, 4, 5, 3),
+	NET(padding_sides, 4, 5, 3),
+	NET(spatial_dropouts, 4, 5, 3),
+};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OPS_TESTS,
+	};
+
+	ops_open("block", family_nets, sizeof(family_nets) / sizeof(*family_nets));
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
+}
