@@ -204,22 +204,45 @@ static int16_t *columns_at(const struct columns *columns, uint32_t line)
 	return (int16_t *)((uint8_t *)columns->memory + line % columns->lines * columns->stride);
 }
 
+/* The lines of the file begin at addresses of 8 modulo 32. libjpeg-turbo writes a line that begins at a
+ * multiple of 32 (with SSE2 alone: of 16) past the cache, and the filter, which reads the line next, would
+ * wait for the memory. */
+#define LINE_ALIGNMENT 32u
+#define LINE_OFFSET    8u
+
+static uint64_t line_stride(const struct work *work)
+{
+	const uint64_t bytes = (uint64_t)work->lines.width * work->lines.pixel + PICTURE_LINE_SPARE;
+
+	return (bytes + LINE_ALIGNMENT - 1) / LINE_ALIGNMENT * LINE_ALIGNMENT;
+}
+
+static uint8_t *line_at(const struct work *work, uint32_t i)
+{
+	uint8_t *memory = work->decoder->lines;
+	const uint64_t skip =
+		(LINE_ALIGNMENT + LINE_OFFSET - (uintptr_t)memory % LINE_ALIGNMENT) % LINE_ALIGNMENT;
+
+	return memory + skip + i * line_stride(work);
+}
+
 static int reserve(struct work *work, const struct picture_form *form, struct error *err)
 {
 	struct picture_decoder *decoder = work->decoder;
 	struct columns *columns = &decoder->columns;
 	const struct layout *layout = &work->layout;
 	const struct picture_axis_key across = { layout->across.from_size, layout->across.to_size,
-						 form->interpolation, form->antialias,
-						 layout->mirror_across },
+						 form->interpolation,      form->antialias,
+						 layout->mirror_across,    4 },
 				      down = { layout->down.from_size, layout->down.to_size,
-					       form->interpolation, form->antialias, layout->mirror_down };
-	const uint64_t line = (uint64_t)work->lines.width * work->lines.pixel + PICTURE_LINE_SPARE;
+					       form->interpolation,    form->antialias,
+					       layout->mirror_down,    2 };
+	const uint64_t bytes = line_stride(work) * PICTURE_LINES_MAX + LINE_ALIGNMENT;
 	int r;
 
 	if ((r = picture_axis_make(&decoder->across, &across, err)) < 0 ||
 	    (r = picture_axis_make(&decoder->down, &down, err)) < 0 ||
-	    (r = picture_grow(&decoder->lines, &decoder->lines_capacity, line * PICTURE_LINES_MAX, err)) < 0)
+	    (r = picture_grow(&decoder->lines, &decoder->lines_capacity, bytes, err)) < 0)
 		return r;
 	columns->lines = decoder->down.taps_max;
 	columns->stride =
@@ -306,11 +329,10 @@ static void take_line(struct work *work, uint8_t *line)
 
 static int take_lines(struct work *work, struct error *err)
 {
-	const uint64_t stride = (uint64_t)work->lines.width * work->lines.pixel + PICTURE_LINE_SPARE;
 	uint8_t *line[PICTURE_LINES_MAX];
 
 	for (uint32_t i = 0; i < PICTURE_LINES_MAX; i++)
-		line[i] = (uint8_t *)work->decoder->lines + i * stride;
+		line[i] = line_at(work, i);
 	while (work->arrived < work->lines.height) {
 		const int count = work->type->lines(work->reader, line, err);
 

@@ -64,8 +64,9 @@ static void find_taps(const struct picture_axis_key *key, const struct reach *re
 		*end = clamp(ceil((i + 1) * reach->scale), key->from);
 		break;
 	default:
-		*first = clamp(ceil(centre - reach->radius - 0.5), key->from - 1);
-		*end = clamp(floor(centre + reach->radius - 0.5) + 1, key->from);
+		/* The weight of a pixel that lies a radius away is 0. */
+		*first = clamp(floor(centre - reach->radius - 0.5) + 1, key->from - 1);
+		*end = clamp(ceil(centre + reach->radius - 0.5), key->from);
 	}
 	if (*end <= *first)
 		*end = *first + 1;
@@ -117,11 +118,17 @@ static void turn(int16_t *weight, uint32_t count)
 	}
 }
 
+static uint32_t whole_units(uint32_t taps, uint32_t unit)
+{
+	return (taps + unit - 1) / unit * unit;
+}
+
 static void fill(struct picture_axis *axis)
 {
 	const struct picture_axis_key *key = &axis->key;
 	const struct reach reach = reach_of(key);
 
+	axis->two_taps = true;
 	for (uint32_t i = 0; i < key->to; i++) {
 		int16_t *weight = (int16_t *)axis->weights + (uint64_t)i * axis->taps_max;
 		uint32_t first, end;
@@ -132,7 +139,8 @@ static void fill(struct picture_axis *axis)
 		if (key->mirror)
 			turn(weight, end - first);
 		((uint32_t *)axis->first)[i] = key->mirror ? key->from - end : first;
-		((uint32_t *)axis->taps)[i] = (end - first + 1) / 2 * 2;
+		((uint32_t *)axis->taps)[i] = whole_units(end - first, key->unit);
+		axis->two_taps = axis->two_taps && end - first <= 2;
 	}
 }
 
@@ -146,10 +154,10 @@ int picture_axis_make(struct picture_axis *axis, const struct picture_axis_key *
 
 	if (axis->key.from == key->from && axis->key.to == key->to &&
 	    axis->key.interpolation == key->interpolation && axis->key.antialias == key->antialias &&
-	    axis->key.mirror == key->mirror)
+	    axis->key.mirror == key->mirror && axis->key.unit == key->unit)
 		return 0;
 	axis->key = (struct picture_axis_key){ 0 };
-	axis->taps_max = ((uint32_t)fmin(widest, key->from) + 1) / 2 * 2;
+	axis->taps_max = whole_units((uint32_t)fmin(widest, key->from), key->unit);
 	if ((r = picture_grow(&axis->first, &axis->first_capacity, to * sizeof(uint32_t), err)) < 0 ||
 	    (r = picture_grow(&axis->taps, &axis->taps_capacity, to * sizeof(uint32_t), err)) < 0 ||
 	    (r = picture_grow(&axis->weights, &axis->weights_capacity, to * axis->taps_max * sizeof(int16_t),

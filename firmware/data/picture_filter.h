@@ -16,13 +16,16 @@ struct picture_axis_key {
 	uint32_t from, to; /* pixels of the part that is filtered; pixels of the result */
 	int interpolation; /* enum config_interpolation */
 	bool antialias;
-	bool mirror; /* pixel 0 of the result is made of the last pixels of the part */
+	bool mirror;   /* pixel 0 of the result is made of the last pixels of the part */
+	uint32_t unit; /* the number of pixels that a pixel of the result is made of is a multiple of it: 2 or
+			  4 */
 };
 
 /* For each pixel of the result, the pixels of the part that it is made of, and their weights. */
 struct picture_axis {
 	struct picture_axis_key key;
-	uint32_t taps_max; /* an even number */
+	uint32_t taps_max; /* a multiple of key.unit */
+	bool two_taps;     /* each pixel of the result is made of two */
 	void *first, *taps, *weights;
 	uint64_t first_capacity, taps_capacity, weights_capacity;
 };
@@ -32,8 +35,8 @@ MUST_CHECK int picture_axis_make(struct picture_axis *axis, const struct picture
 				 struct error *err);
 void picture_axis_done(struct picture_axis *axis);
 
-/* The first pixel of the part, how many count (an even number; the last may have the weight 0 and lie behind
- * the part), and their weights, which sum up to 2^14. */
+/* The first pixel of the part, how many count (a multiple of key.unit; the last ones may have the weight 0
+ * and lie behind the part), and their weights, which sum up to 2^14. */
 static inline uint32_t axis_first(const struct picture_axis *axis, uint32_t i)
 {
 	return ((const uint32_t *)axis->first)[i];

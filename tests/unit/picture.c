@@ -183,7 +183,7 @@ static void every_filter(void **state)
 	free(file.data);
 }
 
-/* The two ways of each pass, for widths that no vector fits. */
+/* The two ways of each pass, for widths that no vector fits: with many pixels for one, and with two. */
 static void vectors_agree(void **state)
 {
 #ifdef __x86_64__
@@ -196,13 +196,18 @@ static void vectors_agree(void **state)
 		skip();
 	for (unsigned i = 0; i < sizeof(line); i++)
 		line[i] = (uint8_t)(i * 2654435761u >> 13);
-	for (unsigned to = 1; to < 700; to = to * 2 + 3) {
-		const struct picture_axis_key key = { 613, to, INTERPOLATE_BICUBIC, true, false };
+	for (unsigned n = 2; n < 1400; n += n / 2 + 1) {
+		const bool two = n % 2;
+		const uint32_t to = n / 2;
+		const struct picture_axis_key key = {
+			613, to, two ? INTERPOLATE_BILINEAR : INTERPOLATE_BICUBIC, !two, false, 4
+		};
 		struct picture_axis axis = { 0 };
 		const int16_t *lines[2000];
 		struct error err;
 
 		assert_int_equal(picture_axis_make(&axis, &key, &err), 0);
+		assert_int_equal(axis.two_taps, two);
 		picture_across(&axis, PICTURE_RGBX, line, false, plain);
 		picture_across(&axis, PICTURE_RGBX, line, true, fast);
 		assert_memory_equal(plain, fast, to * 3 * sizeof(*plain));
