@@ -49,7 +49,7 @@ static const struct {
 	{ CURLE_OUT_OF_MEMORY, RETRY_MALFORMED, -ENOMEM },
 	{ CURLE_PEER_FAILED_VERIFICATION, RETRY_CONNECT, -ENOKEY },
 	{ CURLE_SSL_ISSUER_ERROR, RETRY_CONNECT, -ENOKEY },
-	/* Failures for which another attempt does not help. */
+	/* Failures of this machine, for which another attempt does not help. */
 	{ CURLE_SSL_CACERT_BADFILE, RETRY_NEVER, -EINVAL },
 	{ CURLE_URL_MALFORMAT, RETRY_NEVER, -EINVAL },
 	{ CURLE_FAILED_INIT, RETRY_NEVER, -EIO },
@@ -63,7 +63,7 @@ enum retry_class retry_class_of_curl(CURLcode code, bool connected)
 	if (code == CURLE_OPERATION_TIMEDOUT && !connected)
 		return RETRY_CONNECT;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].code == code)
+		if (codes[i].code == code && !(connected && codes[i].class == RETRY_NEVER))
 			return codes[i].class;
 	return RETRY_MALFORMED; /* something in the answer that libcurl could not read */
 }

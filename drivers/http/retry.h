@@ -45,7 +45,8 @@ enum retry_class retry_class_of_status(long status);
 enum retry_class retry_class_of_refusal(int code);
 /* `connected`: the attempt had a connection, so that a time-out is RETRY_TIMEOUT and not RETRY_CONNECT.
  * A code that the table does not have is RETRY_MALFORMED: most codes say that something in the answer is
- * wrong. */
+ * wrong. So does each code once there was a connection: libcurl calls an answer whose head begins with a
+ * continued line a bad argument. */
 enum retry_class retry_class_of_curl(CURLcode code, bool connected);
 
 /* Returns the wait that the server asked for, plus a random delay between 0 and min(RETRY_CAP_MS,

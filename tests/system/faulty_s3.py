@@ -176,6 +176,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                "once-short": lambda: (self.answer(200, good[:-30], Content_Length=str(len(good))), setattr(self, "close_connection", True)),
                "once-garbage": lambda: self.raw(b"no HTTP"),
                "once-length": lambda: self.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n"),
+               "once-folded": lambda: self.raw(b"HTTP/1.1 200 OK\r\n Content-Length: 7\r\n\r\nno XML!"),
                "once-511": lambda: self.login(511)}
         return bad[fault]() if nth == 1 else self.answer(200, good)
 

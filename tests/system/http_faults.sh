@@ -170,6 +170,7 @@ once 'a list that is cut once' cut
 once 'a connection that ends in the list once' short 'requests=2 .*reset=1 .*malformed=0'
 once 'seven bytes that are not HTTP once' garbage
 once 'a length of 2^66 once' length
+once 'a head that begins with a continued line once' folded
 once 'status 511 once' 511 'requests=2 .*server=1 .*malformed=0'
 flood 'a key repeated without end' keys 'two keys'
 flood 'entries without end' entries 'more than'

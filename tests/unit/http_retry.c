@@ -51,6 +51,8 @@ static void test_codes(void **state)
 		{ CURLE_SSL_CACERT_BADFILE, false, RETRY_NEVER, -EINVAL },
 		{ CURLE_BAD_CONTENT_ENCODING, true, RETRY_MALFORMED, -EIO }, /* not in the table */
 		{ CURLE_FAILED_INIT, false, RETRY_NEVER, -EIO },
+		{ CURLE_BAD_FUNCTION_ARGUMENT, false, RETRY_NEVER, -EIO },
+		{ CURLE_BAD_FUNCTION_ARGUMENT, true, RETRY_MALFORMED, -EIO }, /* of the answer */
 	};
 
 	(void)state;
