@@ -66,6 +66,8 @@ static bool fits(const struct config_feature *feature, const char *dtype, const 
 
 	if (strcmp(dtype, described->dtype) != 0)
 		return false;
+	if (feature->dtype == CONFIG_PICTURE) /* the decoder gives a picture of any size the configured one */
+		return true;
 	if (feature->values_max)
 		return feature->overflow == OVERFLOW_TRUNCATE ||
 		       feature->values_max >=
@@ -91,7 +93,11 @@ static const cJSON *feature_named(const cJSON *schema, const char *name)
 static void compare(struct preflight *preflight, bool certain, const struct config_feature *feature,
 		    const cJSON *schema, const char *url)
 {
-	static const char *const dtypes[] = { "float32", "int64", "bytes" };
+	static const char *const dtypes[] = { [CONFIG_FLOAT32] = "float32",
+					      [CONFIG_INT64] = "int64",
+					      [CONFIG_BYTES] = "bytes",
+					      [CONFIG_UINT8] = "uint8",
+					      [CONFIG_PICTURE] = "picture" };
 	const cJSON *item = feature_named(schema, feature->name);
 	char mine[SHAPE_BYTES], theirs[SHAPE_BYTES];
 	struct described described;
