@@ -30,12 +30,14 @@ static void test_shard_key(void **state)
 	char key[PREP_KEY_BYTES];
 
 	(void)state;
-	prep_shard_key(TEXTS_TRAIN, "", 3, 12, key);
+	prep_shard_key(TEXTS_TRAIN, "", 3, 12, false, key);
 	assert_string_equal(key, "train-00003-of-00012.tfrecord.gz");
-	prep_shard_key(TEXTS_TEST, "", 123456, 1234567, key);
+	prep_shard_key(TEXTS_TEST, "", 123456, 1234567, false, key);
 	assert_string_equal(key, "test-123456-of-1234567.tfrecord.gz");
-	prep_shard_key(TEXTS_TRAIN, "01234567", 3, 12, key);
+	prep_shard_key(TEXTS_TRAIN, "01234567", 3, 12, false, key);
 	assert_string_equal(key, "train-01234567-00003-of-00012.tfrecord.gz");
+	prep_shard_key(TEXTS_VALIDATION, "", 0, 1, true, key);
+	assert_string_equal(key, "validation-00000-of-00001.tfrecord");
 }
 
 static void test_labels_name(void **state)

@@ -5,10 +5,19 @@
 
 #include <string.h>
 
+static void add_size(cJSON *shape, uint64_t size)
+{
+	cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)size));
+}
+
 /* Adds the shape of a feature to dataset.json, or the largest count of values where the count varies. */
 static void add_feature(const struct prep *prep, cJSON *schema, const struct example_feature *feature)
 {
-	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32", [EXAMPLE_INT64] = "int64" };
+	static const char *const dtypes[] = { [EXAMPLE_FLOAT32] = "float32",
+					      [EXAMPLE_INT64] = "int64",
+					      [EXAMPLE_BYTES] = "bytes",
+					      [EXAMPLE_UINT8] = "uint8",
+					      [EXAMPLE_ENCODED] = "picture" };
 	const struct idx_images *images = prep->from[TEXTS_TRAIN];
 	cJSON *json = cJSON_CreateObject(), *shape;
 
@@ -19,14 +28,27 @@ static void add_feature(const struct prep *prep, cJSON *schema, const struct exa
 		json_add_u64(json, "values_max", feature->values_max);
 		return;
 	}
+	if (feature->dtype == EXAMPLE_ENCODED) /* a picture gets the shape that a configuration names */
+		return;
+	if (feature->bytes_max)
+		json_add_u64(json, "bytes_max", feature->bytes_max);
 	shape = cJSON_AddArrayToObject(json, "shape");
-	if (images && feature->dtype == EXAMPLE_FLOAT32) {
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->height));
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->width));
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber(images->channels));
-	} else {
-		cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->elements));
+	if (feature->dtype == EXAMPLE_UINT8) {
+		add_size(shape, prep->size);
+		add_size(shape, prep->size);
+		add_size(shape, PICTURES_CHANNELS);
+	} else if (images && feature->dtype == EXAMPLE_FLOAT32) {
+		add_size(shape, images->height);
+		add_size(shape, images->width);
+		add_size(shape, images->channels);
+	} else if (feature->dtype != EXAMPLE_BYTES) {
+		add_size(shape, feature->elements);
 	}
+}
+
+bool dataset_names_split(const struct prep *prep, enum texts_split split)
+{
+	return split != TEXTS_VALIDATION || prep->rows[split];
 }
 
 cJSON *dataset_describe(const struct prep *prep, const struct example_schema *schema)
@@ -35,7 +57,7 @@ cJSON *dataset_describe(const struct prep *prep, const struct example_schema *sc
 
 	cJSON_AddNumberToObject(json, "version", 1);
 	list = cJSON_AddArrayToObject(json, "schema");
-	for (uint32_t i = 0; i < PREP_COLUMNS; i++)
+	for (uint32_t i = 0; i < schema->features; i++)
 		add_feature(prep, list, &schema->feature[i]);
 	list = cJSON_AddArrayToObject(json, "classes");
 	for (uint32_t i = 0; i < prep->classes; i++) {
@@ -46,7 +68,8 @@ cJSON *dataset_describe(const struct prep *prep, const struct example_schema *sc
 	}
 	records = cJSON_AddObjectToObject(json, "records");
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(records, prep_split_names[s], prep->rows[s]);
+		if (dataset_names_split(prep, (enum texts_split)s))
+			json_add_u64(records, prep_split_names[s], prep->rows[s]);
 	json_add_u64(json, "seed", prep->seed);
 	cJSON_AddStringToObject(json, "id", prep->id);
 	if (prep->group)
@@ -75,6 +98,21 @@ static int put_files(const struct prep *prep, struct store *store, struct error 
 	return r;
 }
 
+/* Counts the records of a split in the new set, and in all sets. An earlier attempt may have counted them. */
+static void count_added(const struct prep *prep, enum texts_split split, cJSON *records, const cJSON *sets,
+			cJSON *set)
+{
+	const char *name = prep_split_names[split];
+	const cJSON *before = json_member(cJSON_GetObjectItemCaseSensitive(sets, prep->id), name);
+	const cJSON *all = json_member(records, name);
+	const double others = (cJSON_IsNumber(all) ? all->valuedouble : 0) -
+			      (cJSON_IsNumber(before) ? before->valuedouble : 0);
+
+	cJSON_DeleteItemFromObjectCaseSensitive(records, name);
+	cJSON_AddNumberToObject(records, name, others + prep->rows[split]);
+	json_add_u64(set, name, prep->rows[split]);
+}
+
 /* Returns dataset.json of all sets: the first set's, with the new one in "sets" and in the numbers of
  * records. */
 static cJSON *describe_added(const struct prep *prep)
@@ -84,17 +122,9 @@ static cJSON *describe_added(const struct prep *prep)
 	cJSON *sets = cJSON_GetObjectItemCaseSensitive(json, "sets");
 
 	sets = sets ? sets : cJSON_AddObjectToObject(json, "sets");
-	for (int s = 0; s < TEXTS_SPLITS; s++) {
-		const cJSON *before =
-			json_member(cJSON_GetObjectItemCaseSensitive(sets, prep->id), prep_split_names[s]);
-		const cJSON *all = json_member(records, prep_split_names[s]);
-		const double others = (cJSON_IsNumber(all) ? all->valuedouble : 0) -
-				      (cJSON_IsNumber(before) ? before->valuedouble : 0);
-
-		cJSON_DeleteItemFromObjectCaseSensitive(records, prep_split_names[s]);
-		cJSON_AddNumberToObject(records, prep_split_names[s], others + prep->rows[s]);
-		json_add_u64(set, prep_split_names[s], prep->rows[s]);
-	}
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		if (dataset_names_split(prep, (enum texts_split)s))
+			count_added(prep, (enum texts_split)s, records, sets, set);
 	cJSON_DeleteItemFromObjectCaseSensitive(sets, prep->id);
 	cJSON_AddItemToObject(sets, prep->id, set);
 	return json;

@@ -6,6 +6,10 @@
 #include "cli/prep/prep.h"
 #include "drivers/store/store.h"
 
+/* Tells whether dataset.json and the summary count the records of a split: sets of before there were
+ * validation records stay as they are. */
+bool dataset_names_split(const struct prep *prep, enum texts_split split);
+
 /* Returns what dataset.json says about the new set alone. The caller deletes it. */
 cJSON *dataset_describe(const struct prep *prep, const struct example_schema *schema);
 

@@ -23,7 +23,7 @@ static uint32_t classes_of(const struct prep *prep)
 
 static int check_labels(const struct prep *prep, struct error *err)
 {
-	static const char *const names[] = { "training", "test" };
+	static const char *const names[] = { "training", "test", "validation" };
 	const uint32_t classes = classes_of(prep);
 
 	if (classes < 2)
@@ -88,7 +88,7 @@ static int make(struct prep *prep, struct error *err)
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){
-		.features = PREP_COLUMNS,
+		.features = 2,
 		.feature = { { .name = "image", .dtype = EXAMPLE_FLOAT32, .elements = pixels(prep) },
 			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = 1 } },
 	};
@@ -101,7 +101,7 @@ static uint64_t scratch_bytes(const struct prep *prep)
 }
 
 static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
-		  const void *ret_rows[static PREP_COLUMNS], struct error *err)
+		  const void *ret_rows[static PREP_COLUMNS_MAX], struct error *err)
 {
 	const struct idx_images *images = prep->from[split];
 	const uint32_t index = prep->order[split][row];

@@ -2,6 +2,7 @@
 #include "cli/prep/input.h"
 
 #include "cli/base/where.h"
+#include "cli/prep/tar.h"
 #include "core/base/temporary.h"
 
 #include <string.h>
@@ -69,12 +70,31 @@ static int read_file(struct prep *prep, const char *name, enum texts_split split
 
 	if (r < 0)
 		return r;
-	return idx_is(local.path) ? read_images(prep, local.path, name, split, err)
-				  : texts_read(&prep->texts, local.path, name, split, err);
+	if (idx_is(local.path))
+		return read_images(prep, local.path, name, split, err);
+	r = tar_is(name) ? pictures_in_tar(local.path, name, err) : 0;
+	if (r < 0)
+		return r;
+	return r ? pictures_find_tar(&prep->pictures, &prep->texts, local.path, name, split, err)
+		 : texts_read(&prep->texts, local.path, name, split, err);
+}
+
+/* Reads a folder without a file of a known name: it has pictures, or nothing that Kiln reads. */
+static int read_pictures(struct prep *prep, const char *folder, enum texts_split split, struct error *err)
+{
+	const uint32_t before = prep->pictures.items;
+	int r = pictures_find_folder(&prep->pictures, &prep->texts, folder, split, err);
+
+	if (r < 0 || prep->pictures.items > before)
+		return r;
+	return error_set(err, -ENOENT,
+			 "%s: found neither aclImdb_v1.tar.gz nor train.tsv[.gz] nor "
+			 "train-images-idx3-ubyte[.gz] nor class folders with pictures in this folder",
+			 folder);
 }
 
 /* Reads each file of the folder that has a known name: NAME or, where it is missing, NAME.gz. */
-static int read_folder(struct prep *prep, const char *folder, struct error *err)
+static int read_folder(struct prep *prep, const char *folder, enum texts_split split, struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -102,31 +122,59 @@ static int read_folder(struct prep *prep, const char *folder, struct error *err)
 			return r;
 		found = true;
 	}
-	return found ? 0
-		     : error_set(err, -ENOENT,
-				 "%s: found neither aclImdb_v1.tar.gz nor train.tsv[.gz] nor "
-				 "train-images-idx3-ubyte[.gz] in this folder",
-				 folder);
+	return found ? 0 : read_pictures(prep, folder, split, err);
+}
+
+/* Reads an object of S3 or, where there is none of this name, the pictures below it. */
+static int read_url(struct prep *prep, const char *url, enum texts_split split, struct error *err)
+{
+	const char *rest = strstr(url, "://") + strlen("://"), *slash = strchr(rest, '/'), *key;
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct config_store where = prep->where;
+	struct store_object object;
+	int r = -ENOENT;
+
+	if (slash && slash[1] && url[strlen(url) - 1] != '/') {
+		if ((r = where_open(&prep->where, url, &store, &key, err)) < 0)
+			return r;
+		r = store_stat(store, key, &object, err);
+	}
+	if (r == 0)
+		return read_file(prep, url, split, err);
+	if (r != -ENOENT || tar_is(url))
+		return r;
+	where.url = url;
+	return pictures_find_objects(&prep->pictures, &prep->texts, &where, split, err);
 }
 
 static int read_input(struct prep *prep, const char *name, enum texts_split split, struct error *err)
 {
+	const char *path = strncmp(name, "file://", strlen("file://")) == 0 ? name + strlen("file://") : name;
 	struct stat st;
 
-	if (!where_is_url(name) && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-		return read_folder(prep, name, err);
-	return read_file(prep, name, split, err);
+	if (!where_is_url(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_folder(prep, path, split, err);
+	return where_is_url(path) ? read_url(prep, name, split, err) : read_file(prep, name, split, err);
 }
 
 /* Chooses the kind of records: images for image files; for texts, tokens with --tokens, otherwise vectors. */
 static int choose_kind(struct prep *prep, struct error *err)
 {
 	const uint32_t texts = prep->texts.rows[TEXTS_TRAIN], images = prep->images[TEXTS_TRAIN].images;
+	const bool any = texts || images || prep->texts.rows[TEXTS_TEST] || prep->images[TEXTS_TEST].images;
 
+	if (prep->pictures.items && any)
+		return error_set(err, -EINVAL,
+				 "%s: found pictures and texts or IDX images, expected one of them",
+				 prep->input[0]);
+	if (prep->pictures.items) {
+		prep->kind = &prep_pictures;
+		return 0;
+	}
 	if (!texts && !images)
 		return error_set(err, -EBADMSG,
-				 "%s: found no training split, expected aclImdb_v1.tar.gz, train.tsv[.gz] or "
-				 "train-images-idx3-ubyte[.gz]",
+				 "%s: found no training split, expected aclImdb_v1.tar.gz, train.tsv[.gz], "
+				 "train-images-idx3-ubyte[.gz] or class folders with pictures",
 				 prep->input[0]);
 	if ((texts || prep->texts.rows[TEXTS_TEST]) && (images || prep->images[TEXTS_TEST].images))
 		return error_set(err, -EINVAL, "%s: found texts and images, expected one of them",

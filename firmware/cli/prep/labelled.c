@@ -16,8 +16,9 @@ static int check_classes(const struct prep *prep, struct error *err)
 	for (uint32_t class = 0; class < prep->classes; class ++)
 		if (!seen[class])
 			return error_set(err, -EBADMSG,
-					 "%s: class \"%s\" has 0 training texts, at least 1 is needed",
-					 prep->input[0], prep->texts.label[class]);
+					 "%s: class \"%s\" has 0 training %s, at least 1 is needed",
+					 prep->input[0], prep->texts.label[class],
+					 prep->pictures.items > 0 ? "pictures" : "texts");
 	return 0;
 }
 
@@ -38,11 +39,12 @@ static void say_films(struct texts *texts)
 
 static int order(struct prep *prep, struct error *err)
 {
+	/* The test pictures were held out before, see pictures_split(). */
+	const bool held_out = prep->texts.rows[TEXTS_TEST] || prep->pictures.items > 0;
 	int r;
 
 	say_films(&prep->texts);
-	r = texts_shuffle(&prep->texts, prep->seed,
-			  prep->texts.rows[TEXTS_TEST] ? 0 : (uint32_t)prep->test_percent, err);
+	r = texts_shuffle(&prep->texts, prep->seed, held_out ? 0 : (uint32_t)prep->test_percent, err);
 
 	memcpy(prep->rows, prep->texts.rows, sizeof(prep->rows));
 	return r;

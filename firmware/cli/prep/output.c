@@ -11,15 +11,15 @@
 #define MARK_BYTES 512u
 #define MARK_MAX   4096u
 
-const char *const prep_split_names[] = { "train", "test" };
+const char *const prep_split_names[] = { "train", "test", "validation" };
 
 /* ---- Names ---- */
 
-void prep_shard_key(enum texts_split split, const char *set, uint64_t number, uint64_t shards,
+void prep_shard_key(enum texts_split split, const char *set, uint64_t number, uint64_t shards, bool plain,
 		    char key[static PREP_KEY_BYTES])
 {
-	(void)snprintf(key, PREP_KEY_BYTES, "%s-%s%s%05" PRIu64 "-of-%05" PRIu64 ".tfrecord.gz",
-		       prep_split_names[split], set, *set ? "-" : "", number, shards);
+	(void)snprintf(key, PREP_KEY_BYTES, "%s-%s%s%05" PRIu64 "-of-%05" PRIu64 ".tfrecord%s",
+		       prep_split_names[split], set, *set ? "-" : "", number, shards, plain ? "" : ".gz");
 }
 
 void prep_manifest_key(const char *set, char key[static PREP_KEY_BYTES])
@@ -32,6 +32,7 @@ struct shard_name {
 	enum texts_split split;
 	char set[PREP_SET_BYTES];
 	uint64_t number, shards;
+	bool plain;
 };
 
 static bool parse_split(const char *key, enum texts_split split, struct shard_name *ret_name)
@@ -40,13 +41,13 @@ static bool parse_split(const char *key, enum texts_split split, struct shard_na
 	const char *rest = key + length;
 	char again[PREP_KEY_BYTES];
 
-	*ret_name = (struct shard_name){ .split = split };
+	*ret_name = (struct shard_name){ .split = split, .plain = !strstr(key, ".gz") };
 	if (strncmp(key, prep_split_names[split], length) != 0 ||
 	    (sscanf(rest, "-%" SCNu64 "-of-%" SCNu64, &ret_name->number, &ret_name->shards) != 2 &&
 	     sscanf(rest, "-%8[0-9a-f]-%" SCNu64 "-of-%" SCNu64, ret_name->set, &ret_name->number,
 		    &ret_name->shards) != 3))
 		return false;
-	prep_shard_key(split, ret_name->set, ret_name->number, ret_name->shards, again);
+	prep_shard_key(split, ret_name->set, ret_name->number, ret_name->shards, ret_name->plain, again);
 	return strcmp(again, key) == 0;
 }
 
@@ -54,7 +55,10 @@ static bool parse_split(const char *key, enum texts_split split, struct shard_na
  * and compares. */
 static bool parse_shard_key(const char *key, struct shard_name *ret_name)
 {
-	return parse_split(key, TEXTS_TRAIN, ret_name) || parse_split(key, TEXTS_TEST, ret_name);
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		if (parse_split(key, (enum texts_split)s, ret_name))
+			return true;
+	return false;
 }
 
 /* Parses the key of an added set's manifest. */
@@ -119,26 +123,41 @@ static int note(void *context, const struct store_object *object)
 	return *search->foreign != '\0';
 }
 
-/* Refuses a configuration that would not read the new shards. */
-static int check_names(const struct prep *prep, struct error *err)
+/* Tells whether a pattern matches a shard of the split; before the kind is known, one of any kind. */
+static bool matches(const struct prep *prep, const char *glob, enum texts_split split)
+{
+	for (int plain = 0; plain <= 1; plain++) {
+		char key[PREP_KEY_BYTES];
+
+		prep_shard_key(split, "", 0, 1, plain, key);
+		if ((!prep->kind || prep->kind->plain == plain) && fnmatch(glob, key, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int refuse_glob(const struct prep *prep, const char *config_key, const char *glob,
+		       enum texts_split split, struct error *err)
+{
+	char key[PREP_KEY_BYTES];
+
+	prep_shard_key(split, "", 0, 1, prep->kind && prep->kind->plain, key);
+	return error_set(err, -EINVAL,
+			 "%s: %s: found \"%s\", which does not match the names of the shards that kiln prep "
+			 "writes, such as %s",
+			 prep->config_file, config_key, glob, key);
+}
+
+int prep_check_names(const struct prep *prep, struct error *err)
 {
 	const struct config_source *configured = prep->configured;
-	char train[PREP_KEY_BYTES], test[PREP_KEY_BYTES];
 
 	if (!configured)
 		return 0;
-	prep_shard_key(TEXTS_TRAIN, "", 0, 1, train);
-	prep_shard_key(TEXTS_TEST, "", 0, 1, test);
-	if (fnmatch(configured->train_glob, train, 0) != 0)
-		return error_set(err, -EINVAL,
-				 "%s: split.train_glob: found \"%s\", which does not match the names of the "
-				 "shards that kiln prep writes, such as %s",
-				 prep->config_file, configured->train_glob, train);
-	if (*configured->test_glob && fnmatch(configured->test_glob, test, 0) != 0)
-		return error_set(err, -EINVAL,
-				 "%s: split.test_glob: found \"%s\", which does not match the names of the "
-				 "shards that kiln prep writes, such as %s",
-				 prep->config_file, configured->test_glob, test);
+	if (!matches(prep, configured->train_glob, TEXTS_TRAIN))
+		return refuse_glob(prep, "split.train_glob", configured->train_glob, TEXTS_TRAIN, err);
+	if (*configured->test_glob && !matches(prep, configured->test_glob, TEXTS_TEST))
+		return refuse_glob(prep, "split.test_glob", configured->test_glob, TEXTS_TEST, err);
 	return 0;
 }
 
@@ -149,7 +168,7 @@ int prep_find_shards(const struct prep *prep, struct store *store, char ret_own[
 	int r;
 
 	*ret_own = *ret_foreign = '\0';
-	if ((r = check_names(prep, err)) < 0)
+	if ((r = prep_check_names(prep, err)) < 0)
 		return r;
 	r = store_list(store, NULL, note, &search, err);
 	return r < 0 ? r : 0;
@@ -182,7 +201,8 @@ static bool is_old(const struct cleaning *cleaning, const char *key)
 	if (!parse_shard_key(key, &name))
 		return false;
 	if (strcmp(name.set, mine) == 0)
-		return name.shards != cleaning->shards[name.split] || name.number >= name.shards;
+		return name.shards != cleaning->shards[name.split] || name.number >= name.shards ||
+		       name.plain != cleaning->prep->kind->plain;
 	return !stays(cleaning->prep, name.set);
 }
 

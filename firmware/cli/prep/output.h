@@ -13,15 +13,19 @@
 extern const char *const prep_split_names[TEXTS_SPLITS];
 
 /* Writes the key of a shard: "train-00003-of-00012.tfrecord.gz" or, where `set` is the id of an added set,
- * "train-1a2b3c4d-00003-of-00012.tfrecord.gz". `set`: "" = the first set. */
-void prep_shard_key(enum texts_split split, const char *set, uint64_t number, uint64_t shards,
+ * "train-1a2b3c4d-00003-of-00012.tfrecord.gz". `set`: "" = the first set. `plain`: without ".gz". */
+void prep_shard_key(enum texts_split split, const char *set, uint64_t number, uint64_t shards, bool plain,
 		    char key[static PREP_KEY_BYTES]);
 /* Writes the key of an added set's manifest. */
 void prep_manifest_key(const char *set, char key[static PREP_KEY_BYTES]);
 
+/* Checks that the patterns of --config match the names of the new shards; before prep->kind is known, those
+ * of any kind. Errors: -EINVAL. */
+MUST_CHECK int prep_check_names(const struct prep *prep, struct error *err);
+
 /* Lists the output. ret_own: the key of a shard with a name that kiln prep gives; ret_foreign: of an object
- * that a run could take for a shard, with another name; "" = there is none. Errors: those of a store; -EINVAL
- * the patterns of --config would not match the new shards. */
+ * that a run could take for a shard, with another name; "" = there is none. Errors: those of a store and of
+ * prep_check_names(). */
 MUST_CHECK int prep_find_shards(const struct prep *prep, struct store *store,
 				char ret_own[static STORE_KEY_MAX + 1],
 				char ret_foreign[static STORE_KEY_MAX + 1], struct error *err);

@@ -7,9 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX 256u
-#define BAR_WIDTH   40u
-#define PLAIN_S     5
+#define BAR_WIDTH 40u
+#define PLAIN_S   5
 
 static uint32_t threads_wanted;
 
@@ -21,7 +20,7 @@ struct loop {
 
 void parallel_threads(uint32_t threads)
 {
-	threads_wanted = threads < THREADS_MAX ? threads : THREADS_MAX;
+	threads_wanted = threads < PARALLEL_THREADS_MAX ? threads : PARALLEL_THREADS_MAX;
 }
 
 static void *loop_thread(void *argument)
@@ -34,19 +33,32 @@ static void *loop_thread(void *argument)
 	return NULL;
 }
 
-void parallel_run(void (*job)(void *context, uint32_t index), void *context, uint32_t jobs)
+static void run(struct loop *loop, uint32_t count)
 {
-	struct loop loop = { job, context, jobs, 0 };
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t count = threads_wanted ? threads_wanted : (uint32_t)(cores > 0 ? cores : 1), started = 0;
-	pthread_t thread[THREADS_MAX];
+	uint32_t started = 0;
+	pthread_t thread[PARALLEL_THREADS_MAX];
 
-	while (started + 1 < count && started + 1 < THREADS_MAX && started + 1 < jobs &&
-	       pthread_create(&thread[started], NULL, loop_thread, &loop) == 0)
+	while (started + 1 < count && started + 1 < PARALLEL_THREADS_MAX && started + 1 < loop->jobs &&
+	       pthread_create(&thread[started], NULL, loop_thread, loop) == 0)
 		started++;
-	(void)loop_thread(&loop);
+	(void)loop_thread(loop);
 	for (uint32_t i = 0; i < started; i++)
 		(void)pthread_join(thread[i], NULL);
+}
+
+void parallel_run(void (*job)(void *context, uint32_t index), void *context, uint32_t jobs)
+{
+	parallel_run_wide(job, context, jobs, 0);
+}
+
+void parallel_run_wide(void (*job)(void *context, uint32_t index), void *context, uint32_t jobs,
+		       uint32_t threads)
+{
+	struct loop loop = { job, context, jobs, 0 };
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	const uint32_t count = threads_wanted ? threads_wanted : (uint32_t)(cores > 0 ? cores : 1);
+
+	run(&loop, count > threads ? count : threads);
 }
 
 static pthread_mutex_t progress_lock = PTHREAD_MUTEX_INITIALIZER;

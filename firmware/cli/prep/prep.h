@@ -4,7 +4,8 @@
  *
  *     input.c        reads files, folders and objects
  *     texts.h idx.c  read texts, and images in the format of MNIST
- *     kinds          vectors.c, tokens.c, images.c: what a record contains (struct prep_kind)
+ *     pictures.h     finds, checks and reads pictures in class folders
+ *     kinds          vectors.c, tokens.c, images.c, pictures.c: what a record contains (struct prep_kind)
  *     labelled.c     orders texts, for the two kinds that are made from texts
  *     output.c       names of shards, and removal of those of an earlier set
  *     set.c          the set that is already in the store: refuse it, replace it, add to it
@@ -20,6 +21,7 @@
 #pragma once
 
 #include "cli/prep/idx.h"
+#include "cli/prep/pictures.h"
 #include "cli/prep/texts.h"
 #include "core/base/json.h"
 #include "core/config/config.h"
@@ -30,7 +32,7 @@
 #define PREP_ENCODER_KEY    "encoder.bin"
 #define PREP_DATASET_KEY    "dataset.json"
 #define PREP_VOCABULARY_KEY "vocabulary.txt"
-#define PREP_COLUMNS        2u
+#define PREP_COLUMNS_MAX    6u
 #define PREP_TOKENS_MAX     65536u
 
 #define PREP_SET_BYTES 9u /* size of the id of a set, with the NUL */
@@ -54,22 +56,31 @@ struct prep_kind {
 	const char *feature; /* name of its first feature */
 	/* Prepares everything that record() needs; sets prep->rows and prep->classes. */
 	int (*make)(struct prep *prep, struct error *err);
-	/* Sets the schema, which has PREP_COLUMNS features, and the largest size of a record in bytes. */
+	/* Sets the schema, which has at most PREP_COLUMNS_MAX features, and the usual size of a record in
+	 * bytes. */
 	void (*schema)(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes);
+	/* NULL: all records have about the same size. Returns the size of a record in bytes, nearly. */
+	uint64_t (*row_bytes)(const struct prep *prep, enum texts_split split, uint32_t row);
 	/* record() sets ret_rows to one row for each column. The rows may point into `scratch`, which has
-	 * scratch_bytes() bytes. */
+	 * scratch_bytes() bytes, zeroed before the first record of a thread. scratch_done(), or NULL, frees
+	 * what `scratch` points to. */
 	uint64_t (*scratch_bytes)(const struct prep *prep);
 	int (*record)(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
-		      const void *ret_rows[static PREP_COLUMNS], struct error *err);
+		      const void *ret_rows[static PREP_COLUMNS_MAX], struct error *err);
+	void (*scratch_done)(void *scratch);
 	void (*class_name)(const struct prep *prep, uint32_t class, char ret_name[static TEXTS_LABEL_BYTES]);
 	/* Adds the members of dataset.json that only this kind has. */
 	void (*describe)(const struct prep *prep, cJSON *json);
 	/* Key of the extra file that this kind writes beside dataset.json; NULL: no extra file. */
 	const char *file_key;
 	const void *(*file)(const struct prep *prep, uint64_t *ret_bytes);
+	bool plain; /* shards are not compressed */
+	/* Where the size of a shard is not given: a shard ends before it has more bytes, and the training
+	 * split gets at least so many shards; 0 = no such rule. */
+	uint64_t shard_bytes, shards_least;
 };
 
-extern const struct prep_kind prep_vectors, prep_tokens, prep_images;
+extern const struct prep_kind prep_vectors, prep_tokens, prep_images, prep_pictures;
 
 struct prep {
 	char **input;
@@ -77,7 +88,8 @@ struct prep {
 	const char *config_file, *test_input, *encoder_name;
 	const struct config_source *configured; /* the source of --config; NULL = not given */
 	struct config_store where;
-	uint64_t test_percent, dims, records_per_shard, shard_bytes, seed, threads;
+	uint64_t test_percent, dims, shard_bytes, seed, threads;
+	uint64_t records_per_shard; /* 0 = not given */
 	uint64_t vocabulary_max, ngrams, tokens_max, group;
 	bool tokens, encoder_given, json;
 	enum prep_mode mode;
@@ -94,6 +106,11 @@ struct prep {
 	struct idx_images images[TEXTS_SPLITS];      /* as read from the inputs */
 	const struct idx_images *from[TEXTS_SPLITS]; /* the element of images[] that a split uses */
 	uint32_t *order[TEXTS_SPLITS];               /* indices of the split's images in from[split] */
-	struct text_encoder *encoder;                /* NULL with --encoder exec:PROGRAM */
+	struct pictures pictures;
+	uint64_t size;                /* of pictures; 0 = as they are */
+	bool raw;                     /* write their pixels */
+	bool skip_bad;                /* leave out files that are no pictures */
+	const char *fit;              /* of --raw, as in the schema: "stretch", "crop", "pad" */
+	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM */
 	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

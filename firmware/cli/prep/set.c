@@ -192,15 +192,16 @@ static int follow_vocabulary(struct prep *prep, struct error *err)
 /* Refuses records of another kind before an encoder of the set is looked for. */
 static int check_kind(const struct prep *prep, struct error *err)
 {
+	const char *mine = prep->raw ? PICTURES_RAW : prep->kind->feature;
 	const char *name = cJSON_GetStringValue(
 		json_member(cJSON_GetArrayItem(json_member(prep->there.dataset, "schema"), 0), "name"));
 
-	if (name && strcmp(name, prep->kind->feature) == 0)
+	if (name && strcmp(name, mine) == 0)
 		return 0;
 	return error_set(
 		err, -EINVAL,
 		"%s: --append: found %s, whose feature is \"%s\", but the set has the feature \"%s\"",
-		prep->input[0], prep->kind->what, prep->kind->feature, name ? name : "");
+		prep->input[0], prep->kind->what, mine, name ? name : "");
 }
 
 /* Tells whether the texts have the groups that the member "group" of dataset.json (dataset.c) names. */
@@ -266,6 +267,8 @@ static void absorb_row(const struct prep *prep, enum texts_split split, uint32_t
 		text = &prep->texts.row[split][row];
 		absorb(id, prep->texts.label[text->label], strlen(prep->texts.label[text->label]));
 		absorb(id, text->text, text->bytes);
+		if (prep->kind == &prep_pictures) /* the group is the SHA-256 of the file */
+			absorb(id, text->group, strlen(text->group));
 		return;
 	}
 	index = prep->order[split][row];
@@ -279,6 +282,8 @@ static void make_id(struct prep *prep)
 	char id[DIGEST_HEX_BYTES] = "";
 
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
+		if (!dataset_names_split(prep, (enum texts_split)s))
+			continue;
 		absorb(id, prep_split_names[s], strlen(prep_split_names[s]));
 		for (uint32_t row = 0; row < prep->rows[s]; row++)
 			absorb_row(prep, (enum texts_split)s, row, id);

@@ -34,7 +34,8 @@ int texts_add(struct texts *texts, enum texts_split split, const char *text, uin
 	copy[bytes] = '\0';
 	memcpy(copy + bytes + 1, group, group_bytes);
 	copy[bytes + 1 + group_bytes] = '\0';
-	texts->row[split][texts->rows[split]++] = (struct text_row){ copy, bytes, label, copy + bytes + 1 };
+	texts->row[split][texts->rows[split]++] =
+		(struct text_row){ copy, bytes, label, copy + bytes + 1, 0 };
 	return 0;
 }
 
@@ -230,9 +231,10 @@ int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, str
 		return error_set(err, -EINVAL,
 				 "--group: the group \"%s\" is among the training texts and the test texts",
 				 shared->group);
-	if ((r = shuffle(texts, TEXTS_TRAIN, seed, err)) < 0 || (r = move_to_test(texts, test, err)) < 0)
+	if ((r = shuffle(texts, TEXTS_TRAIN, seed, err)) < 0 || (r = move_to_test(texts, test, err)) < 0 ||
+	    (r = shuffle(texts, TEXTS_TEST, seed, err)) < 0)
 		return r;
-	return shuffle(texts, TEXTS_TEST, seed, err);
+	return shuffle(texts, TEXTS_VALIDATION, seed, err);
 }
 
 void texts_done(struct texts *texts)

@@ -19,13 +19,15 @@
 #define TEXTS_LABELS_MAX  1024u
 #define TEXTS_TEXT_BYTES  (16u << 20) /* longest text */
 
-enum texts_split { TEXTS_TRAIN, TEXTS_TEST, TEXTS_SPLITS };
+/* TEXTS_VALIDATION: of pictures alone, which may have a folder for it. */
+enum texts_split { TEXTS_TRAIN, TEXTS_TEST, TEXTS_VALIDATION, TEXTS_SPLITS };
 
 struct text_row {
 	char *text;
 	uint64_t bytes;
 	uint32_t label;    /* index into label[] */
 	const char *group; /* stands behind the text in the same memory; "" = the row is a group of its own */
+	uint32_t item;     /* of pictures: index in struct pictures */
 };
 
 struct texts {
@@ -65,7 +67,7 @@ bool texts_same_group(const struct text_row *a, const struct text_row *b);
 /* Returns a row of the first group, by their names, that is in both splits; NULL: none. Sorts the rows. */
 const struct text_row *texts_shared_group(struct texts *texts);
 
-/* Moves `test_percent` percent of the training rows to the test split and shuffles both splits. The order
+/* Moves `test_percent` percent of the training rows to the test split and shuffles each split. The order
  * depends only on the texts and the seed. Rows of a group stay together: in one split, next to each other.
  * Errors: -EINVAL a group of lines is in both splits already; -ENOMEM. */
 MUST_CHECK int texts_shuffle(struct texts *texts, uint64_t seed, uint32_t test_percent, struct error *err);

@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads files of texts. */
-#include "cli/prep/texts.h"
+#include "cli/prep/gzip.h"
+#include "cli/prep/tar.h"
 #include "cli/prep/texts_tar.h"
 #include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <zlib.h>
-
-/* ---- Compressed files ---- */
-
-/* Finds the true cause of an error in a compressed file. Where the compressed bytes are damaged, the inflated
- * text may be wrong long before zlib notices. So read to the end, where zlib compares the checksum, and
- * report zlib's error instead. Where zlib finds no error, returns `r` and does not change `err`. */
-static int explain(gzFile file, const char *path, const char *name, int r, struct error *err)
-{
-	char rest[4096];
-	const char *text;
-	int z;
-
-	while (gzread(file, rest, sizeof(rest)) > 0)
-		;
-	text = gzerror(file, &z);
-	if (z >= 0)
-		return r;
-	/* zlib's text begins with the path, which may be the path of a temporary copy, so remove it. */
-	if (strncmp(text, path, strlen(path)) == 0)
-		text += strlen(path) + strlen(": ");
-	return error_set(err, -EBADMSG, "%s: damaged or cut at byte %jd of the compressed file or before: %s",
-			 name, (intmax_t)gzoffset(file), text);
-}
 
 /* ---- label<TAB>text ---- */
 
@@ -122,35 +99,19 @@ static int read_lines(struct texts *texts, gzFile file, const char *name, enum t
 
 /* ---- A file ---- */
 
-/* Looks only at the file's name, not at the names of the folders. */
-static bool is_tar(const char *name)
-{
-	static const char *const ends[] = { ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst" };
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-	size_t length = strlen(base);
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		size_t bytes = strlen(ends[i]);
-
-		if (length >= bytes && strcmp(base + length - bytes, ends[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 int texts_read(struct texts *texts, const char *path, const char *name, enum texts_split split,
 	       struct error *err)
 {
-	gzFile file = gzopen(path, "r");
+	gzFile file = NULL;
 	int r;
 
-	if (!file)
-		return error_set(err, -errno, "%s: cannot read it: %s", name, strerror(errno));
-	if (is_tar(name))
-		r = texts_read_tar(texts, file, name, err);
-	else
-		r = read_lines(texts, file, name, split, err);
-	r = explain(file, path, name, r, err);
+	if (tar_is(name))
+		return texts_read_tar(texts, path, name, err);
+	r = gzip_open(path, name, &file, err);
+	if (r < 0)
+		return r;
+	r = read_lines(texts, file, name, split, err);
+	r = gzip_explain(file, path, name, r, err);
 	(void)gzclose(file);
 	return r;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/texts_tar.h"
 
-#include <archive.h>
-#include <archive_entry.h>
+#include "cli/prep/tar.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
 #define CLASSES 2u
+#define SPLITS  2u /* train and test */
 
-static const char *const split_names[TEXTS_SPLITS] = { [TEXTS_TRAIN] = "train", [TEXTS_TEST] = "test" };
+static const char *const split_names[SPLITS] = { [TEXTS_TRAIN] = "train", [TEXTS_TEST] = "test" };
 static const char *const class_names[CLASSES] = { "neg", "pos" };
 
 /* One of the archive's lists of URLs. */
@@ -22,9 +23,8 @@ struct list {
 /* An archive that is read. */
 struct reading {
 	struct texts *texts;
-	struct archive *archive;
-	uint32_t first[TEXTS_SPLITS]; /* the first row that the archive gave */
-	struct list list[TEXTS_SPLITS][CLASSES];
+	uint32_t first[SPLITS]; /* the first row that the archive gave */
+	struct list list[SPLITS][CLASSES];
 };
 
 /* ---- Members ---- */
@@ -40,7 +40,7 @@ static enum member member_of(const char *path, enum texts_split *ret_split, uint
 
 	if (!base || length < 4 || strcmp(path + length - 4, ".txt") != 0)
 		return MEMBER_OTHER;
-	for (unsigned split = 0; split < TEXTS_SPLITS; split++)
+	for (unsigned split = 0; split < SPLITS; split++)
 		for (unsigned class = 0; class < CLASSES; class ++) {
 			char folder[48], list[48];
 
@@ -115,8 +115,9 @@ static int keep_list(struct list *list, char **text, struct error *err)
 	return 0;
 }
 
-static int read_member(struct reading *reading, struct archive_entry *entry, struct error *err)
+static int read_member(void *context, struct archive *archive, struct archive_entry *entry, struct error *err)
 {
+	struct reading *reading = context;
 	const char *path = archive_entry_pathname(entry);
 	CLEANUP(free_ptr) char *text = NULL;
 	enum texts_split split;
@@ -127,7 +128,7 @@ static int read_member(struct reading *reading, struct archive_entry *entry, str
 
 	if (member == MEMBER_OTHER)
 		return 0;
-	r = read_text(reading->archive, entry, &text, &bytes, err);
+	r = read_text(archive, entry, &text, &bytes, err);
 	if (r < 0)
 		return r;
 	return member == MEMBER_LIST
@@ -151,7 +152,7 @@ static int name_films(struct reading *reading, struct error *err)
 {
 	struct texts *texts = reading->texts;
 
-	for (unsigned split = 0; split < TEXTS_SPLITS; split++)
+	for (unsigned split = 0; split < SPLITS; split++)
 		for (uint32_t i = reading->first[split]; i < texts->rows[split]; i++) {
 			struct text_row *row = &texts->row[split][i];
 			const char *film = film_of(reading, (enum texts_split)split, row);
@@ -166,71 +167,28 @@ static int name_films(struct reading *reading, struct error *err)
 
 /* ---- The archive ---- */
 
-struct unzip {
-	gzFile file;
-	uint8_t plain[65536];
-};
-
-static la_ssize_t unzip_some(struct archive *archive, void *context, const void **ret_plain)
-{
-	struct unzip *unzip = context;
-	int bytes = gzread(unzip->file, unzip->plain, sizeof(unzip->plain));
-
-	if (bytes < 0)
-		archive_set_error(archive, EIO, "damaged or cut");
-	*ret_plain = unzip->plain;
-	return bytes < 0 ? ARCHIVE_FATAL : bytes;
-}
-
-static int read_members(struct reading *reading, gzFile file, const char *name, struct error *err)
-{
-	struct archive *archive = reading->archive;
-	struct unzip unzip = { .file = file };
-	struct archive_entry *entry;
-	int r = 0, z;
-
-	/* Not all filters: for some, libarchive starts a program that the file's first bytes choose. */
-	(void)archive_read_support_filter_gzip(archive);
-	(void)archive_read_support_filter_bzip2(archive);
-	(void)archive_read_support_filter_xz(archive);
-	(void)archive_read_support_filter_zstd(archive);
-	(void)archive_read_support_format_tar(archive);
-	z = archive_read_open(archive, &unzip, NULL, unzip_some, NULL);
-	while (z == ARCHIVE_OK && r == 0 && (z = archive_read_next_header(archive, &entry)) == ARCHIVE_OK) {
-		r = read_member(reading, entry, err);
-		if (r < 0)
-			(void)error_prefix(err, "%s: %s", name, archive_entry_pathname(entry));
-	}
-	if (r == 0 && z != ARCHIVE_EOF)
-		r = error_set(err, -EBADMSG, "%s: expected a tar, compressed or not: %s", name,
-			      archive_error_string(archive));
-	return r;
-}
-
 static void done(struct reading *reading)
 {
-	for (unsigned split = 0; split < TEXTS_SPLITS; split++)
+	for (unsigned split = 0; split < SPLITS; split++)
 		for (unsigned class = 0; class < CLASSES; class ++) {
 			free(reading->list[split][class].text);
 			free(reading->list[split][class].line);
 		}
-	(void)archive_read_free(reading->archive);
 }
 
 /* The order of the members does not matter: the lists are used after the last member, and texts_shuffle()
- * sorts the texts. zlib inflates gzip, because libarchive does not compare gzip's checksums. zlib returns the
- * bytes of other files unchanged, and the filters of libarchive decompress them. */
-int texts_read_tar(struct texts *texts, gzFile file, const char *name, struct error *err)
+ * sorts the texts. */
+int texts_read_tar(struct texts *texts, const char *path, const char *name, struct error *err)
 {
-	CLEANUP(done) struct reading reading = { .texts = texts, .archive = archive_read_new() };
+	CLEANUP(done) struct reading reading = { .texts = texts };
 	int r;
 
 	memcpy(reading.first, texts->rows, sizeof(reading.first));
-	if (!reading.archive)
-		return error_set(err, -ENOMEM, "%s: no memory", name);
-	if ((r = read_members(&reading, file, name, err)) < 0 || (r = name_films(&reading, err)) < 0)
+	if ((r = tar_read(path, name, read_member, &reading, err)) < 0 || (r = name_films(&reading, err)) < 0)
 		return r;
 	return texts->rows[TEXTS_TRAIN]
 		       ? 0
-		       : error_set(err, -EBADMSG, "%s: found no aclImdb/train/{pos,neg}/*.txt in it", name);
+		       : error_set(err, -EBADMSG,
+				   "%s: found neither aclImdb/train/{pos,neg}/*.txt nor pictures in it",
+				   name);
 }

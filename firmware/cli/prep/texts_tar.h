@@ -4,11 +4,9 @@
 
 #include "cli/prep/texts.h"
 
-#include <zlib.h>
-
-/* Adds the reviews of a tar archive; `file`, which stays the caller's, is read to its end. Other members are
+/* Adds the reviews of a tar archive in the file `path`. Other members are
  * left out, except the lists aclImdb/{train,test}/urls_{neg,pos}.txt: the group of the review with the number
  * N is line N of its list, counted from 0, which names its film. A review whose list lacks this line is a
  * group of its own. Error texts show `name`. Errors: -EBADMSG with the member, what was found and what was
  * expected; -ENOMEM. */
-MUST_CHECK int texts_read_tar(struct texts *texts, gzFile file, const char *name, struct error *err);
+MUST_CHECK int texts_read_tar(struct texts *texts, const char *path, const char *name, struct error *err);

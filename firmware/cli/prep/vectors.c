@@ -95,7 +95,7 @@ static int make(struct prep *prep, struct error *err)
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){
-		.features = PREP_COLUMNS,
+		.features = 2,
 		.feature = { { .name = "sentence", .dtype = EXAMPLE_FLOAT32, .elements = prep->dims },
 			     { .name = "label", .dtype = EXAMPLE_INT64, .elements = prep->classes } },
 	};
@@ -108,7 +108,7 @@ static uint64_t scratch_bytes(const struct prep *prep)
 }
 
 static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
-		  const void *ret_rows[static PREP_COLUMNS], struct error *err)
+		  const void *ret_rows[static PREP_COLUMNS_MAX], struct error *err)
 {
 	const struct text_row *text = &prep->texts.row[split][row];
 	float *vector = (float *)((int64_t *)scratch + prep->classes);

@@ -2,24 +2,23 @@
 #include "cli/prep/write.h"
 
 #include "cli/base/say.h"
+#include "cli/prep/build.h"
 #include "cli/prep/dataset.h"
 #include "cli/prep/output.h"
 #include "cli/prep/parallel.h"
+#include "cli/prep/stores.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/run/manifest.h"
-#include "data/example.h"
-#include "data/inflate.h"
 #include "data/tfrecord.h"
 #include "drivers/digest/digest.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
-#define GZIP_LEVEL   6
-#define MANIFEST_MAX (UINT64_C(1) << 30)
+#define MANIFEST_MAX  (UINT64_C(1) << 30)
+#define RECORDS_USUAL 500u
 
 struct shard_row {
 	char key[PREP_KEY_BYTES];
@@ -31,65 +30,16 @@ struct shard_row {
 struct writing {
 	struct prep *prep;
 	struct example_schema schema;
-	uint64_t per_shard, example_bytes;
+	uint64_t per_shard, shard_bytes, example_bytes;
 	uint32_t shards[TEXTS_SPLITS], total;
 	uint32_t *first[TEXTS_SPLITS]; /* the first row of each shard, and the number of rows */
 	struct shard_row *row;
+	struct stores stores;
 	pthread_mutex_t lock;
-	struct store *idle[256]; /* open stores that no thread is using; only one thread at a time may use a
-				    store */
-	uint32_t idles;
 	struct error err; /* error of the first shard that failed; no further shards are made */
 };
 
-/* ---- Stores, one a thread at a time ---- */
-
-static struct store *borrow(struct writing *writing, struct error *err)
-{
-	struct store_options options = { 0 };
-	struct store *store = NULL;
-
-	(void)pthread_mutex_lock(&writing->lock);
-	if (writing->idles)
-		store = writing->idle[--writing->idles];
-	(void)pthread_mutex_unlock(&writing->lock);
-	if (!store && store_open(&writing->prep->where, &options, &store, err) < 0)
-		return NULL;
-	return store;
-}
-
-static void give_back(struct writing *writing, struct store *store)
-{
-	(void)pthread_mutex_lock(&writing->lock);
-	writing->idle[writing->idles++] = store;
-	(void)pthread_mutex_unlock(&writing->lock);
-}
-
 /* ---- One shard ---- */
-
-static int build(struct writing *writing, enum texts_split split, uint64_t first, uint64_t records,
-		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
-{
-	const struct prep *prep = writing->prep;
-	CLEANUP(free_ptr) uint8_t *plain = malloc(records * (writing->example_bytes + TFRECORD_FRAME_BYTES));
-	CLEANUP(free_ptr) uint8_t *example = malloc(writing->example_bytes);
-	CLEANUP(free_ptr) void *scratch = malloc(prep->kind->scratch_bytes(prep));
-	uint64_t used = 0;
-
-	if (!plain || !example || !scratch)
-		return error_set(err, -ENOMEM, "no memory for a shard of %" PRIu64 " records", records);
-	for (uint64_t i = 0; i < records; i++) {
-		const void *rows[PREP_COLUMNS];
-		int r = prep->kind->record(prep, split, (uint32_t)(first + i), scratch, rows, err);
-
-		if (r < 0)
-			return r;
-		used += tfrecord_frame(example,
-				       example_write(&writing->schema, rows, example, writing->example_bytes),
-				       plain + used);
-	}
-	return deflate_all(plain, used, COMPRESSION_GZIP, GZIP_LEVEL, ret_data, ret_bytes, err);
-}
 
 static bool same_object(struct store *store, const char *key, const uint8_t *data, uint64_t bytes)
 {
@@ -106,7 +56,7 @@ static bool same_object(struct store *store, const char *key, const uint8_t *dat
 static int put_shard(struct writing *writing, struct shard_row *row, const uint8_t *data, uint64_t bytes,
 		     struct error *err)
 {
-	struct store *store = borrow(writing, err);
+	struct store *store = stores_borrow(&writing->stores, err);
 	struct store_object object;
 	int r;
 
@@ -117,23 +67,35 @@ static int put_shard(struct writing *writing, struct shard_row *row, const uint8
 			  : store_put_checked(store, row->key, data, bytes, &object, err);
 	if (r == 0)
 		(void)snprintf(row->etag, sizeof(row->etag), "%s", object.pin.etag);
-	give_back(writing, store);
+	stores_give_back(&writing->stores, store);
 	return r;
+}
+
+/* Returns the split of shard *number of all, and makes *number its number in the split. */
+static enum texts_split split_of(const struct writing *writing, uint32_t *number)
+{
+	enum texts_split split = TEXTS_TRAIN;
+
+	while (*number >= writing->shards[split])
+		*number -= writing->shards[split++];
+	return split;
 }
 
 static int write_shard(struct writing *writing, uint32_t index, struct error *err)
 {
-	enum texts_split split = index < writing->shards[TEXTS_TRAIN] ? TEXTS_TRAIN : TEXTS_TEST;
-	uint32_t number = split == TEXTS_TRAIN ? index : index - writing->shards[TEXTS_TRAIN];
-	const uint64_t first = writing->first[split][number];
+	uint32_t number = index;
+	const enum texts_split split = split_of(writing, &number);
+	const uint32_t *first = &writing->first[split][number];
+	const struct build_part part = { &writing->schema, writing->example_bytes, split, first[0],
+					 first[1] - first[0] };
 	CLEANUP(free_ptr) uint8_t *data = NULL;
 	struct shard_row *row = &writing->row[index];
 	int r;
 
-	row->records = writing->first[split][number + 1] - first;
+	row->records = part.records;
 	prep_shard_key(split, writing->prep->mode == PREP_APPEND ? writing->prep->id : "", number,
-		       writing->shards[split], row->key);
-	r = build(writing, split, first, row->records, &data, &row->bytes, err);
+		       writing->shards[split], writing->prep->kind->plain, row->key);
+	r = build_shard(writing->prep, &part, &data, &row->bytes, err);
 	if (r < 0)
 		return r;
 	digest_sha256(data, row->bytes, row->sha256);
@@ -241,23 +203,64 @@ static bool may_begin(const struct prep *prep, enum texts_split split, uint32_t 
 	return prep->from[split] || !texts_same_group(&text[row - 1], &text[row]);
 }
 
-/* Divides the rows of a split: a shard ends after per_shard rows, or later at the end of a group. */
+static uint64_t row_bytes(const struct writing *writing, enum texts_split split, uint32_t row)
+{
+	const struct prep_kind *kind = writing->prep->kind;
+
+	return kind->row_bytes ? kind->row_bytes(writing->prep, split, row) + TFRECORD_FRAME_BYTES : 0;
+}
+
+/* Divides the rows of a split: a shard ends after per_shard rows or shard_bytes bytes, or later at the end of
+ * a group. */
 static int divide(struct writing *writing, enum texts_split split, struct error *err)
 {
 	const uint32_t rows = writing->prep->rows[split];
-	uint32_t *first = malloc(((size_t)(rows / writing->per_shard) + 2) * sizeof(*first)), shards = 0;
+	uint32_t *first = malloc(((size_t)rows + 2) * sizeof(*first)), shards = 0;
+	uint64_t bytes = 0;
 
 	if (!first)
 		return error_set(err, -ENOMEM, "no memory for the shards of %u records", rows);
 	writing->first[split] = first;
-	for (uint32_t row = 0; row < rows; row++)
-		if (row == 0 ||
-		    (row - first[shards - 1] >= writing->per_shard && may_begin(writing->prep, split, row)))
+	for (uint32_t row = 0; row < rows; row++) {
+		const uint64_t more = row_bytes(writing, split, row);
+		const bool full = row && (row - first[shards - 1] >= writing->per_shard ||
+					  bytes + more > writing->shard_bytes);
+
+		if (row == 0 || (full && may_begin(writing->prep, split, row))) {
 			first[shards++] = row;
+			bytes = 0;
+		}
+		bytes += more;
+	}
 	first[shards] = rows;
 	writing->shards[split] = shards;
 	writing->total += shards;
 	return 0;
+}
+
+/* Returns the number of records in a shard, where it is not given. */
+static uint64_t usual_records(const struct prep *prep)
+{
+	const uint64_t least = prep->kind->shards_least,
+		       records = least ? prep->rows[TEXTS_TRAIN] / least : RECORDS_USUAL;
+
+	return records < 1 ? 1 : records < RECORDS_USUAL ? records : RECORDS_USUAL;
+}
+
+/* Decides where a shard ends: by the number of records or, with --shard-bytes, by the bytes. */
+static void limit_shards(struct writing *writing)
+{
+	const struct prep *prep = writing->prep;
+	const uint64_t fit = prep->shard_bytes / (writing->example_bytes + TFRECORD_FRAME_BYTES);
+
+	writing->per_shard = prep->records_per_shard ? prep->records_per_shard : usual_records(prep);
+	writing->shard_bytes = prep->kind->shard_bytes ? prep->kind->shard_bytes : UINT64_MAX;
+	if (prep->shard_bytes && prep->kind->row_bytes) {
+		writing->per_shard = UINT32_MAX;
+		writing->shard_bytes = prep->shard_bytes;
+	} else if (prep->shard_bytes) {
+		writing->per_shard = fit ? fit : 1;
+	}
 }
 
 static int plan_shards(struct writing *writing, struct error *err)
@@ -266,12 +269,7 @@ static int plan_shards(struct writing *writing, struct error *err)
 	int r = 0;
 
 	prep->kind->schema(prep, &writing->schema, &writing->example_bytes);
-	writing->per_shard = prep->records_per_shard;
-	if (prep->shard_bytes) {
-		uint64_t fit = prep->shard_bytes / (writing->example_bytes + TFRECORD_FRAME_BYTES);
-
-		writing->per_shard = fit ? fit : 1;
-	}
+	limit_shards(writing);
 	for (int s = 0; r == 0 && s < TEXTS_SPLITS; s++)
 		r = divide(writing, (enum texts_split)s, err);
 	return r;
@@ -292,7 +290,10 @@ static void report_json(const struct writing *writing, const struct summary *sum
 	json_add_u64(json, "kept", summary->were_there);
 	json_add_u64(json, "bytes", summary->bytes);
 	for (int s = 0; s < TEXTS_SPLITS; s++)
-		json_add_u64(json, prep_split_names[s], prep->rows[s]);
+		if (dataset_names_split(prep, (enum texts_split)s))
+			json_add_u64(json, prep_split_names[s], prep->rows[s]);
+	if (prep->kind == &prep_pictures)
+		json_add_u64(json, "left_out", prep->pictures.left_out);
 	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
 	(void)cli_print_json_line(json);
 }
@@ -300,20 +301,24 @@ static void report_json(const struct writing *writing, const struct summary *sum
 static void report(const struct writing *writing, double seconds)
 {
 	const struct prep *prep = writing->prep;
-	uint64_t records = (uint64_t)prep->rows[0] + prep->rows[1];
+	uint64_t records = (uint64_t)prep->rows[0] + prep->rows[1] + prep->rows[2];
+	char validation[48] = "";
 	struct summary summary = { .seconds = seconds };
 
 	for (uint32_t i = 0; i < writing->total; i++) {
 		summary.bytes += writing->row[i].bytes;
 		summary.were_there += writing->row[i].is_there;
 	}
+	if (prep->rows[TEXTS_VALIDATION])
+		(void)snprintf(validation, sizeof(validation), ", %u validation",
+			       prep->rows[TEXTS_VALIDATION]);
 	if (prep->json)
 		report_json(writing, &summary);
 	else
 		printf("%s: %u shards (%" PRIu64 " already there), %" PRIu64
-		       " bytes, %u train and %u test records, %.0f records/s\n",
+		       " bytes, %u train%s and %u test records, %.0f records/s\n",
 		       prep->where.url, writing->total, summary.were_there, summary.bytes, prep->rows[0],
-		       prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
+		       validation, prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
 static int write_set(struct writing *writing, struct store *store, struct error *err)
@@ -344,6 +349,7 @@ int prep_write(struct prep *prep, struct error *err)
 	uint64_t start = clock_us();
 	int r;
 
+	stores_init(&writing.stores, &prep->where);
 	r = plan_shards(&writing, err);
 	writing.row = calloc((size_t)writing.total + 1, sizeof(*writing.row));
 	if (r == 0 && !writing.row)
@@ -352,8 +358,7 @@ int prep_write(struct prep *prep, struct error *err)
 		r = store_open(&prep->where, &options, &store, err);
 	if (r == 0)
 		r = write_set(&writing, store, err);
-	while (writing.idles)
-		store_close(writing.idle[--writing.idles]);
+	stores_done(&writing.stores);
 	if (r == 0)
 		report(&writing, (double)(clock_us() - start) * 1e-6);
 	free(writing.row);

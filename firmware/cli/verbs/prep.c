@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln prep`: turns labelled texts or images into shards in a store. */
+/* `kiln prep`: turns labelled texts, images or pictures into shards in a store. */
 #include "cli/prep/prep.h"
 
 #include "cli/base/say.h"
@@ -10,6 +10,8 @@
 #include "cli/prep/set.h"
 #include "cli/prep/write.h"
 #include "cli/verbs/verbs.h"
+
+#include <string.h>
 
 /* ---- The row ---- */
 
@@ -86,19 +88,43 @@ static const struct verb_option options[] = {
 	  .max = PREP_TOKENS_MAX,
 	  .help = "largest number of tokens in a record; further tokens of the text are cut off; default "
 		  "65536" },
+	{ .name = "size",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = CONFIG_PICTURE_SIDE_MAX,
+	  .help = "make larger pictures smaller: the shorter side gets N pixels, by the bilinear filter with "
+		  "antialias, and the file becomes a JPEG of quality 95; smaller pictures stay as they are" },
+	{ .name = "raw",
+	  .help = "with --size N: write the pixels, uint8[N,N,3], as image/raw in the place of "
+		  "image/encoded" },
+	{ .name = "fit",
+	  .value = VERB_CHOICE,
+	  .argument = "NAME",
+	  .choices = "stretch|crop|pad",
+	  .help = "with --raw: what happens to a picture that is not square: stretch (default) = its "
+		  "proportions change, crop = its edges are cut off, pad = black bars are added" },
+	{ .name = "bad-files",
+	  .value = VERB_CHOICE,
+	  .argument = "NAME",
+	  .choices = "stop|skip",
+	  .help = "what happens where files in class folders are damaged, or neither JPEG nor PNG: stop "
+		  "(default) = nothing is written, skip = they are left out; both print their names" },
 	{ .name = "records-per-shard",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = 1u << 24,
-	  .help = "number of records in a shard, default 500" },
+	  .help = "number of records in a shard, default 500; of pictures fewer, so that at least 20 shards "
+		  "train, "
+		  "and at most 64 MiB" },
 	{ .name = "shard-bytes",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
 	  .min = 1,
 	  .max = 1u << 30,
 	  .help = "approximate size of a shard before gzip, instead of --records-per-shard; 100 to 200 MB "
-		  "suit large data sets" },
+		  "suit large data sets; each thread has a shard in memory" },
 	{ .name = "seed",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
@@ -125,8 +151,10 @@ static const struct {
 	const char *name;
 	const struct prep_kind *kind;
 } kind_options[] = {
-	{ "encoder", &prep_vectors },   { "dims", &prep_vectors },  { "tokens", &prep_tokens },
-	{ "vocabulary", &prep_tokens }, { "ngrams", &prep_tokens }, { "tokens-max", &prep_tokens },
+	{ "encoder", &prep_vectors },    { "dims", &prep_vectors },  { "tokens", &prep_tokens },
+	{ "vocabulary", &prep_tokens },  { "ngrams", &prep_tokens }, { "tokens-max", &prep_tokens },
+	{ "size", &prep_pictures },      { "raw", &prep_pictures },  { "fit", &prep_pictures },
+	{ "bad-files", &prep_pictures },
 };
 
 /* Refuses an option that is not valid for the kind of records. */
@@ -150,6 +178,8 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 {
 	const char *output = arguments_text(arguments, "output");
 	const char *encoder = arguments_text(arguments, "encoder");
+	const char *fit = arguments_text(arguments, "fit"),
+		   *bad_files = arguments_text(arguments, "bad-files");
 
 	where_read(&prep->where, arguments);
 	prep->where.url = output ? output : "";
@@ -168,15 +198,22 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->group = arguments_number(arguments, "group", 0);
 	prep->texts.group_column = (uint32_t)prep->group;
 	prep->tokens_max = arguments_number(arguments, "tokens-max", PREP_TOKENS_MAX);
-	prep->records_per_shard = arguments_number(arguments, "records-per-shard", 500);
+	prep->records_per_shard = arguments_number(arguments, "records-per-shard", 0);
 	prep->shard_bytes = arguments_number(arguments, "shard-bytes", 0);
 	prep->seed = arguments_number(arguments, "seed", 44);
 	prep->threads = arguments_number(arguments, "threads", 0);
+	prep->size = arguments_number(arguments, "size", 0);
+	prep->raw = arguments_have(arguments, "raw");
+	prep->fit = fit ? fit : "stretch";
+	prep->skip_bad = bad_files && strcmp(bad_files, "skip") == 0;
 	prep->json = arguments_have(arguments, "json");
 	prep->input = arguments->operand;
 	prep->inputs = arguments->operands;
 	if (arguments_have(arguments, "append") && arguments_have(arguments, "replace"))
 		return cli_usage(arguments->name, "expected one of --append and --replace");
+	if ((prep->raw && !prep->size) || (fit && !prep->raw))
+		return cli_usage(arguments->name, "found %s, expected also %s", prep->raw ? "--raw" : "--fit",
+				 prep->raw ? "--size" : "--raw");
 	return !*prep->where.url == !prep->config_file
 		       ? cli_usage(arguments->name, "expected either --output or --config")
 		       : CLI_OK;
@@ -211,7 +248,7 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 	}
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = set_look(prep, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
-	    (r = check_options(arguments, prep, err)) < 0)
+	    (r = check_options(arguments, prep, err)) < 0 || (r = prep_check_names(prep, err)) < 0)
 		return r;
 	return make_and_write(prep, err);
 }
@@ -221,6 +258,7 @@ static void done(struct prep *prep)
 	close_fd(&prep->lock);
 	set_done(&prep->there);
 	texts_done(&prep->texts);
+	pictures_done(&prep->pictures);
 	text_encoder_free(prep->encoder);
 	vocabulary_free(prep->vocabulary);
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
@@ -243,18 +281,23 @@ static int prep_verb(const struct arguments *arguments)
 
 const struct verb verb_prep = {
 	.name = "prep",
-	.summary = "turn raw texts and images into shards in a store",
+	.summary = "turn raw texts, images and pictures into shards in a store",
 	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]",
-	.about = "Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
-		 "label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
-		 "place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
-		 "and label, int64[1].\n\n"
-		 "INPUT is one of: a file with lines of label<TAB>text; the tar of "
-		 "the Large Movie Review Dataset, whose reviews are grouped by film; an IDX file of images, "
-		 "such as MNIST's, with the IDX file "
-		 "of their labels in the same folder; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
-		 "and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
-		 "Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
+	.about =
+		"Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
+		"label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
+		"place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
+		"and label, int64[1]. Writes pictures (JPEG and PNG) in class folders as image/encoded, the "
+		"file as it is, image/class/label, int64[1], image/class/text, image/filename, image/height "
+		"and image/width, in shards that are not compressed.\n\n"
+		"INPUT is one of: a file with lines of label<TAB>text; the tar of "
+		"the Large Movie Review Dataset, whose reviews are grouped by film; an IDX file of images, "
+		"such as MNIST's, with the IDX file "
+		"of their labels in the same folder; a folder, tar archive or prefix of a store with class "
+		"folders: the folder of a picture is its class, and a folder train, val or test above it its "
+		"split; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
+		"and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
+		"Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
 	.operands = operands,
 	.options = { location_options, where_options, options },
 	.here = true,
