@@ -47,6 +47,14 @@ static struct config_layer spatial_dropouts[] = {
 	DENSE(7), OP("spatial_dropout2d", ATTRIBUTES(1, FLOAT_ATTRIBUTE("rate", 0.4))), RELU, END
 };
 
+#define PREPROCESS(of) OP("preprocess_input", ATTRIBUTES(1, TEXT_ATTRIBUTE("mode", of)))
+/* The second dense brings numbers back to about 1. */
+static struct config_layer preprocesses[] = { DENSE(3), PREPROCESS("torch"), DENSE(3), PREPROCESS("lite"),
+					      DENSE(3), PREPROCESS("tf"),    END };
+static struct config_layer preprocess_caffe[] = {
+	DENSE(3), PREPROCESS("caffe"), OP("rescaling", ATTRIBUTES(1, FLOAT_ATTRIBUTE("scale", 0.01))), END
+};
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(relus),
@@ -59,6 +67,8 @@ static const struct net family_nets[] = {
 	NET(paddings, 4, 5, 3),
 	NET(padding_sides, 4, 5, 3),
 	NET(spatial_dropouts, 4, 5, 3),
+	NET(preprocesses, 4, 5, 3),
+	NET_WITHIN(2e-5, preprocess_caffe, 4, 5, 3),
 };
 
 int main(void)

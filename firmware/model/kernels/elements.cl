@@ -2,7 +2,7 @@
 /*
  * Kernels that work on each element of [rows, columns] alone, forward and backward. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in the output. References: reference() of the rows in
- * layers/relu.c, layers/dropout.c, layers/join.c, layers/multiply.c and layers/padding.c. Tolerance: exact, except that the product of dropout and
+ * layers/relu.c, layers/dropout.c, layers/join.c, layers/multiply.c, layers/padding.c and layers/preprocess.c. Tolerance: exact, except that the product of dropout and
  * each addition have 2^-24 relative, and that a store may round (storage.cl).
  */
 
@@ -34,6 +34,21 @@ ELEMENTS rescale(__global const stored *x, __global stored *y, float scale, floa
 
 	if (i < (size_t)rows * columns)
 		store(load(i, x) * scale + offset + (add ? load(i, y) : 0), i, y);
+}
+
+/* y[c] (+)= x[swap ? 2 - c : c] * scale c + offset c, for the three channels c of each pixel. */
+ELEMENTS scale_channels(__global const stored *x, __global stored *y, int add, int rows, int columns, int swap,
+			float scale_0, float scale_1, float scale_2, float offset_0, float offset_1, float offset_2)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const int c = i % 3;
+		const float scale = c == 0 ? scale_0 : c == 1 ? scale_1 : scale_2;
+		const float offset = c == 0 ? offset_0 : c == 1 ? offset_1 : offset_2;
+
+		store(load(swap ? i - c + 2 - c : i, x) * scale + offset + (add ? load(i, y) : 0), i, y);
+	}
 }
 
 /* y = dropped ? 0 : x * scale, scale = 1 / (1 - rate); the backward pass calls it with dy instead of x. */

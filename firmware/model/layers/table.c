@@ -24,6 +24,7 @@
 	row(layer_norm) \
 	row(normalization) \
 	row(rescaling) \
+	row(preprocess_input) \
 	row(flatten) \
 	row(reshape) \
 	row(add) \

@@ -34,6 +34,7 @@ const struct kernel kernel_table[] = {
 	{ "from_stored", KERNEL_FILE_elements, 0 },
 	{ "bytes_to_stored", KERNEL_FILE_elements, 0 },
 	{ "rescale", KERNEL_FILE_elements, 0 },
+	{ "scale_channels", KERNEL_FILE_elements, 0 },
 	/* activation.cl */
 	{ "sigmoid_forward", KERNEL_FILE_activation, 0 },
 	{ "sigmoid_backward", KERNEL_FILE_activation, 0 },
