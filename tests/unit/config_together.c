@@ -271,6 +271,8 @@ static const struct {
 	{ "model: { layers = ( " DENSE_OF("x") "\nschema = ( " FEATURE("x", "float32") ",\n" FEATURE(
 		  "label", "int64") " );",
 	  "" },
+	{ "model: { base_pooling = \"avg\"; };",
+	  "k.conf:2: model.base_pooling: found \"avg\", which nothing reads, allowed: with model.base\n" },
 	{ "early_stopping: { monitor = \"none\"; patience = 0; };", "" },
 	{ "optimizer: { name = \"sgd\"; beta_1 = 0.9; nesterov = false; momentum = 0.0; lazy "
 	  "= false; };",
@@ -297,12 +299,35 @@ static void test_unread(void **state)
 	}
 }
 
+static void test_base(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a base without a head", STORES "model: {\nbase = \"vgg16\"; };",
+		  "k.conf:3: model.layers: found nothing, allowed with model.base: the layers after it" },
+		{ "all and a part",
+		  STORES "model: { base = \"vgg16\";\nbase_unfreeze_from = \"block5_conv1\"; layers = ( { op "
+			 "= \"softmax\"; } ); };",
+		  "k.conf:3: model.base_unfreeze_from: found \"block5_conv1\", allowed: with "
+		  "model.base_trainable = false" },
+		{ "a pooling that is none", STORES "model: { base_pooling = \"mean\"; };",
+		  "k.conf:2: model.base_pooling: found \"mean\", allowed: one of \"none\", \"avg\", "
+		  "\"max\"" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_checkpoints),          cmocka_unit_test(test_callbacks),
-		cmocka_unit_test(test_all_mistakes_at_once), cmocka_unit_test(test_more_mistakes_than_fit),
-		cmocka_unit_test(test_check_with_the_model), cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_checkpoints),
+		cmocka_unit_test(test_callbacks),
+		cmocka_unit_test(test_all_mistakes_at_once),
+		cmocka_unit_test(test_more_mistakes_than_fit),
+		cmocka_unit_test(test_check_with_the_model),
+		cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_base),
 	};
 
 	return cmocka_run_group_tests_name("config_together", tests, setup, teardown);

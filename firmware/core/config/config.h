@@ -74,6 +74,8 @@ enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_wake { WAKE_BY_ALARM, WAKE_BY_OTHER };
 enum config_precision { PRECISION_FLOAT32, PRECISION_MIXED_BFLOAT16, PRECISION_MIXED_FLOAT16 };
+enum config_pooling { POOLING_NONE, POOLING_AVG, POOLING_MAX };
+enum config_scaling { SCALING_AUTO, SCALING_NONE, SCALING_CAFFE, SCALING_TF, SCALING_TORCH, SCALING_LITE };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
 /* A list of numbers, [ 0.1, 2 ]. */
@@ -208,6 +210,12 @@ struct config {
 		struct config_numbers class_weights; /* one for each class; empty = all weights are 1 */
 		const char *sample_weight;           /* name of a feature, "" = none */
 		uint64_t top_k;                      /* 0 = without this metric */
+		/* The base network below `layer`: model/base/base.h. */
+		const char *base; /* "" = none */
+		bool base_trainable;
+		const char *base_unfreeze_from; /* a layer; "" = none */
+		int base_pooling;               /* enum config_pooling */
+		int base_scaling;               /* enum config_scaling */
 		const char *weights; /* initial weights: a URL or a key below the sink's url, "" = none */
 		const char *weights_layers; /* names of the layers that get these weights; "" = all layers */
 		bool weights_skip_mismatch;

@@ -41,7 +41,7 @@ struct config_key {
 	const char *fallback; /* the default as text, a string without quotes; NULL = the file must have the
 				 key */
 	double min, max;      /* bounds, for KEY_INT, KEY_FLOAT and KEY_NUMBERS */
-	const char *names[6]; /* allowed words, for KEY_ENUM; NULL-terminated */
+	const char *names[8]; /* allowed words, for KEY_ENUM; NULL-terminated */
 	size_t offset;        /* position in struct config, or in the struct of a list's element */
 	const char *help;
 };

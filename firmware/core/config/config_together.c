@@ -5,13 +5,36 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* A string with a mistake is NULL. */
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+/* Checks that a base has a head, and that each key of the base has an effect. */
+static void check_base(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const char *from = config->model.base_unfreeze_from;
+
+	if (is_set(config->model.base) && !config->memory->layers_given)
+		mistakes_add(reading->mistakes, config_line(config, "model.base"),
+			     "model.layers: found nothing, allowed with model.base: the layers after it");
+	if (is_set(from) && config->model.base_trainable)
+		mistakes_add(reading->mistakes, config_line(config, "model.base_unfreeze_from"),
+			     "model.base_unfreeze_from: found \"%.100s\", allowed: with "
+			     "model.base_trainable = false",
+			     from);
+}
+
 /* Checks that model.input is a feature of numbers, where it is needed: it is not needed where the first layer
  * has a list of inputs. Whether the first layer can read the feature is checked by the model. */
 static void check_input(struct config_reading *reading, const char *name)
 {
 	const struct config *config = reading->config;
 	const struct config_feature *feature = config_feature_named(config, name);
-	const bool needed = config->model.layers == 0 || config->model.layer[0].inputs == 0;
+	const bool needed =
+		config->model.layers == 0 || config->model.layer[0].inputs == 0 || is_set(config->model.base);
 
 	if (needed && name && (!feature || feature->dtype == CONFIG_BYTES))
 		mistakes_add(reading->mistakes, config_line(config, "model.input"),
@@ -112,12 +135,6 @@ static void check_callbacks(struct config_reading *reading)
 			     config_line(config, "optimizer.schedule"));
 }
 
-/* A string with a mistake is NULL. */
-static bool is_set(const char *text)
-{
-	return text && *text;
-}
-
 static void check_one_of(struct config_reading *reading, const char *url, const char *credential,
 			 const char *key, const char *beside)
 {
@@ -155,6 +172,7 @@ void config_check_together(struct config_reading *reading)
 	choose_checkpoints(reading);
 	check_callbacks(reading);
 	check_notify(reading);
+	check_base(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])
