@@ -26,6 +26,7 @@
  *   plan/     launches of kernels: products, convolutions, fusion, chains, the OpenCL program
  *   export/   trained models as ONNX and SavedModel
  *   layers/   the table of layers
+ *   base/     known image networks as lists of layers
  *   learn/    losses, metrics, optimizers, schedules, what happens at the end of an epoch
  *   kernels/  OpenCL sources, embedded at build
  * The files of this folder use the folders: build.h (a graph from a configuration), layout.h (the offsets of

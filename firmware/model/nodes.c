@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/nodes.h"
 
+#include "model/base/base.h"
 #include "model/graph/inputs.h"
 #include "model/layers/attributes.h"
 #include "model/layers/table.h"
@@ -339,19 +340,37 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 			     "not frozen");
 }
 
+static void add_layer(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
+{
+	add_node(graph, layer, mistakes);
+	add_activation(graph, mistakes);
+}
+
+struct addition {
+	struct graph *graph;
+	struct mistakes *mistakes;
+};
+
+static void add_base_layer(void *context, const struct config_layer *layer, const char *module)
+{
+	const struct addition *addition = context;
+
+	(void)module;
+	add_layer(addition->graph, layer, addition->mistakes);
+}
+
 void graph_add_layers(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
 
-	graph->node =
-		calloc(2 * CONFIG_LAYERS_MAX,
-		       sizeof(*graph->node)); /* each layer may have a second node, for its activation */
+	/* Each layer may have a second node, for its activation. */
+	graph->node = calloc(2 * (BASE_LAYERS_MAX + CONFIG_LAYERS_MAX), sizeof(*graph->node));
 	if (!graph->node)
 		abort(); /* no memory: end the program, like graph_tensor() */
-	for (uint32_t i = 0; i < config->model.layers; i++) {
-		add_node(graph, &config->model.layer[i], mistakes);
-		add_activation(graph, mistakes);
-	}
+	if (base_is_given(config))
+		base_expand(config, add_base_layer, &(struct addition){ graph, mistakes }, mistakes);
+	for (uint32_t i = 0; i < config->model.layers; i++)
+		add_layer(graph, &config->model.layer[i], mistakes);
 	if (graph->nodes)
 		check_output(graph, mistakes);
 }

@@ -95,6 +95,11 @@ static bool takes_input(const struct graph *graph)
 	return graph_takes_input(graph->config);
 }
 
+static bool has_base(const struct graph *graph)
+{
+	return !graph->config->model.base || *graph->config->model.base;
+}
+
 static bool starts_from_weights(const struct graph *graph)
 {
 	const char *weights = graph->config->model.weights;
@@ -131,6 +136,10 @@ static const struct {
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that reads it", NULL },
+	{ "model.base_trainable", has_base, "model.base", NULL },
+	{ "model.base_unfreeze_from", has_base, "model.base", NULL },
+	{ "model.base_pooling", has_base, "model.base", NULL },
+	{ "model.base_scaling", has_base, "model.base", NULL },
 	{ "model.weights_layers", starts_from_weights, "model.weights", NULL },
 	{ "model.weights_skip_mismatch", starts_from_weights, "model.weights", NULL },
 	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule = \"constant\" or \"cosine\"", NULL },

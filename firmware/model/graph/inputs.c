@@ -91,7 +91,8 @@ bool graph_takes_input(const struct config *config)
 {
 	const char *input = config->model.input;
 
-	if (!input || !config->model.layers || !config->model.layer[0].inputs)
+	if (!input || !config->model.layers || !config->model.layer[0].inputs ||
+	    (config->model.base && *config->model.base))
 		return true;
 	for (uint32_t i = 0; i < config->model.layers; i++)
 		for (uint32_t j = 0; j < config->model.layer[i].inputs; j++)
