@@ -102,7 +102,7 @@ static int check_size(const struct store *store, const struct store_object *obje
 			 store->url, object->key, bytes, available, STORE_SPARE_BYTES);
 }
 
-int store_get_file(struct store *store, const char *key, const char *path, uint64_t max, struct error *err)
+static int get_file(struct store *store, const char *key, const char *path, uint64_t max, struct error *err)
 {
 	char temporary[4096];
 	struct store_object object = { 0 };
@@ -124,4 +124,13 @@ int store_get_file(struct store *store, const char *key, const char *path, uint6
 	if (r < 0)
 		(void)unlink(temporary);
 	return r;
+}
+
+/* Size and version come from one answer, which may be wrong, and the object may be replaced right after it.
+ * So an error that follows from them is believed the second time. */
+int store_get_file(struct store *store, const char *key, const char *path, uint64_t max, struct error *err)
+{
+	int r = get_file(store, key, path, max, err);
+
+	return r == -ESTALE || r == -EFBIG || r == -ENOSPC ? get_file(store, key, path, max, err) : r;
 }

@@ -159,7 +159,8 @@ MUST_CHECK int store_get(struct store *store, const char *key, const struct stor
 MUST_CHECK int store_get_all(struct store *store, const char *key, uint64_t max, char **ret_data,
 			     uint64_t *ret_bytes, struct error *err);
 /* Gets a whole object of at most `max` bytes (else -EFBIG) into a file, which appears only when it is
- * complete and on the disk (temporary name, fsync, rename). Errors: -ENOSPC fewer than STORE_SPARE_BYTES
+ * complete and on the disk (temporary name, fsync, rename). Asks for size and version first, and a second
+ * time where the object does not match them, or does not fit. Errors: -ENOSPC fewer than STORE_SPARE_BYTES
  * would stay free there; then nothing is fetched. */
 MUST_CHECK int store_get_file(struct store *store, const char *key, const char *path, uint64_t max,
 			      struct error *err);

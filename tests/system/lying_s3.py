@@ -7,6 +7,8 @@ object; a request meets the first one that fits. Requests are logged to DIR/log,
 
     match    regular expression for "METHOD /path?query ACCESS_KEY_ID"
     lie      half      a PUT is answered with 200 and the right ETag; the server keeps half of the body, and says so
+             other     a HEAD is answered with the size and the ETag of another object
+             flip      the last byte of a GET is another one
              refuse    answers `status` with the code `code`
              uploads   the list of unfinished uploads has 1 000 entries, and a next page, always the same one
     count    how many requests meet it (default all); DIR/lies must not change meanwhile"""
@@ -103,6 +105,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.key not in objects:
             return self.error(404, "NoSuchKey")
         data, etag = objects[self.key]
+        if self.lie.get("lie") == "other":
+            return self.answer(200, b"", "another", len(data) + 1)
+        if self.lie.get("lie") == "flip":
+            data = data[:-1] + bytes([data[-1] ^ 1])
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if self.command == "HEAD" or not asked:
             return self.answer(200, data, etag, len(data))

@@ -4,10 +4,10 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
-#include "data/plan.h"
 #include "model/checkpoint.h"
 #include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/stored_checkpoint.h"
+#include "oneshot/begin/stored_plan.h"
 #include "oneshot/begin/stored_record.h"
 #include "oneshot/begin/weights.h"
 
@@ -21,14 +21,6 @@
 #define LOOKED_MAX  256u
 #define CLOCK_OFF_S 86400
 #define ENCODER_MAX UINT32_MAX /* bytes of each file of the encoder */
-
-static int download_plan(struct store *sink, const char *run_id, const char *path, struct error *err)
-{
-	char key[STORE_KEY_MAX];
-
-	(void)snprintf(key, sizeof(key), "%s/plan", run_id);
-	return store_get_file(sink, key, path, PLAN_FILE_MAX, err);
-}
 
 /* ---- The checkpoint of a run that goes on ---- */
 
@@ -189,7 +181,7 @@ static int bring_back(const struct config *box, struct store *sink, const struct
 	    (r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)
 		return r;
 	(void)path_of(PATH_RUNS, "plan", path);
-	if (plan && (r = download_plan(sink, run->id, path, err)) < 0)
+	if (plan && (r = stored_plan_get(sink, run, "run.json", path, err)) < 0)
 		return r;
 	return run_restore(ours, strlen(ours), plan ? path : NULL, *start ? start : NULL, ret_run, err);
 }

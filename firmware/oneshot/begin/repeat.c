@@ -3,10 +3,10 @@
  * the SHA-256s in its run.json. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
-#include "data/plan.h"
 #include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/stored_plan.h"
 #include "oneshot/begin/stored_record.h"
 #include "oneshot/begin/weights.h"
 
@@ -17,22 +17,12 @@
 static int bring_plan(struct store *sink, const char *file, const struct run *was,
 		      char path[static PATH_BYTES], struct error *err)
 {
-	char key[STORE_KEY_MAX], found[DIGEST_HEX_BYTES];
-	int r;
-
 	if (!*was->plan_sha256)
 		return error_set(err, -EINVAL,
 				 "%s: plan_sha256: found \"\": the run had no plan yet, so nothing says what "
 				 "it read",
 				 file);
-	(void)snprintf(key, sizeof(key), "%s/plan", was->id);
-	if ((r = store_get_file(sink, key, path_of(PATH_RUNS, "plan", path), PLAN_FILE_MAX, err)) < 0 ||
-	    (r = digest_file(path, found, err)) < 0)
-		return r;
-	if (strcmp(found, was->plan_sha256) != 0)
-		return error_set(err, -EBADMSG, "%s/%s: SHA-256 %s, expected %s by %s", store_url(sink), key,
-				 found, was->plan_sha256, file);
-	return 0;
+	return stored_plan_get(sink, was, file, path_of(PATH_RUNS, "plan", path), err);
 }
 
 /* ---- Whose stores ---- */

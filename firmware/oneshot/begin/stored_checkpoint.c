@@ -82,7 +82,7 @@ static int find_first(struct walk *walk, struct error *err)
 
 /* Copies one checkpoint to `path` and checks it there: it must be a complete file and, if latest.json names
  * it, have the SHA-256 given there. Removes a bad copy. */
-static int fetch(const struct walk *walk, const char *name, const char *path, struct error *err)
+static int fetch_once(const struct walk *walk, const char *name, const char *path, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	char key[STORE_KEY_MAX], sha256[DIGEST_HEX_BYTES];
@@ -100,6 +100,15 @@ static int fetch(const struct walk *walk, const char *name, const char *path, st
 	if (r < 0)
 		(void)unlink(path);
 	return r;
+}
+
+/* A copy that is bad is fetched again: only what stays bad says something about the checkpoint in the store.
+ */
+static int fetch(const struct walk *walk, const char *name, const char *path, struct error *err)
+{
+	int r = fetch_once(walk, name, path, err);
+
+	return r == -EBADMSG ? fetch_once(walk, name, path, err) : r;
 }
 
 int stored_checkpoint_get(struct store *sink, const char *run_id, const char *path,

@@ -22,6 +22,23 @@ static int fetch(const struct config *config, const char *path, struct error *er
 	return store_get_file(store, key, path, UINT64_MAX, err);
 }
 
+static int bring(const struct config *config, const char *expected, const char *path,
+		 char ret_sha256[static DIGEST_HEX_BYTES], struct error *err)
+{
+	int r;
+
+	if (fetch(config, path, err) < 0)
+		return error_prefix(err, "model.weights");
+	if ((r = digest_file(path, ret_sha256, err)) < 0)
+		return r;
+	if (!expected || strcmp(ret_sha256, expected) == 0)
+		return 0;
+	(void)unlink(path);
+	return error_set(err, -EBADMSG,
+			 "model.weights: %s: SHA-256 %s, expected %s: the run began with other weights",
+			 config->model.weights, ret_sha256, expected);
+}
+
 int weights_bring(const struct config *config, const char *expected, char ret_path[static PATH_BYTES],
 		  char ret_sha256[static DIGEST_HEX_BYTES], struct error *err)
 {
@@ -31,17 +48,10 @@ int weights_bring(const struct config *config, const char *expected, char ret_pa
 	if (r < 0)
 		return r;
 	(void)path_of(PATH_RUNS, RUN_START_FILE, path);
-	if (fetch(config, path, err) < 0)
-		return error_prefix(err, "model.weights");
-	if ((r = digest_file(path, ret_sha256, err)) < 0)
-		return r;
-	if (expected && strcmp(ret_sha256, expected) != 0) {
-		(void)unlink(path);
-		return error_set(
-			err, -EBADMSG,
-			"model.weights: %s: SHA-256 %s, expected %s: the run began with other weights",
-			config->model.weights, ret_sha256, expected);
-	}
-	memcpy(ret_path, path, PATH_BYTES);
-	return 0;
+	r = bring(config, expected, path, ret_sha256, err);
+	if (r == -EBADMSG) /* the bytes may have changed on their way */
+		r = bring(config, expected, path, ret_sha256, err);
+	if (r == 0)
+		memcpy(ret_path, path, PATH_BYTES);
+	return r;
 }
