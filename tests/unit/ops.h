@@ -255,6 +255,7 @@ static const struct {
 	{ "batch_norms", { 0.12, 2e-3 } },
 	{ "rescaled_pixels", { 0.12, 0.02 } },
 	{ "relu_thresholds", { 0.3, 0.05 } },
+	{ "depthwise_lines", { 0.07, 4e-3 } },
 	{ "", { 0.016, 2e-3 } },
 };
 

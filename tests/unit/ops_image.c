@@ -33,6 +33,14 @@ static struct config_layer depthwises[] = {
 		  INT_ATTRIBUTE("depth_multiplier", 2)),
 	DEPTHWISE(3, INT_ATTRIBUTE("kernel_size", 2), SAME, BOOL_ATTRIBUTE("use_bias", 0)), IMAGE_END
 };
+static struct config_layer depthwise_lines[] = {
+	DEPTHWISE(2, INT_ATTRIBUTE("kernel_size", 5), SAME),
+	RELU,
+	DEPTHWISE(3, INT_ATTRIBUTE("kernel_size", 3), SAME, STRIDES(2, 2)),
+	RELU,
+	DEPTHWISE(2, INTS_ATTRIBUTE("kernel_size", 2, 2, 1), INTS_ATTRIBUTE("dilation_rate", 2, 2, 1)),
+	IMAGE_END
+};
 /* Zeros after relu are equal: the first one gets the gradient. */
 static struct config_layer max_pools[] = { DENSE(3), RELU, POOL("max", 3, 2, 2, SAME, STRIDES(2, 1)),
 					   POOL("max", 2, 2, 0), IMAGE_END };
@@ -55,6 +63,7 @@ static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, conv_dropped, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_residual, 4, 5, 3),
 	NET_WITHIN(2e-5, depthwises, 6, 5, 3),
+	NET_WITHIN(2e-5, depthwise_lines, 6, 5, 19),
 	NET(max_pools, 6, 5, 3),
 	NET(average_pools, 6, 5, 3),
 	NET(pools_apart, 7, 8, 3),

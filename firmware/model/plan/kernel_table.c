@@ -107,12 +107,15 @@ const struct kernel kernel_table[] = {
 	{ "conv_kernel_8x16", KERNEL_FILE_conv, 0 },
 	{ "conv_sum", KERNEL_FILE_conv, 0 },
 	{ "conv_flip", KERNEL_FILE_conv, 0 },
-	{ "depthwise", KERNEL_FILE_conv, 0 },
-	{ "depthwise_input", KERNEL_FILE_conv, 0 },
-	{ "depthwise_kernel", KERNEL_FILE_conv, 0 },
 	/* conv_tiled.cl */
 	{ "conv_16x16", KERNEL_FILE_conv_tiled, 0 },
 	{ "conv_kernel_16x16", KERNEL_FILE_conv_tiled, 0 },
+	/* depthwise.cl */
+	{ "depthwise", KERNEL_FILE_depthwise, 0 },
+	{ "depthwise_input", KERNEL_FILE_depthwise, 0 },
+	{ "depthwise_kernel", KERNEL_FILE_depthwise, 0 },
+	{ "depthwise_lines", KERNEL_FILE_depthwise, 0 },
+	{ "depthwise_kernel_lines", KERNEL_FILE_depthwise, 0 },
 	/* pool.cl */
 	{ "max_pool", KERNEL_FILE_pool, 0 },
 	{ "max_pool_backward", KERNEL_FILE_pool, 0 },

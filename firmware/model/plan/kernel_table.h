@@ -34,6 +34,7 @@
 	each(loss_scale) \
 	each(conv) \
 	each(conv_tiled) \
+	each(depthwise) \
 	each(pool) \
 	each(chain)
 /* clang-format on */
