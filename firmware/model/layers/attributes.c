@@ -5,6 +5,7 @@
 #include "model/layers/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define VALUE_BYTES     320u
@@ -264,7 +265,7 @@ static struct attribute fallback_of(const struct attribute_spec *spec, bool is_a
 {
 	const double fallback =
 		is_activation && spec->activation_fallback != 0 ? spec->activation_fallback : spec->fallback;
-	struct attribute value = { .i = (int64_t)fallback,
+	struct attribute value = { .i = isfinite(fallback) ? (int64_t)fallback : 0,
 				   .f = fallback,
 				   .b = fallback != 0,
 				   .s = spec->fallback_name,
