@@ -75,6 +75,52 @@ static void test_callbacks(void **state)
 	CHECK_REFUSALS(cases);
 }
 
+#define OBJECTS "source: { url = \"s3://bkt/p\"; format = \"objects\"; }; " SINK
+#define PICTURE "{ name = \"image\"; dtype = \"picture\"; shape = [ 8, 8, 3 ]; }"
+#define LABEL   "{ name = \"label\"; dtype = \"int64\"; shape = [ 1 ]; }"
+#define INPUT   "model: { input = \"image\"; };\n"
+
+static void test_objects(void **state)
+{
+	static const char good[] = OBJECTS INPUT "schema = ( " PICTURE ", " LABEL " );";
+	static const struct refusal cases[] = {
+		{ "the last keys",
+		  OBJECTS INPUT "schema = ( " PICTURE ", " LABEL " );\nsplit: { by = \"shard\"; };",
+		  "k.conf:4: split.by: found \"shard\", allowed with source.format \"objects\": \"hash\", "
+		  "\"prefix\", as the last keys are of one class" },
+		{ "arrival order, a filter",
+		  OBJECTS INPUT "schema = ( " PICTURE ", " LABEL " );\norder: { mode = \"fast\";\nfilter = "
+				"\"label == 1\"; };",
+		  "k.conf:4: order.mode: found \"fast\", allowed with source.format \"objects\": \"exact\"\n"
+		  "k.conf:5: order.filter: found \"label == 1\", allowed with source.format \"objects\": "
+		  "\"\"" },
+		{ "another feature",
+		  OBJECTS INPUT "schema = ( " PICTURE ", " LABEL
+				",\n{ name = \"w\"; dtype = \"float32\"; } );",
+		  "k.conf:3: schema: found the feature \"w\", allowed with source.format \"objects\": one of "
+		  "dtype \"picture\", and the one that model.label names" },
+		{ "a label of pixels",
+		  OBJECTS INPUT "schema = ( " PICTURE
+				",\n{ name = \"label\"; dtype = \"int64\"; shape = [ 2, 2 ]; "
+				"} );",
+		  "k.conf:3: schema: found the label \"label\" with another dtype or shape, allowed with "
+		  "source.format \"objects\": int64, shape [ 1 ] or [ classes ]" },
+		{ "no picture", OBJECTS "model: { input = \"label\"; };\nschema = ( " LABEL " );",
+		  "k.conf:3: schema: found 0 features of dtype \"picture\", allowed with source.format "
+		  "\"objects\": 1" },
+		{ "a format that is none", "source: { url = \"s3://bkt/p\"; format = \"zip\"; }; " SINK,
+		  "k.conf:1: source.format: found \"zip\", allowed: one of \"tfrecord\", \"objects\"" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	assert_int_equal(load(good, strlen(good), &config, &err), 0);
+	assert_true(config_reads_objects(&config));
+	assert_int_equal(config.split.by, SPLIT_BY_HASH);
+}
+
 static void test_all_mistakes_at_once(void **state)
 {
 	static const struct refusal cases[] = {
@@ -323,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checkpoints),
 		cmocka_unit_test(test_callbacks),
+		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_all_mistakes_at_once),
 		cmocka_unit_test(test_more_mistakes_than_fit),
 		cmocka_unit_test(test_check_with_the_model),

@@ -50,6 +50,7 @@
 #define CONFIG_WEB_MAX  2048
 #define CONFIG_MAIL_MAX 800
 
+enum config_format { FORMAT_TFRECORD, FORMAT_OBJECTS };
 enum config_start_from { START_SCRATCH, START_LATEST };
 enum config_split_by { SPLIT_BY_SHARD, SPLIT_BY_PREFIX, SPLIT_BY_HASH };
 enum config_pages { PAGES_2MIB, PAGES_1GIB };
@@ -96,9 +97,11 @@ struct config_store {
 	bool http2;
 };
 
-/* A source of shards. */
+/* A source of shards. With FORMAT_OBJECTS, which only a single source has, each object is a shard of one
+ * record: a picture, whose folder is its class (data/plan.h). */
 struct config_source {
 	struct config_store store;
+	int format;    /* enum config_format */
 	double weight; /* share of the training rows, relative to the weights of the other sources */
 	const char *train_glob, *validation_glob, *test_glob; /* keys below store.url; "" = none */
 };
@@ -339,6 +342,11 @@ const char *config_server_differs(const struct config_store *a, const struct con
  * folder of a URL, read with the sink's endpoint and credential. `url` is the space for this folder: it must
  * have room for model.weights, and live as long as *ret_where. */
 const char *config_weights_key(const struct config *config, struct config_store *ret_where, char *url);
+
+/* Whether the source has format "objects". Such a config has one picture in the schema, no filter, order.mode
+ * "exact", and a label of dtype int64 with the shape [ ], [ 1 ] or [ classes ]; nothing else is in the
+ * schema, and split.by is not "shard". */
+bool config_reads_objects(const struct config *config);
 
 /* Returns the feature of `schema` with this name; NULL where there is none, or where `name` is NULL. */
 const struct config_feature *config_feature_named(const struct config *config, const char *name);

@@ -46,6 +46,11 @@ void config_read_schema(struct config_reading *reading, const config_setting_t *
 /* config_layers.c */
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);
 
+/* config_objects.c */
+/* Checks what source.format = "objects" asks of other keys, and sets split.by where the file does not give
+ * it. Call it after everything is read. */
+void config_check_objects(struct config_reading *reading);
+
 /* config_together.c */
 /* Checks keys that depend on each other, and clears checkpoint.auto where the file configures checkpoints in
  * another way. Call it after everything is read. */

@@ -169,6 +169,7 @@ void config_check_together(struct config_reading *reading)
 	const struct config *config = reading->config;
 
 	check_lanes(reading);
+	config_check_objects(reading);
 	choose_checkpoints(reading);
 	check_callbacks(reading);
 	check_notify(reading);
