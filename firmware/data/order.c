@@ -155,6 +155,12 @@ uint64_t order_shard_position(uint64_t seed, uint32_t source, uint64_t pass, uin
 	return index_of(&permutation, shard);
 }
 
+uint64_t order_object(uint64_t seed, uint32_t source, uint64_t pass, uint64_t objects, uint32_t lanes,
+		      uint32_t lane, uint64_t row)
+{
+	return order_shard(seed, source, pass, objects, row * lanes + lane);
+}
+
 uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane)
 {
 	return shards / lanes + (lane < shards % lanes);

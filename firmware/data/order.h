@@ -9,12 +9,19 @@
  *   3. The records of a window are permuted together.
  * Row j of a global batch comes from lane j mod lanes. Rank r of N ranks owns the lanes that are r mod N.
  *
+ * Where each shard is one record (ORDER_OBJECTS), step 3 is left out: the records of a lane stand in the
+ * order of its shards. So a pass is one permutation of all records, and the place of each record in it is
+ * known before any record is there. Where the number of lanes divides the rows of a batch, row j of a pass
+ * over a single source is the record at position j. A window is only what is loaded together: its size
+ * changes nothing.
+ *
  * Why the order is computed and not stored: a run can then go on from any position with a few counters (the
  * cursor, core/ring/cursor.h), on another box, without reading what was used before. A shuffle buffer, as
  * other loaders have, depends on timing and cannot be resumed exactly.
  *
- * Why windows: to permute all records of a source at once, each record would be a request of its own. A
- * window is what fits in memory; the shards in a window are different ones in every pass.
+ * Why windows: to permute all records of a source at once, each record would be a request of its own, which
+ * it is with ORDER_OBJECTS alone. A window is what fits in memory; the shards in a window are different ones
+ * in every pass.
  *
  * Why lanes: their number is fixed in the plan, so the order stays the same when a run goes on with more or
  * fewer ranks; only the owner of a lane changes.
@@ -26,7 +33,9 @@
 
 #include <stdint.h>
 
-#define ORDER_VERSION 1u
+#define ORDER_VERSION 1u /* of shards with any number of records */
+#define ORDER_OBJECTS \
+	2u /* the version of shards that are one record each; its draws are those of version 1 */
 
 /* The key of a permutation; unused members are 0. */
 struct order_key {
@@ -54,6 +63,11 @@ void order_permuted_run(const struct order_permutation *permutation, uint64_t fi
 uint64_t order_shard(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t position);
 /* The inverse of order_shard(): returns the position of a shard. */
 uint64_t order_shard_position(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shards, uint64_t shard);
+
+/* ORDER_OBJECTS: returns the object (0 .. objects-1, in key order) that gives row `row` of a lane in a pass:
+ * row + 1 is at most order_lane_shards(objects, lanes, lane). */
+uint64_t order_object(uint64_t seed, uint32_t source, uint64_t pass, uint64_t objects, uint32_t lanes,
+		      uint32_t lane, uint64_t row);
 
 /* Return the number of shards, or windows, of one lane in a pass. */
 uint64_t order_lane_shards(uint64_t shards, uint32_t lanes, uint32_t lane);

@@ -3,6 +3,7 @@
 
 #include "core/config/config.h"
 #include "data/order.h"
+#include "data/plan_classes.h"
 #include "data/plan_file.h"
 
 #include <fcntl.h>
@@ -15,7 +16,9 @@
 struct plan {
 	const uint8_t *memory;
 	uint64_t bytes;
-	struct plan_header header; /* our copy */
+	struct plan_header header;                 /* our copy */
+	struct plan_header_classes header_classes; /* zero without objects */
+	struct plan_classes classes;
 	uint64_t header_bytes;
 	uint64_t first[PLAN_SOURCES_MAX][SPLIT_MAX];
 	const struct plan_entry *entries;
@@ -30,16 +33,27 @@ static bool weights_fit(const struct plan_settings *settings)
 	return true;
 }
 
-static int check_settings(const char *path, const struct plan_settings *settings, struct error *err)
+/* The version of the order is that of the plan. */
+static bool order_fits(const struct plan_header *header)
 {
+	const struct plan_settings *settings = &header->settings;
+
+	if (header->version < PLAN_VERSION_MAX)
+		return settings->order_version == ORDER_VERSION;
+	return settings->order_version == ORDER_OBJECTS && settings->sources == 1 &&
+	       settings->mode == ORDER_EXACT && !*settings->filter;
+}
+
+static int check_settings(const char *path, const struct plan_header *header, struct error *err)
+{
+	const struct plan_settings *settings = &header->settings;
 	struct filter filter;
 
-	if (settings->order_version != ORDER_VERSION || settings->lanes < 1 ||
-	    settings->lanes > CURSOR_PLACES_MAX || settings->sources < 1 ||
-	    settings->sources > PLAN_SOURCES_MAX || settings->sources * settings->lanes > CURSOR_PLACES_MAX ||
-	    settings->remainder > REMAINDER_DROP || settings->mode > ORDER_FAST || settings->epochs < 1 ||
-	    settings->window_shards < 1 || settings->batch_rows < settings->lanes ||
-	    settings->batch_rows > UINT32_MAX)
+	if (!order_fits(header) || settings->lanes < 1 || settings->lanes > CURSOR_PLACES_MAX ||
+	    settings->sources < 1 || settings->sources > PLAN_SOURCES_MAX ||
+	    settings->sources * settings->lanes > CURSOR_PLACES_MAX || settings->remainder > REMAINDER_DROP ||
+	    settings->mode > ORDER_FAST || settings->epochs < 1 || settings->window_shards < 1 ||
+	    settings->batch_rows < settings->lanes || settings->batch_rows > UINT32_MAX)
 		return error_set(err, -EBADMSG,
 				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
 				 " epochs, windows of %" PRIu64 " shards, batches of %" PRIu64
@@ -65,18 +79,24 @@ static int read_header(struct plan *plan, const char *path, struct error *err)
 
 	memcpy(&old, plan->memory, sizeof(old));
 	plan->header_bytes = old.version == 1 ? sizeof(old) : sizeof(*header);
-	if (old.magic != PLAN_MAGIC || old.version < 1 || old.version > PLAN_VERSION)
+	if (old.version == PLAN_VERSION_MAX)
+		plan->header_bytes += sizeof(plan->header_classes);
+	if (old.magic != PLAN_MAGIC || old.version < 1 || old.version > PLAN_VERSION_MAX)
 		return error_set(err, -EBADMSG,
-				 "%s: found magic %016" PRIx64 " version %u, expected a plan of version %u",
-				 path, old.magic, old.version, PLAN_VERSION);
+				 "%s: found magic %016" PRIx64
+				 " version %u, expected a plan of version 1 .. %u",
+				 path, old.magic, old.version, PLAN_VERSION_MAX);
 	if (plan->bytes < plan->header_bytes)
 		return error_set(err, -EBADMSG,
 				 "%s: a file of %" PRIu64 " bytes, the header alone has %" PRIu64, path,
 				 plan->bytes, plan->header_bytes);
 	if (old.version != 1) {
 		memcpy(header, plan->memory, sizeof(*header));
+		memcpy(&plan->header_classes, plan->memory + sizeof(*header),
+		       plan->header_bytes - sizeof(*header));
 		return 0;
 	}
+	header->version = old.version;
 	header->heap_bytes = old.heap_bytes;
 	memcpy(&header->settings, old.settings, sizeof(old.settings));
 	memcpy(header->shards[0], old.shards, sizeof(old.shards));
@@ -106,12 +126,14 @@ static int check_sizes(struct plan *plan, const char *path, uint64_t *ret_shards
 			plan->first[source][split] = shards;
 			shards += count;
 		}
-	if (header->heap_bytes > plan->bytes ||
-	    plan->bytes != plan->header_bytes + shards * sizeof(struct plan_entry) + header->heap_bytes)
+	if (header->heap_bytes > plan->bytes || plan->header_classes.bytes > plan->bytes ||
+	    plan->bytes != plan->header_bytes + shards * sizeof(struct plan_entry) + header->heap_bytes +
+				   plan->header_classes.bytes)
 		return error_set(err, -EBADMSG,
 				 "%s: a file of %" PRIu64 " bytes, expected %" PRIu64 " + %" PRIu64
-				 " entries + %" PRIu64 " bytes of keys",
-				 path, plan->bytes, plan->header_bytes, shards, header->heap_bytes);
+				 " entries + %" PRIu64 " bytes of keys + %" PRIu64 " of classes",
+				 path, plan->bytes, plan->header_bytes, shards, header->heap_bytes,
+				 plan->header_classes.bytes);
 	*ret_shards = shards;
 	return 0;
 }
@@ -143,10 +165,10 @@ static bool is_value(const char *text)
 
 /* Checks a split of a source: every entry lies inside the heap, keys rise in bytewise order, and the sizes of
  * all shards so far, *bytes, are at most PLAN_BYTES_MAX. */
-static int check_entries(const struct plan *plan, const char *path, uint32_t source, enum split split,
+static int check_entries(struct plan *plan, const char *path, uint32_t source, enum split split,
 			 uint64_t *bytes, struct error *err)
 {
-	uint64_t first = plan->first[source][split];
+	uint64_t first = plan->first[source][split], class;
 
 	for (uint64_t i = 0; i < plan->header.shards[source][split]; i++) {
 		const struct plan_entry *entry = &plan->entries[first + i];
@@ -164,6 +186,11 @@ static int check_entries(const struct plan *plan, const char *path, uint32_t sou
 		if (i > 0 && strcmp(plan->heap + entry[-1].heap_offset, plan->heap + entry->heap_offset) >= 0)
 			return error_set(err, -EBADMSG, "%s: entry %" PRIu64 " is not in bytewise key order",
 					 path, first + i);
+		if (plan_is_of_objects(plan) &&
+		    !plan_classes_number(&plan->classes, plan->heap + entry->heap_offset, &class))
+			return error_set(err, -EBADMSG,
+					 "%s: entry %" PRIu64 " is of a class that the plan does not have",
+					 path, first + i);
 		if (__builtin_add_overflow(*bytes, entry->bytes, bytes) || *bytes > PLAN_BYTES_MAX)
 			return error_set(err, -EBADMSG,
 					 "%s: entry %" PRIu64 " has %" PRIu64
@@ -178,12 +205,15 @@ static int open_mapped(struct plan *plan, const char *path, struct error *err)
 	uint64_t shards = 0, bytes = 0;
 	int r;
 
-	if ((r = read_header(plan, path, err)) < 0 ||
-	    (r = check_settings(path, &plan->header.settings, err)) < 0 ||
+	if ((r = read_header(plan, path, err)) < 0 || (r = check_settings(path, &plan->header, err)) < 0 ||
 	    (r = check_sizes(plan, path, &shards, err)) < 0)
 		return r;
 	plan->entries = (const struct plan_entry *)(const void *)(plan->memory + plan->header_bytes);
 	plan->heap = (const char *)(plan->entries + shards);
+	r = plan_classes_read(&plan->classes, plan->heap + plan->header.heap_bytes,
+			      plan->header_classes.bytes, plan->header_classes.classes, err);
+	if (r < 0)
+		return error_prefix(err, "%s", path);
 	for (uint32_t source = 0; r == 0 && source < plan->header.settings.sources; source++)
 		for (int split = 0; r == 0 && split < SPLIT_MAX; split++)
 			r = check_entries(plan, path, source, (enum split)split, &bytes, err);
@@ -223,6 +253,7 @@ void plan_close(struct plan *plan)
 		return;
 	if (plan->memory)
 		(void)munmap((void *)(uintptr_t)plan->memory, plan->bytes);
+	plan_classes_done(&plan->classes);
 	free(plan);
 }
 
@@ -234,6 +265,29 @@ void plan_closep(struct plan **plan)
 const struct plan_settings *plan_settings_of(const struct plan *plan)
 {
 	return &plan->header.settings;
+}
+
+bool plan_is_of_objects(const struct plan *plan)
+{
+	return plan->header.settings.order_version == ORDER_OBJECTS;
+}
+
+uint64_t plan_class_count(const struct plan *plan)
+{
+	return plan->classes.count;
+}
+
+const char *plan_class(const struct plan *plan, uint64_t number)
+{
+	assert(number < plan->classes.count);
+	return plan->classes.name[number];
+}
+
+bool plan_label(const struct plan *plan, const char *key, uint64_t *ret_number)
+{
+	char class[PLAN_CLASS_BYTES];
+
+	return plan_class_of(key, class, NULL) == 0 && plan_classes_find(&plan->classes, class, ret_number);
 }
 
 uint64_t plan_shards(const struct plan *plan, enum split split)
@@ -281,14 +335,19 @@ struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum spli
 {
 	const struct plan_entry *entry = &plan->entries[plan->first[source][split] + index];
 	const char *key = plan->heap + entry->heap_offset;
+	uint64_t label = 0;
 
 	assert(index < plan->header.shards[source][split]);
+	/* plan_open() has found each key's class. */
+	if (plan_is_of_objects(plan))
+		(void)plan_label(plan, key, &label);
 	return (struct plan_shard){ .key = key,
 				    .etag = key + entry->key_bytes + 1,
 				    .version = key + entry->key_bytes + entry->etag_bytes + 2,
 				    .bytes = entry->bytes,
 				    .source = entry->source,
-				    .index = index };
+				    .index = index,
+				    .label = label };
 }
 
 bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,

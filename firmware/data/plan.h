@@ -7,6 +7,10 @@
  * on for many nights. The plan names each object with size, ETag and version, so that the run either repeats
  * exactly or stops and says which object changed.
  *
+ * A plan of objects (ORDER_OBJECTS, data/order.h; source.format = "objects") has shards of one record each:
+ * an object as it is, whose folder is its class. Such a plan also has the names of the classes. It has one
+ * source, no filter, and mode ORDER_EXACT.
+ *
  * The file is mapped, so that a million shards cost no memory of the process. The file is input: plan_open()
  * checks every offset, the order of the keys, the characters of the ETags, and that no sum of sizes
  * overflows. plan_config.h checks that the plan belongs to a configuration.
@@ -31,8 +35,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLAN_MAGIC       UINT64_C(0x4e414c504e4c494b) /* "KILNPLAN" */
-#define PLAN_VERSION     2u                           /* version 1, for one source, can be read too */
+#define PLAN_MAGIC UINT64_C(0x4e414c504e4c494b) /* "KILNPLAN" */
+/* A plan of objects has version 3, with classes; a plan of other shards has version 2. Version 1, for one
+ * source, can be read, too. */
+#define PLAN_VERSION     2u
+#define PLAN_VERSION_MAX 3u
 #define PLAN_SHARDS_MAX  ((uint64_t)16 << 20)
 #define PLAN_SOURCES_MAX 32u
 /* largest file of a plan: a million shards with keys of 1 KiB take 2 GiB at most */
@@ -57,6 +64,7 @@ struct plan_shard {
 	uint64_t bytes;
 	uint32_t source; /* index of its source, in the configuration's order */
 	uint64_t index;  /* set by plan_shard(): its index in key order in its split of the source */
+	uint64_t label;  /* set by plan_shard(): the number of its class in a plan of objects, else 0 */
 };
 
 struct plan;
@@ -66,9 +74,9 @@ struct plan_writer;
 MUST_CHECK int plan_create(const char *path, const struct plan_settings *settings,
 			   struct plan_writer **ret_writer, struct error *err);
 /* Adds a shard: source by source; train, validation, test within a source; bytewise key order within a split.
- * Errors: -EINVAL out of this order, or a string is too long; -EBADMSG more than PLAN_SHARDS_MAX in a split,
- * or a file of more than PLAN_FILE_MAX bytes; -ENOSPC fewer than PLAN_SPARE_BYTES would stay free on the
- * disk; those of the file. */
+ * Errors: -EINVAL out of this order, or a string is too long, or an object has no folder; -EBADMSG more than
+ * PLAN_SHARDS_MAX in a split, or a file of more than PLAN_FILE_MAX bytes; -ENOSPC fewer than PLAN_SPARE_BYTES
+ * would stay free on the disk; those of the file. */
 MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const struct plan_shard *shard,
 			struct error *err);
 /* Turns the last `shards` train shards of the newest source into its validation split. Call it when all train
@@ -94,6 +102,15 @@ void plan_close(struct plan *plan);
 void plan_closep(struct plan **plan);
 
 const struct plan_settings *plan_settings_of(const struct plan *plan);
+/* Whether each shard is an object that is one record. */
+bool plan_is_of_objects(const struct plan *plan);
+/* Return the number of classes, and the name of a class, the plan's; there are none without objects. */
+uint64_t plan_class_count(const struct plan *plan);
+const char *plan_class(const struct plan *plan, uint64_t number);
+/* Finds the number of the class of a key, which need not be a key of the plan. False: its folder is no class
+ * of the plan, or it has none. */
+bool plan_label(const struct plan *plan, const char *key, uint64_t *ret_number);
+
 /* Return the number of shards of a split: of all sources, or of one source. */
 uint64_t plan_shards(const struct plan *plan, enum split split);
 uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split split);

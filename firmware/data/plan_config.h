@@ -10,6 +10,10 @@
 #include "core/config/config.h"
 #include "data/plan.h"
 
+/* Objects that are loaded together. Their order does not depend on it: a window of objects gives its first
+ * row as soon as that object is there. */
+#define PLAN_WINDOW_OBJECTS 64u
+
 /* Returns the settings of the plan that this configuration's run makes. */
 struct plan_settings plan_settings_for(const struct config *config);
 

@@ -18,6 +18,11 @@ struct plan_header {
 	uint64_t shards[PLAN_SOURCES_MAX][SPLIT_MAX];
 };
 
+/* Follows the header in version 3. The names of the classes follow the heap, each with its NUL. */
+struct plan_header_classes {
+	uint64_t classes, bytes;
+};
+
 /* The header of version 1: one source, and settings up to the filter. */
 struct plan_header_1 {
 	uint64_t magic;

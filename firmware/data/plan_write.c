@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "data/order.h"
+#include "data/plan_classes.h"
 #include "data/plan_file.h"
 
 #include <inttypes.h>
@@ -11,6 +13,8 @@
 struct plan_writer {
 	FILE *entries, *heap; /* two files: the heap's place is known only after the last entry */
 	struct plan_header header;
+	struct plan_header_classes header_classes; /* of a plan of objects */
+	struct plan_classes classes;
 	uint64_t added; /* shards of all sources and splits */
 	char path[PATH_BYTES];
 	char last_key[PATH_BYTES];
@@ -25,6 +29,19 @@ static void temporary_names(const struct plan_writer *writer, char entries[stati
 	(void)snprintf(heap, PATH_BYTES + 16, "%s.heap.tmp", writer->path);
 }
 
+static bool is_of_objects(const struct plan_writer *writer)
+{
+	return writer->header.settings.order_version == ORDER_OBJECTS;
+}
+
+/* Writes the headers, at the beginning of the file. */
+static bool write_headers(const struct plan_writer *writer)
+{
+	return fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) == 1 &&
+	       (!is_of_objects(writer) ||
+		fwrite(&writer->header_classes, sizeof(writer->header_classes), 1, writer->entries) == 1);
+}
+
 int plan_create(const char *path, const struct plan_settings *settings, struct plan_writer **ret_writer,
 		struct error *err)
 {
@@ -36,11 +53,12 @@ int plan_create(const char *path, const struct plan_settings *settings, struct p
 	(void)snprintf(writer->path, sizeof(writer->path), "%s", path);
 	writer->header =
 		(struct plan_header){ .magic = PLAN_MAGIC, .version = PLAN_VERSION, .settings = *settings };
+	if (is_of_objects(writer))
+		writer->header.version = PLAN_VERSION_MAX;
 	temporary_names(writer, entries, heap);
 	writer->entries = fopen(entries, "w+e");
 	writer->heap = fopen(heap, "w+e");
-	if (!writer->entries || !writer->heap ||
-	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1) {
+	if (!writer->entries || !writer->heap || !write_headers(writer)) {
 		int r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
 
 		plan_abandon(writer);
@@ -114,6 +132,8 @@ int plan_add(struct plan_writer *writer, enum split split, const struct plan_sha
 				 shard->key, key, etag, version, PLAN_TEXT_MAX);
 	if ((r = check_order(writer, split, shard, err)) < 0 ||
 	    (r = check_space(writer, sizeof(entry) + key + etag + version + 3, err)) < 0)
+		return r;
+	if (is_of_objects(writer) && (r = plan_classes_add(&writer->classes, shard->key, err)) < 0)
 		return r;
 	(void)snprintf(writer->last_key, sizeof(writer->last_key), "%s", shard->key);
 	if (fwrite(&entry, sizeof(entry), 1, writer->entries) != 1 ||
@@ -190,15 +210,27 @@ static bool append_heap(struct plan_writer *writer)
 	return !ferror(writer->heap);
 }
 
+static bool append_classes(struct plan_writer *writer)
+{
+	writer->header_classes.classes = writer->classes.count;
+	for (uint64_t i = 0; i < writer->classes.count; i++) {
+		const char *name = writer->classes.name[i];
+
+		if (fwrite(name, strlen(name) + 1, 1, writer->entries) != 1)
+			return false;
+		writer->header_classes.bytes += strlen(name) + 1;
+	}
+	return true;
+}
+
 int plan_finish(struct plan_writer *writer, struct error *err)
 {
 	char entries[PATH_BYTES + 16], heap[PATH_BYTES + 16];
 	int r;
 
 	temporary_names(writer, entries, heap);
-	if (!append_heap(writer) || fseeko(writer->entries, 0, SEEK_SET) < 0 ||
-	    fwrite(&writer->header, sizeof(writer->header), 1, writer->entries) != 1 ||
-	    fflush(writer->entries) != 0 || fsync(fileno(writer->entries)) < 0)
+	if (!append_heap(writer) || !append_classes(writer) || fseeko(writer->entries, 0, SEEK_SET) < 0 ||
+	    !write_headers(writer) || fflush(writer->entries) != 0 || fsync(fileno(writer->entries)) < 0)
 		r = error_set(err, -errno, "%s: cannot write it: %s", entries, strerror(errno));
 	else
 		r = file_rename_durable(entries, writer->path, err);
@@ -217,5 +249,6 @@ void plan_abandon(struct plan_writer *writer)
 	close_file(&writer->heap);
 	(void)unlink(entries);
 	(void)unlink(heap);
+	plan_classes_done(&writer->classes);
 	free(writer);
 }

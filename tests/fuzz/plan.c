@@ -14,6 +14,8 @@ static void use_split(const struct plan *plan, uint32_t source, enum split split
 
 		if (strlen(shard.key) + strlen(shard.etag) + strlen(shard.version) > size)
 			abort();
+		if (plan_is_of_objects(plan) && strlen(plan_class(plan, shard.label)) > strlen(shard.key))
+			abort();
 	}
 }
 

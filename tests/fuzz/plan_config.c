@@ -7,6 +7,7 @@
 
 #include "data/lanes.h"
 #include "data/next_use.h"
+#include "data/order.h"
 #include "data/plan_config.h"
 
 #include <math.h>
@@ -30,13 +31,19 @@ static int in_memory(const void *data, size_t bytes, char path[static 64])
 	return fd;
 }
 
+/* Shards of a window: the configuration's, or the number that all windows of objects have. */
+static uint64_t window_of(const struct config *config)
+{
+	return config_reads_objects(config) ? PLAN_WINDOW_OBJECTS : config->order.window_shards;
+}
+
 static bool is_same(const struct plan_settings *settings, const struct config *config)
 {
 	bool same = settings->lanes == config->order.lanes && settings->sources == config->sources &&
 		    settings->remainder == (uint32_t)config->order.remainder &&
 		    settings->mode == (uint32_t)config->order.mode && settings->seed == config->run.seed &&
-		    settings->epochs == config->run.epochs &&
-		    settings->window_shards == config->order.window_shards &&
+		    settings->epochs == config->run.epochs && settings->window_shards == window_of(config) &&
+		    (settings->order_version == ORDER_OBJECTS) == config_reads_objects(config) &&
 		    settings->batch_rows == config->run.batch_rows &&
 		    settings->skip_rows == config->order.skip_rows &&
 		    settings->take_rows == config->order.take_rows &&
@@ -84,13 +91,13 @@ static void deal_batch(const struct config *config)
 		must(slot[row] == 1);
 }
 
-/* ---- Shards of a window: each has a place in arrays of order.window_shards ---- */
+/* ---- Shards of a window: each has a place in arrays of settings->window_shards ---- */
 
 static void load_window(const struct plan *plan, const struct config *config, const struct stream *stream,
 			enum split split, uint64_t window)
 {
 	const struct plan_settings *settings = fetch.settings;
-	CLEANUP(free_ptr) uint64_t *bytes = calloc(config->order.window_shards, sizeof(*bytes));
+	CLEANUP(free_ptr) uint64_t *bytes = calloc(window_of(config), sizeof(*bytes));
 	uint64_t shards = plan_source_shards(plan, stream->source, split),
 		 left = order_lane_shards(shards, settings->lanes, stream->lane) -
 			window * settings->window_shards,
@@ -104,6 +111,8 @@ static void load_window(const struct plan *plan, const struct config *config, co
 		must(position < shards);
 		if (split == SPLIT_TRAIN)
 			position = order_shard(settings->seed, stream->source, 0, shards, position);
+		must(!plan_is_of_objects(plan) ||
+		     plan_shard(plan, stream->source, split, position).label < plan_class_count(plan));
 		bytes[k] = plan_shard(plan, stream->source, split, position).bytes;
 		must(!__builtin_add_overflow(sum, bytes[k], &sum) && sum <= PLAN_BYTES_MAX);
 	}

@@ -78,6 +78,20 @@ static int bits_line(char *given, char *at)
 	return count;
 }
 
+static int objects_line(char *given, char *at)
+{
+	uint64_t seed = next_u64(&given), source = next_u64(&given), pass = next_u64(&given),
+		 objects = next_u64(&given), lanes = next_u64(&given), lane = next_u64(&given),
+		 row = next_u64(&given);
+	int count = 0;
+
+	for (; *at && *at != '\n'; count++)
+		assert_int_equal(order_object(seed, (uint32_t)source, pass, objects, (uint32_t)lanes,
+					      (uint32_t)lane, row++),
+				 next_u64(&at));
+	return count;
+}
+
 static void vectors(void **state)
 {
 	FILE *file = fopen(VECTORS, "re");
@@ -101,11 +115,13 @@ static void vectors(void **state)
 			values += source_line(given, colon);
 		else if (strncmp(line, "bits ", 5) == 0)
 			values += bits_line(given, colon);
+		else if (strncmp(line, "objects ", 8) == 0)
+			values += objects_line(given, colon);
 		else
 			fail_msg("%s", line);
 	}
 	(void)fclose(file);
-	assert_int_equal(values, 303); /* all values of the file */
+	assert_int_equal(values, 364); /* all values of the file */
 }
 
 /* ---- A permutation, in which no order is preferred ---- */
@@ -317,6 +333,31 @@ static void shards_dealt(void **state)
 			}
 }
 
+/* With objects, row j of an epoch is the object at position j, for each number of lanes that divides a batch;
+ * a window is what is loaded together and does not change the order. */
+static void objects_do_not_depend_on_lanes(void **state)
+{
+	static const uint64_t windows[] = { 1, 3, 64, 1000 };
+	enum { OBJECTS = 101 };
+
+	(void)state;
+	for (uint32_t lanes = 1; lanes <= 32; lanes++)
+		for (uint64_t row = 0; row < OBJECTS; row++) {
+			const uint32_t lane = order_row_lane(row, lanes);
+			const uint64_t object = order_object(44, 0, 3, OBJECTS, lanes, lane, row / lanes);
+
+			assert_int_equal(object, order_object(44, 0, 3, OBJECTS, 1, 0, row));
+			for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+				const uint64_t w = windows[i], of_lane = row / lanes;
+
+				assert_int_equal(object,
+						 order_shard(44, 0, 3, OBJECTS,
+							     order_position(lanes, lane, w, of_lane / w,
+									    of_lane % w)));
+			}
+		}
+}
+
 /* ---- A run of several ranks whose number changes: each record counts exactly once ---- */
 
 enum { SHARDS = 23, LANES = 6, PER_WINDOW = 2, BATCH = 50, RECORDS_MAX = 64 };
@@ -425,6 +466,7 @@ int main(void)
 		cmocka_unit_test(keys_differ),
 		cmocka_unit_test(sources_by_weight),
 		cmocka_unit_test(shards_dealt),
+		cmocka_unit_test(objects_do_not_depend_on_lanes),
 		cmocka_unit_test(ranks_change),
 	};
 

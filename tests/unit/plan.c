@@ -223,7 +223,8 @@ static const struct {
 	const char *words;
 } damages[] = {
 	{ "magic", 0, 1, 8, "expected a plan of version" },
-	{ "version", 8, 3, 4, "version 3" },
+	{ "version", 8, 4, 4, "version 4" },
+	{ "version of objects", 8, 3, 4, "order version 1" },
 	{ "version 1 of two sources", 8, 1, 4, "version 1 with" },
 	{ "one shard more", AT_SHARDS, 3, 8, "a file of" },
 	{ "shards beyond all", AT_SHARDS, UINT64_MAX, 8, "at most" },
@@ -231,6 +232,7 @@ static const struct {
 	{ "a shard of no source", AT_SHARDS + 48, 1, 8, "1 shards of source 2" },
 	{ "heap beyond the file", AT_HEAP, UINT64_MAX - 7, 8, "a file of" },
 	{ "order version", SETTING(order_version), 9, 4, "order version 9" },
+	{ "order of objects", SETTING(order_version), 2, 4, "order version 2" },
 	{ "no lanes", SETTING(lanes), 0, 4, "0 lanes" },
 	{ "more places than a cursor has", SETTING(lanes), 17, 4, "17 lanes, 2 sources" },
 	{ "product of both wraps", SETTING(lanes), 0x80000000, 4, "does not support" },
@@ -304,6 +306,127 @@ static void keys_out_of_order(void **state)
 	free(data);
 }
 
+/* ---- Objects: version 3, with classes ---- */
+
+static const struct plan_settings of_objects = { .order_version = ORDER_OBJECTS,
+						 .lanes = 2,
+						 .sources = 1,
+						 .seed = 44,
+						 .epochs = 5,
+						 .window_shards = 64,
+						 .batch_rows = 128,
+						 .weight = { 1 } };
+
+/* The order of the names is not that of the folders: "a-b/" comes before "a/", "a" before "a-b". */
+static void write_objects(void)
+{
+	static const char *const train[] = { "train/a-b/1.jpg", "train/a-b/2.jpg", "train/a/1.jpg",
+					     "train/deep/z/1.jpg", "train/\xc3\xa4/1.jpg" };
+	struct plan_writer *writer;
+
+	assert_int_equal(plan_create(path, &of_objects, &writer, NULL), 0);
+	for (size_t i = 0; i < sizeof(train) / sizeof(train[0]); i++)
+		add(writer, SPLIT_TRAIN, train[i]);
+	assert_int_equal(plan_hold_out_each(writer, is_in, "1", NULL), 0);
+	add(writer, SPLIT_TEST, "b/1.jpg");
+	assert_int_equal(plan_finish(writer, NULL), 0);
+}
+
+static void objects_have_classes(void **state)
+{
+	static const char *const names[] = { "a", "a-b", "b", "z", "\xc3\xa4" };
+	struct plan *plan;
+
+	(void)state;
+	write_objects();
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_true(plan_is_of_objects(plan));
+	assert_int_equal(plan_class_count(plan), 5);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_string_equal(plan_class(plan, i), names[i]);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, 0).label, 1);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_TRAIN, 1).key, "train/a/1.jpg");
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, 1).label, 0);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, 2).label, 3);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, 3).label, 4);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 0).label, 1);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TEST, 0).label, 2);
+	plan_close(plan);
+	write_small();
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_true(!plan_is_of_objects(plan) && plan_class_count(plan) == 0);
+	plan_close(plan);
+}
+
+static void an_object_has_a_folder(void **state)
+{
+	static const char *const bad[] = { "1.jpg", "/1.jpg", "train//1.jpg" };
+	struct plan_writer *writer;
+
+	(void)state;
+	assert_int_equal(plan_create(path, &of_objects, &writer, NULL), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct plan_shard shard = shard_of(bad[i]);
+		struct error err = { 0 };
+
+		assert_int_equal(plan_add(writer, SPLIT_TRAIN, &shard, &err), -EINVAL);
+		assert_non_null(strstr(err.text, bad[i]));
+		assert_non_null(strstr(err.text, "found no folder in its key"));
+	}
+	plan_abandon(writer);
+}
+
+enum { AT_CLASSES = AT_ENTRIES, AT_OBJECTS = AT_ENTRIES + 16 };
+static const struct {
+	const char *label;
+	uint64_t at, value; /* `at` counts from the end where `from_end` */
+	unsigned bytes;
+	bool from_end;
+	const char *words;
+} object_damages[] = {
+	{ "version of shards", 8, 2, 4, false, "order version 2" },
+	{ "two sources", SETTING(sources), 2, 4, false, "2 sources" },
+	{ "arrival order", SETTING(mode), 1, 4, false, "does not support" },
+	{ "a filter", SETTING(filter), 'x', 1, false, "does not support" },
+	{ "a class less", AT_CLASSES, 4, 8, false, "found 13 bytes of names of classes, expected 10" },
+	{ "a class more", AT_CLASSES, 6, 8, false, "the name of class 5" },
+	{ "classes beyond all", AT_CLASSES, UINT64_MAX, 8, false, "classes, at most 65536" },
+	{ "names beyond the file", AT_CLASSES + 8, UINT64_MAX - 7, 8, false, "a file of" },
+	{ "a name without end", 1, 'x', 1, true, "the name of class 4" },
+	{ "an empty name", 13, 0, 1, true, "the name of class 0" },
+	{ "names out of order", 13, 'c', 1, true, "the name of class 1" },
+	{ "a folder that is no class", 13, 'A', 1, true, "is of a class that the plan does not have" },
+	{ "key outside", AT_OBJECTS, 1000, 8, false, "entry 0 points outside" },
+};
+
+static void damage_of_objects_is_named(void **state)
+{
+	uint64_t bytes;
+	uint8_t *good;
+
+	(void)state;
+	write_objects();
+	good = read_plan(&bytes);
+	for (size_t i = 0; i < sizeof(object_damages) / sizeof(object_damages[0]); i++) {
+		const uint64_t at = object_damages[i].at;
+		uint8_t *bad = malloc(bytes);
+		struct error err = { 0 };
+		int r;
+
+		memcpy(bad, good, bytes);
+		memcpy(bad + (object_damages[i].from_end ? bytes - at : at), &object_damages[i].value,
+		       object_damages[i].bytes);
+		r = open_bytes(bad, bytes, &err);
+		if (r != -EBADMSG || !strstr(err.text, object_damages[i].words))
+			fail_msg("%s: %d %s", object_damages[i].label, r, err.text);
+		free(bad);
+	}
+	for (uint64_t cut = 0; cut < bytes; cut++)
+		assert_int_equal(open_bytes(good, cut, NULL), -EBADMSG);
+	assert_int_equal(open_bytes(good, bytes, NULL), 0);
+	free(good);
+}
+
 /* ---- Version 1: one source, and settings that end with the filter ---- */
 
 static void version_1(void **state)
@@ -349,6 +472,29 @@ static uint64_t resident_peak_kib(void)
 	return (uint64_t)usage.ru_maxrss;
 }
 
+static void a_million_objects(void **state)
+{
+	enum { OBJECTS = 1000000, CLASSES = 1000 };
+	uint64_t before = resident_peak_kib();
+	struct plan_writer *writer;
+	struct plan *plan;
+	char key[96];
+
+	(void)state;
+	assert_int_equal(plan_create(path, &of_objects, &writer, NULL), 0);
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		(void)snprintf(key, sizeof(key), "a/prefix/as/long/as/they/come/n%08u/picture_%07u.JPEG",
+			       i / (OBJECTS / CLASSES), i);
+		add(writer, SPLIT_TRAIN, key);
+	}
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	assert_in_range(resident_peak_kib() - before, 0, 4096);
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	assert_int_equal(plan_class_count(plan), CLASSES);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, OBJECTS - 1).label, CLASSES - 1);
+	plan_close(plan);
+}
+
 static void a_million(void **state)
 {
 	enum { SHARDS = 1000000 };
@@ -377,10 +523,18 @@ static void a_million(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),       cmocka_unit_test(order_is_checked),
-		cmocka_unit_test(damage_is_named),  cmocka_unit_test(keys_out_of_order),
-		cmocka_unit_test(version_1),        cmocka_unit_test(a_million),
-		cmocka_unit_test(any_are_held_out), cmocka_unit_test(no_etag_ends_a_header),
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(order_is_checked),
+		cmocka_unit_test(damage_is_named),
+		cmocka_unit_test(keys_out_of_order),
+		cmocka_unit_test(a_million_objects),
+		cmocka_unit_test(objects_have_classes),
+		cmocka_unit_test(an_object_has_a_folder),
+		cmocka_unit_test(damage_of_objects_is_named),
+		cmocka_unit_test(version_1),
+		cmocka_unit_test(a_million),
+		cmocka_unit_test(any_are_held_out),
+		cmocka_unit_test(no_etag_ends_a_header),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -53,6 +53,40 @@ static void its_own_plan_is_good(void **state)
 	assert_int_equal(check(&settings, &err), 0);
 }
 
+/* The objects of a plan of objects are loaded by a number of their own; the plan of the other format is
+ * refused, either way. */
+static void objects_have_their_own_order(void **state)
+{
+	struct config objects = config;
+	struct plan_settings settings, shards = plan_settings_for(&config);
+	CLEANUP(plan_closep) struct plan *plan = NULL;
+	struct plan_shard shard = { .key = "a/b", .etag = "e", .version = "", .bytes = 7 };
+	struct plan_writer *writer;
+	struct error err = { 0 };
+
+	(void)state;
+	objects.source[0].format = FORMAT_OBJECTS;
+	objects.sources = 1;
+	objects.order.mode = ORDER_EXACT;
+	objects.order.filter = "";
+	settings = plan_settings_for(&objects);
+	assert_int_equal(settings.order_version, ORDER_OBJECTS);
+	assert_int_equal(settings.window_shards, PLAN_WINDOW_OBJECTS);
+	assert_int_equal(plan_create(path, &settings, &writer, NULL), 0);
+	assert_int_equal(plan_add(writer, SPLIT_TRAIN, &shard, NULL), 0);
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	assert_int_equal(plan_open(path, &plan, &err), 0);
+	assert_int_equal(plan_check_config(plan, path, &objects, &err), 0);
+	assert_int_equal(plan_check_config(plan, path, &config, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "source.format: version of the order: found 2, expected 1"));
+	plan_close(TAKE(plan));
+	assert_int_equal(plan_create(path, &shards, &writer, NULL), 0);
+	assert_int_equal(plan_finish(writer, NULL), 0);
+	assert_int_equal(plan_open(path, &plan, &err), 0);
+	assert_int_equal(plan_check_config(plan, path, &objects, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "source.format: version of the order: found 1, expected 2"));
+}
+
 #define AT(member) offsetof(struct plan_settings, member)
 static const struct {
 	const char *label;
@@ -119,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(its_own_plan_is_good),
+		cmocka_unit_test(objects_have_their_own_order),
 		cmocka_unit_test(every_other_setting_is_refused),
 		cmocka_unit_test(every_byte_counts),
 	};

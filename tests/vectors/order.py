@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Order version 1 written a second time, from its description alone; prints tests/vectors/order.txt.
+"""The order written a second time, from its description alone; prints tests/vectors/order.txt.
 
 A value is absorbed by x -> mix((x ^ value) + 0x9e3779b97f4a7c15), mix being SplitMix64's finaliser. A key is what is
 left when purpose (1 records, 2 shards, 3 source, 4 bits of a record), seed, pass, window (the row for purpose 3) and source << 32 | lane
@@ -9,6 +9,10 @@ smallest even number of bits, two at least, that holds n, of 6 rounds, or of 12 
 key k maps (left, right) to (right, left ^ absorb(k + r * 0xd1342543de82ef95, right)); then 0 and 1 change places when
 the key's top bit is set; results of n and above are put through it all again. The bits of a record are its shard's key (window: the shard) of
 purpose 4, with the record's place absorbed.
+
+Version 2 is for objects, of which each is one record. Its draws are those of version 1, from x = 1, too. The objects of
+a pass are permuted as shards are, and dealt in turn: position p belongs to lane p mod lanes. That is the order; nothing
+else is permuted.
 """
 M = (1 << 64) - 1
 VERSION = 1
@@ -60,7 +64,7 @@ def row(kind, arguments, values):
 
 
 def main():
-    print("# Order version 1, made by tests/vectors/order.py. Never changed: an unfinished run may follow it.")
+    print("# Order versions 1 and 2, made by tests/vectors/order.py. Never changed: an unfinished run may follow it.")
     print("# records seed pass window source lane n first : where indices first, first + 1, ... go")
     for seed, pass_, window, source, lane, n, first, count in (
         (44, 0, 0, 0, 0, 1, 0, 1), (44, 0, 0, 0, 0, 2, 0, 2), (44, 0, 0, 0, 0, 3, 0, 3), (44, 0, 0, 0, 0, 4, 0, 4),
@@ -89,6 +93,15 @@ def main():
         places = (12, 13, 2**40, M)
         k = key(4, seed, pass_, shard, source)
         row("bits", (seed, source, pass_, shard, *places), (absorb(k, place) for place in places))
+    print("# objects seed source pass objects lanes lane first : version 2: which object gives rows first, first + 1, ... of a lane")
+    for seed, source, pass_, objects, lanes, lane, first, count in (
+        (44, 0, 0, 45, 1, 0, 0, 12), (44, 0, 0, 45, 4, 0, 0, 12), (44, 0, 0, 45, 4, 3, 0, 11), (44, 0, 1, 45, 2, 1, 10, 12),
+        (7, 0, 3, 1000000, 3, 2, 333323, 10), (M, 0, M, 2**24, 32, 31, 2**19 - 4, 4),
+    ):
+        epoch = key(2, seed, pass_, 0, source, 0)
+        rows = [permute(epoch, objects, p) for p in range(objects) if p % lanes == lane] if objects < 100 else None
+        row("objects", (seed, source, pass_, objects, lanes, lane, first),
+            rows[first:first + count] if rows else (permute(epoch, objects, i * lanes + lane) for i in range(first, first + count)))
 
 
 main()
