@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/batch.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Whether `name` is the name of one of the ragged feature's two columns. */
@@ -208,6 +209,44 @@ int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures,
 	}
 	r = example_parse(batch->schema, record, bytes, rows, err);
 	if (r == 0 && pictures)
+		r = decode_pictures(batch, pictures, row, encoded, bits, err);
+	batch->empty[row] = 0;
+	if (r < 0)
+		batch_empty_row(batch, row);
+	return r;
+}
+
+static int set_label(const struct example_feature *feature, int64_t *row, uint64_t label, struct error *err)
+{
+	if (feature->elements == 1) {
+		*row = (int64_t)label;
+		return 0;
+	}
+	if (label >= feature->elements)
+		return error_set(err, -EBADMSG,
+				 "feature \"%s\": found class %" PRIu64 ", expected one of %" PRIu64
+				 " values",
+				 feature->name, label, feature->elements);
+	memset(row, 0, feature->elements * sizeof(*row));
+	row[label] = 1;
+	return 0;
+}
+
+int batch_object(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+		 const void *object, uint64_t bytes, uint64_t label, const uint64_t *bits, struct error *err)
+{
+	struct example_encoded encoded[EXAMPLE_FEATURES_MAX];
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < batch->schema->features; i++) {
+		uint8_t *at = batch->values[i] + row * batch->row_bytes[i];
+
+		if (batch->schema->feature[i].dtype == EXAMPLE_ENCODED)
+			encoded[i] = (struct example_encoded){ object, bytes };
+		else
+			r = set_label(&batch->schema->feature[i], (int64_t *)(void *)at, label, err);
+	}
+	if (r == 0)
 		r = decode_pictures(batch, pictures, row, encoded, bits, err);
 	batch->empty[row] = 0;
 	if (r < 0)

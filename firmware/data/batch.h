@@ -67,6 +67,12 @@ uint64_t batch_pictures_warnings(const struct batch_pictures *pictures);
  * thread's own. Errors: those of example_parse() and picture_decode(). */
 MUST_CHECK int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
 			   const void *record, uint64_t bytes, const uint64_t *bits, struct error *err);
+/* Does what batch_parse() does for a record of a plan of objects (data/plan.h): the feature of dtype
+ * "picture" gets the object, the feature of integers the number of its class, or a 1 at this place where it
+ * has several values. Errors: those of picture_decode(); -EBADMSG there are more classes than values. */
+MUST_CHECK int batch_object(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+			    const void *object, uint64_t bytes, uint64_t label, const uint64_t *bits,
+			    struct error *err);
 /* Fills a row with zeros and marks it as empty. */
 void batch_empty_row(const struct batch_slot *batch, uint32_t row);
 
