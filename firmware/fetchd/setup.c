@@ -230,6 +230,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 	work_init(&work);
 	fetch->span_rows = batch_has_pictures(&fetch->schema) ? PICTURE_SPAN_ROWS : UINT32_MAX;
 	fetch->fast = settings->mode == ORDER_FAST;
+	fetch->objects = plan_is_of_objects(fetch->plan);
 	/* plan_open() has parsed the filter: false means that there is none. */
 	fetch->filtered = filter_parse(settings->filter, &fetch->filter);
 	streams_make(fetch);
@@ -286,7 +287,8 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 	if (workers == 0)
 		workers = (uint64_t)CPU_COUNT(&fetch->cores.decode);
 	fetch->work->workers = fetch->work->workers_max = (uint32_t)workers;
-	fetch->sources->index_arrivals = arrival_pays(fetch->work->workers_max, fetch->filtered);
+	fetch->sources->index_arrivals =
+		!fetch->objects && arrival_pays(fetch->work->workers_max, fetch->filtered);
 	r = start_threads(fetch, workers, err);
 	if (r < 0)
 		return r;

@@ -24,6 +24,11 @@ static uint64_t inflated_max(struct fetch *fetch, const struct group *group)
 
 int index_too_large(const struct fetch *fetch, const struct shard *shard, struct error *err)
 {
+	if (fetch->objects)
+		return error_set(err, -EINVAL,
+				 "%s: with it, %" PRIu64 " objects take more than %" PRIu64
+				 " bytes, fetch.memory_bytes: raise it",
+				 shard->plan.key, shard->group->shards, fetch->budget.max);
 	return error_set(err, -EINVAL,
 			 "%s: with it, a window of %" PRIu64 " shards takes more than %" PRIu64
 			 " bytes inflated, fetch.memory_bytes: raise it, or lower order.window_shards",
@@ -155,11 +160,34 @@ static int index_records(const struct fetch *fetch, struct shard *shard, struct 
 	}
 }
 
+/* An object is one record without a frame. It has no checksum but that of its file in the cache. */
+static void index_object(struct shard *shard)
+{
+	shard->plain = shard->stored;
+	shard->plain_bytes = shard->plan.bytes;
+	shard->bad_offset = 0;
+	shard_leaves(shard, STALL_INFLATE);
+	if (shard->plain_bytes > UINT32_MAX)
+		(void)error_set(&shard->err, -EINVAL, "%s: an object of %" PRIu64 " bytes, at most %u",
+				shard->plan.key, shard->plain_bytes, UINT32_MAX);
+	else if (!reader_file_is_sound(shard))
+		(void)error_set(&shard->err, -EBADMSG,
+				"%s: its checksum differs from the checksum in its label", shard->plan.key);
+	shard->whole = (struct record){ .bytes = (uint32_t)shard->plain_bytes };
+	shard->record = &shard->whole;
+	shard->records = 1;
+}
+
 void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
 	struct error corrupt = { 0 }, err = { 0 };
-	int inflated = make_plain(fetch, inflater, shard, &corrupt), indexed = 0;
+	int inflated, indexed = 0;
 
+	if (fetch->objects) {
+		index_object(shard);
+		return;
+	}
+	inflated = make_plain(fetch, inflater, shard, &corrupt);
 	shard_leaves(shard, STALL_INFLATE);
 	shard->bad_offset = 0;
 	if (inflated == 0 || inflated == -EBADMSG)

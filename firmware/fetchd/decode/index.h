@@ -10,7 +10,7 @@
 #include "fetchd/shared/fetch.h"
 
 /* Inflates the stored bytes where they are compressed, and indexes the records: sets shard->plain and
- * shard->record. shard->err is the first fault:
+ * shard->record. In a plan of objects, the object is the record. shard->err is the first fault:
  *   -EBADMSG  a broken stream: the bytes before the fault are indexed, shard->lost is set;
  *             a bad length: the index ends there, shard->lost is set;
  *             a bad data CRC, or a record that the filter cannot judge: that record is marked as bad;

@@ -5,10 +5,12 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "data/hold_out.h"
+#include "data/plan_classes.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "drivers/notify/notify.h"
 #include "drivers/store/store.h"
+#include "fetchd/plan/classes.h"
 #include "fetchd/plan/manifest.h"
 #include "fetchd/plan/record.h"
 #include "fetchd/plan/seen.h"
@@ -28,6 +30,7 @@ struct listing {
 	struct plan_writer *writer;
 	uint32_t source;
 	enum split split;
+	bool objects;
 	struct hashes *hashes; /* NULL: the keys are not hashed */
 	struct error *err;
 };
@@ -62,6 +65,8 @@ static int add_shard(void *context, const struct store_object *object)
 				    .source = listing->source };
 
 	notify_extend(LISTING_S);
+	if (listing->objects && plan_is_folder(object->key))
+		return 0;
 	if (listing->hashes && add_hash(listing->hashes, object->key) < 0)
 		return error_set(listing->err, -ENOMEM, "no memory for the hashes of the shards");
 	return plan_add(listing->writer, listing->split, &shard, listing->err);
@@ -95,7 +100,7 @@ static int list_split(const struct config *config, struct store *store, struct p
 		      uint32_t source, enum split split, struct hashes *hashes, struct error *err)
 {
 	struct glob glob = glob_of(config, source, split);
-	struct listing listing = { writer, source, split, hashes, err };
+	struct listing listing = { writer, source, split, config_reads_objects(config), hashes, err };
 	int r;
 
 	notify_extend(LISTING_S);
@@ -290,9 +295,10 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = write_plan(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
 	    (r = check_monitor(&run->config, plan, err)) < 0 ||
+	    (r = classes_check(&run->config, plan, err)) < 0 ||
 	    (r = check_sources(&run->config, plan, manifest, err)) < 0 ||
 	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
-	    (r = digest_file(path, sha256, err)) < 0 ||
+	    (r = classes_note(plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
 	    (r = store_put_file(sink, key, path, NULL, NULL, err)) < 0 ||
 	    (r = seen_note(run, sink, plan, err)) < 0)

@@ -28,10 +28,10 @@ static void hand_out(struct producer *producer, struct window *window, const str
 	producer->open->spans++;
 }
 
-/* Finds the window of this id, once rows can be handed out from it. A window whose failure is final ends the
- * generation. */
+/* Finds the window of this id, once rows can be handed out from `offset` on. A window whose failure is final
+ * ends the generation. */
 static enum step need_window(struct producer *producer, struct stream *stream, struct window_id id,
-			     struct window **ret_window)
+			     uint64_t offset, struct window **ret_window)
 {
 	struct window *window = stream_window(stream, id);
 	const struct shard *failure;
@@ -40,7 +40,7 @@ static enum step need_window(struct producer *producer, struct stream *stream, s
 		stall_lacks(&producer->stall, stream, id);
 		return STEP_WAIT_WORK;
 	}
-	failure = window_final_failure(window);
+	failure = window_has_rows(window, offset) ? NULL : window_final_failure(window);
 	if (failure)
 		return slot_fail(producer, &failure->err, failure->plan.key, failure->bad_offset);
 	*ret_window = window;
@@ -65,7 +65,7 @@ static enum step give_rows(struct producer *producer, struct stream *stream, str
 			   struct cursor_place *at, struct share *share)
 {
 	struct window *window = NULL;
-	enum step step = need_window(producer, stream, id, &window);
+	enum step step = need_window(producer, stream, id, at->offset, &window);
 	uint64_t left;
 	uint32_t count;
 
@@ -90,7 +90,7 @@ static enum step give_rows(struct producer *producer, struct stream *stream, str
 	share->given += count;
 	at->offset += count;
 	/* Normalise: the end of a window is the start of the next. */
-	if (window_is_whole(window) && at->offset == window->records) {
+	if (window_is_complete(window) && at->offset == window->records) {
 		at->window++;
 		at->offset = 0;
 		producer->cursor.skipped += window->lost;

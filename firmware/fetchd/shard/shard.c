@@ -66,7 +66,7 @@ void shard_begin(struct shard *shard, const struct plan_shard *plan, struct sour
 	shard->source = source;
 	shard->plan = *plan;
 	shard->parts = 0;
-	shard->fetched_again = shard->cached = shard->repinned = false;
+	shard->fetched_again = shard->cached = shard->repinned = shard->settled = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
 	shard->pin.bytes = plan->bytes;
@@ -77,7 +77,7 @@ void shard_begin(struct shard *shard, const struct plan_shard *plan, struct sour
 void shard_begin_again(struct shard *shard)
 {
 	shard_drop(shard);
-	shard->fetched_again = shard->cached = false;
+	shard->fetched_again = shard->cached = shard->settled = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
 }

@@ -92,8 +92,10 @@ struct shard {
 	const uint8_t *stored;              /* bytes as the store has them: in `raw` or `view` */
 	const uint8_t *plain;               /* stored or inflated bytes */
 	uint64_t plain_bytes;
-	struct record *record; /* in `index` */
+	struct record *record; /* in `index`; of an object: `whole` */
+	struct record whole;   /* an object is one record */
 	uint64_t records;
+	bool settled;                                      /* indexed, or failed with err */
 	struct store_request *part;                        /* parts_max of them */
 	struct arrival *arrival;                           /* one per part */
 	uint64_t parts_max, parts_used, parts, parts_left; /* parts_used: most parts of any object so far */

@@ -80,6 +80,7 @@ struct fetch {
 	struct filter filter;
 	uint32_t span_rows;   /* most rows of a span */
 	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
+	bool objects;         /* a plan of objects: each shard is one record, as it is */
 	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
 	struct budget budget; /* fetch.memory_bytes: for all windows, and the upper bound of one window */
 

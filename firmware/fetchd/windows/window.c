@@ -183,7 +183,8 @@ int window_load(struct fetch *fetch, struct window *window, struct window_id id,
 	window->arrived = 0;
 	window->alone = false;
 	window->failed = NULL;
-	window->eager = fetch->fast && id.split == SPLIT_TRAIN;
+	window->in_order = fetch->objects;
+	window->eager = fetch->objects || (fetch->fast && id.split == SPLIT_TRAIN);
 	for (uint64_t k = 0; k < window->group.shards; k++) {
 		const struct plan_shard shard = shard_at(fetch, window, k);
 
@@ -223,23 +224,51 @@ static void add_shard(struct window *window, uint32_t k)
 	window->arrived++;
 }
 
+/* Adds the objects that can be gathered now: those up to the first one that is not there, or has failed. An
+ * object that was given up is not the failure: another one is, and window_failure() finds it later. */
+static void add_in_order(struct window *window)
+{
+	while (window->arrived < window->group.shards && window->shard[window->arrived].settled) {
+		const struct shard *next = &window->shard[window->arrived];
+
+		if (next->err.code) {
+			window->failed = next->err.code == -ECANCELED ? NULL : next;
+			return;
+		}
+		add_shard(window, window->arrived);
+	}
+}
+
+/* Returns whether the producer has something to do. */
+static bool add_eagerly(struct window *window, const struct shard *shard)
+{
+	const uint32_t before = window->arrived;
+
+	if (window->in_order)
+		add_in_order(window);
+	else if (!shard->err.code)
+		add_shard(window, (uint32_t)(shard - window->shard));
+	else if (!window->failed)
+		window->failed = shard;
+	return window->arrived > before || window->failed;
+}
+
 void window_settle(struct fetch *fetch, struct shard *shard)
 {
 	struct window *window = shard->window;
+	bool more;
 
 	window->loading--;
 	window->last = shard;
-	if (window->eager && shard->err.code && !window->failed)
-		window->failed = shard;
-	if (window->eager && !shard->err.code)
-		add_shard(window, (uint32_t)(shard - window->shard));
+	shard->settled = true;
+	more = window->eager && add_eagerly(window, shard);
 	for (uint32_t k = 0; !window->eager && window->loading == 0 && k < window->group.shards; k++)
 		add_shard(window, k);
 	if (window->loading == 0) {
 		window->state = WINDOW_READY;
 		measure(fetch, window);
 	}
-	if (window->loading == 0 || window->eager)
+	if (window->loading == 0 || more)
 		(void)pthread_cond_signal(&fetch->progress);
 }
 
@@ -274,6 +303,16 @@ bool window_failed_ahead(const struct window *window)
 	const struct shard *failure = window->ahead ? window_failure(window) : NULL;
 
 	return failure && error_exit_code(&failure->err) == EX_UNAVAILABLE;
+}
+
+bool window_is_complete(const struct window *window)
+{
+	return window_is_whole(window) && window->arrived == window->group.shards;
+}
+
+bool window_has_rows(const struct window *window, uint64_t offset)
+{
+	return window->in_order && offset < window->records;
 }
 
 bool window_is_whole(const struct window *window)

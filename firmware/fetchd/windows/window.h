@@ -15,8 +15,10 @@
  *   - the disk was full when the window had to spill: it may fit alone, without the windows ahead of it;
  *   - a window that nobody needed yet failed on a passing error: the error may be over when it is needed.
  *
- * With order.mode "fast" a window of training is eager: shards that have arrived give rows, without waiting
- * for the others. window->arrival_order then lists the shards that have arrived.
+ * An eager window gives rows before it is ready. With order.mode "fast" a window of training is eager: shards
+ * that have arrived give rows, and window->arrival_order lists them. In a plan of objects each window is
+ * eager, and the order stays: objects give rows as soon as they and all objects before them have arrived. The
+ * first object that failed ends the rows.
  *
  * A crash loses all windows; the cursor says which ones are loaded again.
  *
@@ -45,7 +47,8 @@ struct window {
 	uint64_t loading;         /* shards not settled yet */
 	const struct shard *last; /* the shard that was settled last */
 	/* Shards whose records can be gathered, and the index in the window of each one's first record: all
-	 * shards at once, or those of an eager window in the order of their arrival. */
+	 * shards at once, or those of an eager window in the order of their arrival; objects in their order.
+	 */
 	uint32_t *arrival_order;
 	uint64_t *first;
 	uint32_t arrived;
@@ -53,9 +56,10 @@ struct window {
 	const struct shard *failed; /* the first failure of an eager window that is loading; NULL = none */
 	uint64_t lost;              /* number of shards whose rest is left out */
 	uint64_t spans;             /* spans handed out and not finished */
-	bool eager;
-	bool alone; /* loaded once more, after the stream's other windows were dropped */
-	bool ahead; /* not needed yet when it was loaded */
+	bool eager;                 /* gives rows before it is ready */
+	bool in_order;              /* an eager window of objects: their order stays */
+	bool alone;                 /* loaded once more, after the stream's other windows were dropped */
+	bool ahead;                 /* not needed yet when it was loaded */
 };
 
 /* Starts to load a window. A full disk is the window's failure, not an error. Errors: -ENOMEM. */
@@ -84,6 +88,10 @@ bool window_lacks_disk(const struct window *window);
 bool window_failed_ahead(const struct window *window);
 /* Whether the window is ready, and not to be loaded once more. */
 bool window_is_whole(const struct window *window);
+/* Whether the window has rows from `offset` on that can be given although a shard failed. */
+bool window_has_rows(const struct window *window, uint64_t offset);
+/* Whether all of the window's records can be gathered. */
+bool window_is_complete(const struct window *window);
 
 /* Returns the first shard that failed, or a shard that was given up if no other failed; NULL = none. While
  * the window is loading: the first failure to arrive. */

@@ -14,8 +14,9 @@ struct window_order window_order(const struct fetch *fetch, const struct span *s
 {
 	const struct window *window = span->window;
 	struct window_order order = { .window = window,
-				      .shuffled = window->id.split == SPLIT_TRAIN,
-				      .arrived = span->arrived,
+				      .shuffled = window->id.split == SPLIT_TRAIN && !window->in_order,
+				      .arrived =
+					      window->eager ? span->arrived : (uint32_t)window->group.shards,
 				      .key = key_of(fetch, window) };
 
 	if (order.shuffled && !window->eager)
@@ -32,7 +33,7 @@ static void records_exactly(const struct window_order *order, uint64_t first, ui
 	if (order->shuffled)
 		order_permuted_run(&order->permutation, first, count, offset);
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t low = 0, high = window->group.shards, at = order->shuffled ? offset[i] : first + i;
+		uint64_t low = 0, high = order->arrived, at = order->shuffled ? offset[i] : first + i;
 
 		/* The last shard whose first record stands at or before this one. */
 		while (high - low > 1) {
@@ -84,7 +85,7 @@ static void records_as_they_came(const struct window_order *order, uint64_t firs
 void window_records(const struct window_order *order, uint64_t first, uint32_t count,
 		    struct window_record *ret_record)
 {
-	if (order->window->eager)
+	if (order->window->eager && !order->window->in_order)
 		records_as_they_came(order, first, count, ret_record);
 	else
 		records_exactly(order, first, count, ret_record);

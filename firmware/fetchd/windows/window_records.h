@@ -2,7 +2,8 @@
 /*
  * Which record of a window stands at which offset of the window's order. An evaluation has the records in the
  * order of the shards. Training permutes all records of the window together. An eager window (order.mode
- * "fast") permutes each shard by itself; the shards stand in the order of their arrival.
+ * "fast") permutes each shard by itself; the shards stand in the order of their arrival. Objects,
+ * of which each is one record, stand in the order of the shards (ORDER_OBJECTS).
  *
  * Called by workers, without the lock: a window with spans does not change, except that an eager window gets
  * further shards, beyond the span's `arrived`. Cost: window_order() once per span, then O(log shards) per

@@ -3,6 +3,7 @@
 
 #include "core/base/events.h"
 #include "data/tfrecord.h"
+#include "fetchd/shard/sources.h"
 #include "fetchd/workers/slot_quarantine.h"
 
 #include <inttypes.h>
@@ -20,6 +21,16 @@ struct row_fault {
 	uint64_t offset;
 };
 
+/* Says which record is faulty; an object has one record. */
+static void name_fault(struct row_fault *fault, int code, const char *text)
+{
+	if (fault->fetch->objects)
+		(void)error_set(&fault->err, code, "%s: %s", fault->key, text);
+	else
+		(void)error_set(&fault->err, code, "%s: record at byte %" PRIu64 ": %s", fault->key,
+				fault->offset, text);
+}
+
 static void note(struct row_fault *fault, uint32_t row, struct window_record from, int code, const char *text)
 {
 	(void)pthread_mutex_lock(&fault->fetch->lock);
@@ -29,9 +40,20 @@ static void note(struct row_fault *fault, uint32_t row, struct window_record fro
 		return;
 	fault->row = row;
 	fault->key = from.shard->plan.key;
-	fault->offset = from.record->offset - TFRECORD_HEADER_BYTES;
-	(void)error_set(&fault->err, code, "%s: record at byte %" PRIu64 ": %s", fault->key, fault->offset,
-			text);
+	fault->offset = quarantine_place(fault->fetch, from);
+	name_fault(fault, code, text);
+}
+
+static int parse_row(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+		     struct window_record from, const uint64_t *bits, struct error *err)
+{
+	const struct shard *shard = from.shard;
+	const uint8_t *data = shard->plain + from.record->offset;
+
+	if (shard->source->fetch->objects)
+		return batch_object(batch, pictures, row, data, from.record->bytes, shard->plan.label, bits,
+				    err);
+	return batch_parse(batch, pictures, row, data, from.record->bytes, bits, err);
 }
 
 /* Parses one record into row `row`. */
@@ -51,8 +73,7 @@ static void gather_row(const struct batch_slot *batch, struct batch_pictures *pi
 	if (pictures)
 		bits = order_record_bits(fault->fetch->settings->seed, shard->plan.source,
 					 shard->window->id.pass, shard->plan.index, from.record->offset);
-	r = batch_parse(batch, pictures, row, shard->plain + from.record->offset, from.record->bytes,
-			shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
+	r = parse_row(batch, pictures, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
 }

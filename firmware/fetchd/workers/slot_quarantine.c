@@ -35,6 +35,11 @@ static struct ring_quarantined entry(const struct shard *shard)
 					  .split = (uint16_t)split };
 }
 
+uint64_t quarantine_place(const struct fetch *fetch, struct window_record from)
+{
+	return fetch->objects ? 0 : from.record->offset - TFRECORD_HEADER_BYTES;
+}
+
 void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record from)
 {
 	struct ring_quarantine *page = page_of(fetch, pending, NULL);
@@ -44,7 +49,7 @@ void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, 
 		return;
 	record = entry(from.shard);
 	record.row = row;
-	record.offset = from.record->offset - TFRECORD_HEADER_BYTES;
+	record.offset = quarantine_place(fetch, from);
 	quarantine_note(page, &record);
 }
 

@@ -12,6 +12,9 @@
 /* Begins a slot's list with the records of `unplaced`, which is emptied. */
 void quarantine_begin(struct fetch *fetch, struct pending *pending, struct ring_quarantine *unplaced);
 
+/* Returns the byte of the shard at which a record begins; 0 for an object. */
+uint64_t quarantine_place(const struct fetch *fetch, struct window_record from);
+
 /* Notes that a row of the slot stays empty because of this record. */
 void quarantine_row(struct fetch *fetch, struct pending *pending, uint32_t row, struct window_record record);
 
