@@ -231,18 +231,47 @@ static int look_into(const struct config *config, struct store *store, const str
 	return r < 0 ? r : look_at_all(&begin, &rows, look, err);
 }
 
+/* An object is one record. Its class is not looked at: objects.h. */
+static int look_at_object(const struct config *config, struct store *store, const struct store_object *object,
+			  struct look *look, struct error *err)
+{
+	CLEANUP(rows_done) struct rows rows = { 0 };
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes;
+	int r;
+
+	if ((r = rows_open(config, &rows, err)) < 0 ||
+	    (r = store_get_all(store, object->key, SHARD_MAX, &data, &bytes, err)) < 0)
+		return r;
+	r = batch_object(&rows.batch, rows.pictures, 0, data, bytes, 0, NULL, err);
+	look->records = 1;
+	look->misfit = r < 0;
+	look->matching = r == 0;
+	return r;
+}
+
+static const char *todo_of(const struct config *config)
+{
+	return config_reads_objects(config)
+		       ? "make a JPEG or PNG file of it, or remove it, or set fetch.bad_record = \"skip\""
+		       : "make `schema` what the records are: see \"TFRecords that you have\" in the manual";
+}
+
 bool preflight_first(struct preflight *preflight, struct store *store, enum split split,
 		     const struct store_object *shard)
 {
 	const bool skips = preflight->config->fetch.bad_record == BAD_RECORD_SKIP;
 	const char *condition = preflight->config->order.filter;
-	static const char todo[] =
-		"make `schema` what the records are: see \"TFRecords that you have\" in the manual";
+	const char *todo = todo_of(preflight->config);
 	struct look look = { 0 };
 	struct error err = { 0 };
+	int r;
 
 	look.filtered = *condition && filter_parse(condition, &look.filter);
-	if (look_into(preflight->config, store, shard, preflight->brief, &look, &err) == 0) {
+	r = config_reads_objects(preflight->config)
+		    ? look_at_object(preflight->config, store, shard, &look, &err)
+		    : look_into(preflight->config, store, shard, preflight->brief, &look, &err);
+	if (r == 0) {
 		say(preflight, split, shard, &look);
 		return look.matching > 0;
 	}

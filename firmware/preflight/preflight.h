@@ -6,6 +6,7 @@
  *
  *     preflight.c    the table
  *     sources.c      sources: credentials, shards of each split, dataset.json
+ *     objects.c      the classes of a source of objects
  *     first.c        the first records of a split, against the schema and the filter
  *     start.c        the weights that a new run starts with
  *     sink.c         the sink: writes an object there

@@ -4,6 +4,7 @@
 #include "data/hold_out.h"
 #include "preflight/dataset.h"
 #include "preflight/first.h"
+#include "preflight/objects.h"
 #include "preflight/preflight.h"
 #include "preflight/stores.h"
 
@@ -20,6 +21,7 @@ static const char *const keys[SPLIT_MAX] = { "train_glob", "validation_glob", "t
 struct listing {
 	const char *glob[SPLIT_MAX];
 	enum split split;
+	struct objects *objects; /* NULL: the source has shards */
 	uint64_t shards, bytes, most;
 	uint64_t hash[PREFLIGHT_LISTED_MAX]; /* of each shard's key (hold_out.h) */
 	struct store_object first;           /* the first one that is not empty, or else the first one */
@@ -42,6 +44,10 @@ static int count(void *context, const struct store_object *object)
 {
 	struct listing *listing = context;
 
+	if (listing->objects && plan_is_folder(object->key))
+		return 0;
+	if (listing->objects)
+		objects_note(listing->objects, listing->split, object->key);
 	if (listing->shards == 0 || (listing->first.pin.bytes == 0 && object->pin.bytes > 0))
 		listing->first = *object;
 	note_twice(listing, object->key);
@@ -69,7 +75,7 @@ static void say_none(struct preflight *preflight, const char *url, enum split sp
 {
 	if (split != SPLIT_TEST || strcmp(glob, TEST_GLOB_DEFAULT) != 0)
 		preflight_add_misfit(preflight, true, PART,
-				     "write the shards there, or correct the url or the pattern",
+				     "write the data there, or correct the url or the pattern",
 				     "%s: no object matches split.%s \"%s\"", url, keys[split], glob);
 }
 
@@ -125,9 +131,11 @@ static void say_shards(struct preflight *preflight, const char *url, const struc
 {
 	if (!preflight->brief)
 		preflight_add(preflight, PART, PREFLIGHT_OK, "",
-			      "%s: %s: %" PRIu64 "%s shards, %" PRIu64 " bytes", url,
-			      split_name(listing->split), listing->shards,
-			      listing->shards == listing->most ? " or more" : "", listing->bytes);
+			      "%s: %s: %" PRIu64 "%s %s, %" PRIu64 " bytes", url, split_name(listing->split),
+			      listing->shards, listing->shards == listing->most ? " or more" : "",
+			      listing->objects ? "objects" : "shards", listing->bytes);
+	if (listing->objects && listing->split == SPLIT_TRAIN)
+		listing->objects->cut = listing->shards == listing->most;
 	if (listing->other < SPLIT_MAX)
 		say_twice(preflight, url, listing);
 	if (listing->split == SPLIT_TRAIN)
@@ -185,10 +193,12 @@ static bool check_splits(struct preflight *preflight, struct store *store, uint3
 {
 	const struct config *config = preflight->config;
 	CLEANUP(free_ptr) struct listing *listing = malloc(sizeof(*listing));
+	CLEANUP(objects_done) struct objects objects = { 0 };
 
 	for (int split = 0; listing && split < SPLIT_MAX; split++) {
 		*listing = (struct listing){ .split = (enum split)split,
 					     .other = SPLIT_MAX,
+					     .objects = config_reads_objects(config) ? &objects : NULL,
 					     .most = most_of(preflight) };
 		for (int other = 0; other < SPLIT_MAX; other++)
 			listing->glob[other] = glob_of(config, source, (enum split)other);
@@ -197,6 +207,7 @@ static bool check_splits(struct preflight *preflight, struct store *store, uint3
 		*ret_validates = *ret_validates || (split == SPLIT_TRAIN && held_out(config, listing) > 0) ||
 				 (split == SPLIT_VALIDATION && listing->shards > 0);
 	}
+	objects_say(preflight, store_url(store), &objects);
 	return listing;
 }
 
