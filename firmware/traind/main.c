@@ -9,6 +9,7 @@
 #include "drivers/notify/notify.h"
 #include "model/self_test.h"
 #include "traind/loop.h"
+#include "traind/names.h"
 #include "traind/rest.h"
 #include "traind/restore.h"
 #include "traind/train.h"
@@ -52,7 +53,7 @@ static int open_run(struct train *train, struct error *err)
 		return r;
 	go_near(train->gpu, config);
 	if ((r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
-	    (r = batches_wait_plan(train, err)) < 0 ||
+	    (r = batches_wait_plan(train, err)) < 0 || (r = names_write(&train->run, err)) < 0 ||
 	    (r = quarantine_open(&train->quarantine, config, path_of(PATH_RUN, "plan", path), err)) < 0 ||
 	    (r = best_open(&train->best, config, train->model, err)) < 0 || (r = restore(train, err)) < 0 ||
 	    (r = record_open(train, err)) < 0)

@@ -21,6 +21,7 @@ struct records {
 	uint64_t next_shard;
 	const char *key; /* of the current shard */
 	bool as_it_is_now;
+	bool objects, unread; /* each object is a record; the current one has not been read */
 	bool filtered;
 	struct filter filter;
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
@@ -81,6 +82,7 @@ int records_open(const struct trained *trained, const struct records_source *sou
 		return error_set(err, -ENOMEM, "no memory");
 	records->config = &trained->saved.config;
 	records->as_it_is_now = source->as_it_is_now;
+	records->objects = config_reads_objects(records->config);
 	r = open_records(records, trained, source, model, err);
 	if (r == 0)
 		*ret_records = TAKE(records);
@@ -163,6 +165,9 @@ static int load_shard(struct records *records, struct error *err)
 	records->data = (const uint8_t *)records->raw;
 	records->bytes = bytes;
 	records->at = records->record = 0;
+	records->unread = records->objects;
+	if (records->objects)
+		return 0;
 	compression = compression_of(records->raw, bytes);
 	if (compression == COMPRESSION_NONE)
 		return 0;
@@ -210,6 +215,21 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 	return r;
 }
 
+/* Writes the current object into a row, as add_record() does with a record. */
+static int add_object(struct records *records, uint32_t row, struct error *err)
+{
+	uint64_t class = 0;
+	int r = 0;
+
+	records->unread = false;
+	records->origin[row] = (struct records_origin){ records->key, 0 };
+	if (records->columns.labels && (r = shards_class(&records->shards, records->key, &class, err)) < 0)
+		return r;
+	r = batch_object(&records->columns.batch, records->columns.pictures, row, records->data,
+			 records->bytes, class, NULL, err);
+	return r < 0 ? refuse(records, records->origin[row], r, err) : 1;
+}
+
 static int add_line(struct records *records, uint32_t row, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
@@ -232,7 +252,9 @@ static int add_row(struct records *records, uint32_t row, struct error *err)
 {
 	if (records->lines)
 		return add_line(records, row, err);
-	if (records->at < records->bytes)
+	if (records->unread)
+		return add_object(records, row, err);
+	if (!records->objects && records->at < records->bytes)
 		return add_record(records, row, err);
 	records->ended = records->next_shard == records->shards.count;
 	return records->ended ? 0 : load_shard(records, err);

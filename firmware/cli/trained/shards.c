@@ -136,15 +136,23 @@ static int check_plan(const struct trained *trained, const char *path, struct er
 		store_url(trained->folder), found, expected);
 }
 
-static int open_plan(struct shards *shards, const struct trained *trained, const char *path, enum split split,
-		     struct error *err)
+static int open_checked(const struct trained *trained, const char *path, struct plan **ret_plan,
+			struct error *err)
 {
 	int r;
 
 	if ((r = fetch_plan(trained, path, err)) < 0 || (r = check_plan(trained, path, err)) < 0 ||
-	    (r = plan_open(path, &shards->plan, err)) < 0 ||
-	    (r = plan_check_config(shards->plan, "the plan of the model's run", &trained->saved.config,
-				   err)) < 0)
+	    (r = plan_open(path, ret_plan, err)) < 0)
+		return r;
+	return plan_check_config(*ret_plan, "the plan of the model's run", &trained->saved.config, err);
+}
+
+static int open_plan(struct shards *shards, const struct trained *trained, const char *path, enum split split,
+		     struct error *err)
+{
+	int r = open_checked(trained, path, &shards->plan, err);
+
+	if (r < 0)
 		return r;
 	shards->split = split;
 	shards->count = plan_shards(shards->plan, split);
@@ -165,6 +173,24 @@ static int list_plan(struct shards *shards, const struct trained *trained, enum 
 	return r;
 }
 
+/* Opens the plan for the classes of objects below a URL. Without a plan, objects can be predicted, but not
+ * evaluated: shards_class() says so then. */
+static int open_names(struct shards *shards, const struct trained *trained, struct error *err)
+{
+	char path[PATH_BYTES];
+	struct error why;
+	int r;
+
+	if (!config_reads_objects(&trained->saved.config))
+		return 0;
+	if ((r = temporary_file("plan", path, err)) < 0)
+		return r;
+	if (open_checked(trained, path, &shards->names, &why) < 0)
+		plan_close(TAKE(shards->names));
+	(void)unlink(path);
+	return 0;
+}
+
 int shards_open(const struct trained *trained, const struct records_source *source, struct shards *ret_shards,
 		struct error *err)
 {
@@ -174,6 +200,8 @@ int shards_open(const struct trained *trained, const struct records_source *sour
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "no memory for the names of shards");
+	if (r == 0 && data)
+		r = open_names(ret_shards, trained, err);
 	if (r < 0)
 		return r;
 	return ret_shards->count
@@ -196,6 +224,16 @@ struct plan_shard shards_get(const struct shards *shards, uint64_t index)
 	return plan_shard(shards->plan, source, shards->split, index);
 }
 
+int shards_class(const struct shards *shards, const char *key, uint64_t *ret_class, struct error *err)
+{
+	const struct plan *plan = shards->plan ? shards->plan : shards->names;
+
+	if (plan && plan_label(plan, key, ret_class))
+		return 0;
+	return error_set(err, -EINVAL, "%s: its folder is no class of the model%s", key,
+			 plan ? "" : ": the model's run has no plan, which has the names of the classes");
+}
+
 void shards_done(struct shards *shards)
 {
 	for (uint32_t i = 0; i < shards->stores; i++)
@@ -204,4 +242,5 @@ void shards_done(struct shards *shards)
 		free(shards->key[i]);
 	free(shards->key);
 	plan_close(shards->plan);
+	plan_close(shards->names);
 }

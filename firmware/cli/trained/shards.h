@@ -16,6 +16,8 @@ struct shards {
 	struct store *store[CONFIG_SOURCES_MAX];
 	uint32_t stores;
 	struct plan *plan; /* NULL: the shards below a URL, `key` */
+	struct plan
+		*names; /* the plan of the run for objects below a URL: it has their classes; NULL = none */
 	enum split split;
 	char **key;
 	uint64_t count, capacity;
@@ -30,3 +32,8 @@ void shards_done(struct shards *shards);
 /* Returns shard `index` < shards->count. Its strings are those of `shards`; `source` is the index of its
  * store. A shard below a URL has no ETag, no version and no size. */
 struct plan_shard shards_get(const struct shards *shards, uint64_t index);
+
+/* Finds the class of a key by the plan of the model's run, for a model of objects. Errors: -EINVAL the run
+ * has no plan, or its plan no such class. */
+MUST_CHECK int shards_class(const struct shards *shards, const char *key, uint64_t *ret_class,
+			    struct error *err);
