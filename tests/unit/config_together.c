@@ -358,6 +358,10 @@ static void test_base(void **state)
 		{ "a pooling that is none", STORES "model: { base_pooling = \"mean\"; };",
 		  "k.conf:2: model.base_pooling: found \"mean\", allowed: one of \"none\", \"avg\", "
 		  "\"max\"" },
+		{ "a scaling that is none", STORES "model: { base_scaling = \"rgb\"; };",
+		  "k.conf:2: model.base_scaling: found \"rgb\", allowed: one of \"auto\", \"none\", "
+		  "\"caffe\", "
+		  "\"tf\", \"torch\", \"lite\"" },
 	};
 
 	(void)state;

@@ -9,7 +9,7 @@ static size_t allowed_names(const struct config_key *key, char *out, size_t size
 {
 	size_t used = (size_t)snprintf(out, size, "one of");
 
-	for (size_t i = 0; i < 5 && key->names[i] && used < size; i++)
+	for (size_t i = 0; i < CONFIG_WORDS_MAX && key->names[i] && used < size; i++)
 		used += (size_t)snprintf(out + used, size - used, "%s \"%s\"", i ? "," : "", key->names[i]);
 	return used;
 }

@@ -34,6 +34,8 @@ enum key_type {
 	KEY_NUMBERS,  /* struct config_numbers, each number within the bounds */
 };
 
+#define CONFIG_WORDS_MAX 7
+
 struct config_key {
 	const char *name; /* "group.key"; or "key" in the tables for elements of lists */
 	enum key_type type;
@@ -41,8 +43,8 @@ struct config_key {
 	const char *fallback; /* the default as text, a string without quotes; NULL = the file must have the
 				 key */
 	double min, max;      /* bounds, for KEY_INT, KEY_FLOAT and KEY_NUMBERS */
-	const char *names[8]; /* allowed words, for KEY_ENUM; NULL-terminated */
-	size_t offset;        /* position in struct config, or in the struct of a list's element */
+	const char *names[CONFIG_WORDS_MAX + 1]; /* allowed words, for KEY_ENUM; NULL-terminated */
+	size_t offset; /* position in struct config, or in the struct of a list's element */
 	const char *help;
 };
 

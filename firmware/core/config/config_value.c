@@ -70,7 +70,7 @@ static bool store_string(const struct config_key *key, const config_setting_t *s
 		return false;
 	text = config_setting_get_string(setting);
 	if (key->type == KEY_ENUM) {
-		for (int i = 0; i < 5 && key->names[i]; i++)
+		for (int i = 0; i < CONFIG_WORDS_MAX && key->names[i]; i++)
 			if (strcmp(text, key->names[i]) == 0) {
 				memcpy(target, &i, sizeof(i));
 				return true;
@@ -204,7 +204,7 @@ void config_read_fallback(const struct config_key *key, void *base)
 		memcpy(target, &truth, sizeof(truth));
 		break;
 	case KEY_ENUM:
-		for (int i = 0; i < 5 && key->names[i]; i++)
+		for (int i = 0; i < CONFIG_WORDS_MAX && key->names[i]; i++)
 			if (strcmp(text, key->names[i]) == 0)
 				memcpy(target, &i, sizeof(i));
 		break;
