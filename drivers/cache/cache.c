@@ -23,7 +23,7 @@ static int probe(const struct cache *cache, struct error *err)
 	int r = 0;
 
 	(void)snprintf(path, sizeof(path), "new/probe-%d", (int)getpid());
-	fd = openat(cache->fd, path, O_RDWR | O_CREAT | O_CLOEXEC, 0664);
+	fd = openat(cache->fd, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot make files: %s", cache->folder, strerror(errno));
 	if (fsetxattr(fd, CACHE_XATTR, "", 0, 0) < 0)

@@ -28,7 +28,7 @@ static int make_file(struct cache_writer *w, struct error *err)
 	char path[sizeof(w->temporary)];
 
 	(void)snprintf(path, sizeof(path), "new/%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
-	w->fd = openat(w->cache->fd, path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0664);
+	w->fd = openat(w->cache->fd, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) < 0)
 		return error_set(err, -errno, "%s/%s: cannot make it: %s", w->cache->folder, path,
 				 strerror(errno));

@@ -112,7 +112,7 @@ static int get_file(struct store *store, const char *key, const char *path, uint
 		return r;
 	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
 		return error_set(err, -ENAMETOOLONG, "%s: the path is too long", path);
-	CLEANUP(close_fd) int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	CLEANUP(close_fd) int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return error_set(err, -errno, "%s: %s", temporary, strerror(errno));

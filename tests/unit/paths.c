@@ -206,6 +206,30 @@ static void test_locks_of_the_group(void **state)
 	assert_int_equal(st.st_gid, 4711);
 }
 
+/* Whoever can write to the folder can put another file in the place of the lock. */
+static void test_locks_that_are_none(void **state)
+{
+	CLEANUP(close_fd) int fd = -1;
+	struct error err = { 0 };
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(file_write_durable("secret", "x", 1, &err), 0);
+	assert_int_equal(chmod("secret", 0600), 0);
+	assert_int_equal(symlink("secret", "lock"), 0);
+	assert_int_equal(file_lock("lock", &fd, &err), -ELOOP);
+	assert_int_equal(unlink("lock"), 0);
+	assert_int_equal(link("secret", "lock"), 0);
+	assert_int_equal(file_lock("lock", &fd, &err), 0);
+	close_fd(&fd);
+	assert_int_equal(stat("secret", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(unlink("lock"), 0);
+	assert_int_equal(mkfifo("lock", 0600), 0);
+	assert_int_equal(file_lock("lock", &fd, &err), -EINVAL);
+	assert_int_equal(unlink("lock"), 0);
+}
+
 static void test_refusals(void **state)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -258,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_foreign_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locks_of_strangers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locks_of_the_group, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_locks_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
 	};
 

@@ -231,27 +231,31 @@ int file_read(const char *path, uint64_t max, char **ret_data, uint64_t *ret_byt
 }
 
 /* Gives a lock file to the group of its folder. That fails where the file is another user's, who has done it.
- */
-static void give_to_group(int fd, const char *path)
+ * A file with a second name may be a file that is not for the group: it stays as it is. */
+static void give_to_group(int fd, const struct stat *file, const char *path)
 {
 	CLEANUP(close_fd) int folder = open_folder_of(path);
-	struct stat file, above;
+	struct stat above;
 
-	if (folder < 0 || fstat(fd, &file) < 0 || fstat(folder, &above) < 0)
+	if (folder < 0 || file->st_nlink != 1 || fstat(folder, &above) < 0)
 		return;
-	if (file.st_gid != above.st_gid)
+	if (file->st_gid != above.st_gid)
 		(void)!fchown(fd, (uid_t)-1, above.st_gid);
-	if ((file.st_mode & 0777) != 0660)
+	if ((file->st_mode & 0777) != 0660)
 		(void)fchmod(fd, 0660);
 }
 
 int file_lock(const char *path, int *ret_fd, struct error *err)
 {
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0660);
+	CLEANUP(close_fd)
+	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0660);
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
-	give_to_group(fd, path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "%s: not a regular file", path);
+	give_to_group(fd, &st, path);
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));

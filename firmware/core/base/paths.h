@@ -86,7 +86,10 @@ MUST_CHECK int file_rename_durable(const char *from, const char *to, struct erro
 
 /* Locks a lock file, and creates the file where it is missing. Blocks: until no other process holds the lock.
  * Whoever can open a file can lock it, and so hold up all others for ever: only the owner and the group of
- * the folder can open a lock file (mode 0660). Closing the descriptor unlocks. */
+ * the folder can open a lock file (mode 0660). Closing the descriptor unlocks.
+ * Whoever can write to the folder can put a link there: a link is never followed (-ELOOP), because what it
+ * leads to would become the group's. A file with a second name keeps its mode and its group. Other errors:
+ * -EINVAL not a regular file. */
 MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
 
 /* Locks a folder that exists. Blocks: never. Closing the descriptor unlocks, and so does the end of the

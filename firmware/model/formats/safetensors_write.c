@@ -131,7 +131,7 @@ int safetensors_write(const char *path, const struct model_tensor *tensors, uint
 	if (r < 0)
 		return error_set(err, r, "%s: no header of %u tensors: %s", path, tensor_count, strerror(-r));
 	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	r = fd < 0 ? -errno : file_write_all(fd, header, header_bytes);
 	for (uint32_t i = 0; r == 0 && i < tensor_count; i++)
 		r = file_write_all(fd, tensors[order[i]].data, tensors[order[i]].bytes);
