@@ -130,3 +130,65 @@ int answer_json(const struct answers *answers, const float *output, cJSON *objec
 					probability_of(answers, output, i));
 	return 0;
 }
+
+/* ---- The classes with the largest probabilities ---- */
+
+/* Writes the classes, the largest probability first; of equal ones the class with the smaller number. Returns
+ * their count. */
+static uint64_t top_of(const struct answers *answers, const float *output, uint64_t most,
+		       uint64_t ret_class[static ANSWER_TOP_MAX])
+{
+	uint64_t count = 0;
+
+	for (uint64_t class = 0; class < classes_of(answers); class ++) {
+		uint64_t at = count;
+
+		while (at > 0 && probability_of(answers, output, class) >
+					 probability_of(answers, output, ret_class[at - 1]))
+			at--;
+		if (at == most)
+			continue;
+		count += count < most;
+		memmove(&ret_class[at + 1], &ret_class[at], (count - at - 1) * sizeof(ret_class[0]));
+		ret_class[at] = class;
+	}
+	return count;
+}
+
+int answer_print_top(const struct answers *answers, const float *output, uint64_t most, const char *what,
+		     struct error *err)
+{
+	uint64_t class[ANSWER_TOP_MAX];
+	char name[ANSWER_CLASS_BYTES];
+	int r = check_finite(answers, output, err);
+
+	if (r < 0)
+		return r;
+	visible_print(what, stdout);
+	(void)putchar(':');
+	for (uint64_t i = 0; answers->numbers && i < answers->outputs; i++)
+		printf(" %.7g", (double)output[i]);
+	for (uint64_t i = 0, top = answers->numbers ? 0 : top_of(answers, output, most, class); i < top; i++)
+		printf("%s %s %.4f", i ? "," : "", answer_class_text(answers, class[i], name),
+		       probability_of(answers, output, class[i]));
+	(void)putchar('\n');
+	return 0;
+}
+
+void answer_top_json(const struct answers *answers, const float *output, uint64_t most, cJSON *object)
+{
+	uint64_t class[ANSWER_TOP_MAX];
+	char number[ANSWER_NUMBER_BYTES];
+	cJSON *list;
+
+	if (answers->numbers)
+		return;
+	list = cJSON_AddArrayToObject(object, "top");
+	for (uint64_t i = 0, top = top_of(answers, output, most, class); i < top; i++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "label", answer_class(answers, class[i], number));
+		cJSON_AddNumberToObject(item, "probability", probability_of(answers, output, class[i]));
+		cJSON_AddItemToArray(list, item);
+	}
+}

@@ -19,6 +19,7 @@ struct answers {
 };
 
 #define ANSWER_NUMBER_BYTES 24u
+#define ANSWER_TOP_MAX      16u
 
 /* Chooses the kind by the loss function of the configuration. */
 struct answers answers_of(const struct config *config, uint64_t outputs);
@@ -38,6 +39,12 @@ const char *answer_class_text(const struct answers *answers, uint64_t class,
  * numbers and `what`. Errors: -EDOM an output is not a finite number; then it prints nothing. */
 MUST_CHECK int answer_print(const struct answers *answers, const float *output, const char *what,
 			    struct error *err);
+/* Prints one line: the visible form of `what`, and the classes with the largest probabilities, at most
+ * `most`, the largest first; for a regression its numbers. Errors: as for answer_print(). */
+MUST_CHECK int answer_print_top(const struct answers *answers, const float *output, uint64_t most,
+				const char *what, struct error *err);
+/* Adds the member "top": [{label, probability}, ...], as answer_print_top(); nothing for a regression. */
+void answer_top_json(const struct answers *answers, const float *output, uint64_t most, cJSON *object);
 /* Adds the answer to a JSON object. For classes: the members class, label, probability, and probabilities
  * {label: probability}. For a regression: value, or values for several outputs. Errors: -EDOM an output is
  * not a finite number. */

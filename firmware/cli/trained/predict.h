@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of `kiln predict`. predict_texts.c turns texts into vectors or tokens and predicts them;
- * verbs/predict.c has everything else. */
+/* The state of `kiln predict`. predict_texts.c turns texts into vectors or tokens and predicts them,
+ * predict_pictures.c decodes picture files; verbs/predict.c has everything else. */
 #pragma once
 
 #include "cli/prep/encode.h"
@@ -32,3 +32,10 @@ MUST_CHECK int predict_add_text(struct predict *predict, const char *text, size_
 /* Predicts the texts that were added, and prints one answer for each. */
 MUST_CHECK int predict_texts(const struct predict *predict, struct error *err);
 void predict_texts_done(struct predict *predict);
+
+/* Tells whether the network's only input is a feature of dtype "picture". */
+bool predict_reads_pictures(const struct predict *predict);
+/* Predicts files, the files below folders, and objects, and prints an answer for each. A file that is no
+ * picture is named on standard error and left out. Errors: -EBADMSG there was one, after the answers for the
+ * others; those of model_predict(). */
+MUST_CHECK int predict_pictures(const struct predict *predict, int names, char **name, struct error *err);

@@ -4,6 +4,7 @@
 #include "cli/base/where.h"
 #include "cli/trained/confusion.h"
 #include "cli/trained/records.h"
+#include "cli/trained/worst.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "model/learn/metrics.h"
@@ -24,6 +25,8 @@ struct evaluation {
 	uint64_t outputs, rows;
 	float *output; /* the network's outputs for one batch */
 	struct model_metrics passes;
+	uint64_t worst_rows; /* of --worst; 0 = not given */
+	struct worst worst;
 };
 
 /* Returns an error where the batch had a bad value, and puts the record with this value into the error's
@@ -56,6 +59,8 @@ static int evaluate_batch(struct evaluation *evaluation, struct model_batch *bat
 		r = model_predict(model, batch->input, batch->rows, evaluation->output, err);
 	if (r == 0)
 		r = metrics_add(evaluation->metrics, &rows, err);
+	if (r == 0 && evaluation->worst_rows)
+		worst_add(&evaluation->worst, &rows, evaluation->records);
 	weighted.weight = batch->weight;
 	if (r == 0 && evaluation->weighted)
 		r = metrics_add(evaluation->weighted, &weighted, err);
@@ -83,6 +88,8 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a batch's output");
 	shape = metrics_shape_of(&trained->saved.config, evaluation->outputs);
 	r = metrics_open(&shape, &evaluation->metrics, err);
+	if (r == 0 && evaluation->worst_rows)
+		r = worst_open(&shape, evaluation->worst_rows, &evaluation->worst, err);
 	if (r == 0 && model_sample_weight(trained->model).name)
 		r = metrics_open(&shape, &evaluation->weighted, err);
 	while (r == 0 && (r = records_next(evaluation->records, &batch, err)) > 0)
@@ -135,6 +142,8 @@ static void print_text(const struct evaluation *evaluation)
 		printf("%-29s %" PRIu64 "\n", "shards changed since the run",
 		       records_changed(evaluation->records));
 	confusion_print(evaluation->metrics, &evaluation->answers);
+	if (evaluation->worst_rows)
+		worst_print(&evaluation->worst, &evaluation->answers);
 }
 
 static void print_json(const struct evaluation *evaluation)
@@ -153,6 +162,8 @@ static void print_json(const struct evaluation *evaluation)
 	for (uint32_t i = 0; i < count; i++)
 		cJSON_AddNumberToObject(json, figure[i].name, figure[i].value);
 	confusion_json(evaluation->metrics, &evaluation->answers, json);
+	if (evaluation->worst_rows)
+		worst_json(&evaluation->worst, &evaluation->answers, json);
 	(void)cli_print_json(json);
 }
 
@@ -164,6 +175,7 @@ static void done(struct evaluation *evaluation)
 	cJSON_Delete(evaluation->dataset);
 	metrics_close(evaluation->metrics);
 	metrics_close(evaluation->weighted);
+	worst_done(&evaluation->worst);
 	records_closep(&evaluation->records);
 	trained_done(&evaluation->trained);
 }
@@ -175,6 +187,7 @@ static int evaluate_verb(const struct arguments *arguments)
 
 	trained_read(&evaluation.trained, arguments);
 	records_read(&evaluation.source, arguments);
+	evaluation.worst_rows = arguments_number(arguments, "worst", 0);
 	if (evaluate(&evaluation, &err) < 0)
 		return cli_error(&err);
 	if (evaluation.trained.json)
@@ -184,7 +197,15 @@ static int evaluate_verb(const struct arguments *arguments)
 	return CLI_OK;
 }
 
-static const struct verb_option json_option[] = {
+static const struct verb_option own_options[] = {
+	{ .name = "worst",
+	  .value = VERB_NUMBER,
+	  .argument = "N",
+	  .min = 1,
+	  .max = WORST_MAX,
+	  .help = "list the N records that a classifier gets most wrong: those whose own class has the "
+		  "smallest "
+		  "probability, with shard and index, label and predicted class" },
 	{ .name = "json",
 	  .help = "print one JSON object, with the confusion matrix and the figures of each class" },
 	{ 0 },
@@ -202,7 +223,7 @@ const struct verb verb_evaluate = {
 		"loss is weighted, and each metric except the confusion matrix and the figures of each class "
 		"is printed a second time as weighted_*, as Keras's weighted_metrics. " TRAINED_MODEL,
 	.operands = trained_operands,
-	.options = { records_options, trained_options, where_options, json_option },
+	.options = { records_options, trained_options, where_options, own_options },
 	.here = true,
 	.run = evaluate_verb,
 };

@@ -156,6 +156,8 @@ static int run(struct predict *predict, int texts, char **text, struct error *er
 		return predict_records(predict, err);
 	if (texts == 0)
 		return predict_input(predict, err);
+	if (predict_reads_pictures(predict))
+		return predict_pictures(predict, texts, text, err);
 	r = predict_open_texts(predict, err);
 	for (int i = 0; r == 0 && i < texts; i++)
 		r = predict_add_text(predict, text[i], strlen(text[i]), err);
@@ -187,7 +189,7 @@ static int predict_verb(const struct arguments *arguments)
 
 static const struct verb_operand operands[] = {
 	{ .name = "MODEL", .value = VERB_LOCATION },
-	{ .name = "TEXT", .value = VERB_TEXT, .optional = true, .repeated = true },
+	{ .name = "TEXT", .value = VERB_LOCATION, .optional = true, .repeated = true },
 	{ 0 },
 };
 
@@ -203,14 +205,17 @@ static const struct verb_option options[] = {
 
 static const struct verb_option json_option[] = {
 	{ .name = "json",
-	  .help = "print JSON also for texts; bytes of a text that are not UTF-8 become U+FFFD" },
+	  .help = "print JSON also for texts and files, with file, and the five most probable classes in "
+		  "top; "
+		  "bytes of a text that are not UTF-8 become U+FFFD" },
 	{ 0 },
 };
 
 const struct verb verb_predict = {
 	.name = "predict",
-	.summary = "apply a trained network to texts, records or other values",
+	.summary = "apply a trained network to texts, pictures, records or other values",
 	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
+		    "predict MODEL FILE... [OPTION...]\n"
 		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
 	.about = TRAINED_MODEL
 	"\n\n"
@@ -218,6 +223,11 @@ const struct verb verb_predict = {
 	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
 	"...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
 	"the schema that the network does not read.\n\n"
+	"FILE is a JPEG or PNG file, a folder with such files, or a URL, for a network whose input is a "
+	"feature of dtype picture: the file is decoded as in training, and cut at the centre. The verb "
+	"prints "
+	"a line for each file, with the five most probable classes. A file that is no picture is named, the "
+	"others are predicted, and the exit code is 1.\n\n"
 	"For texts the verb prints label, probability "
 	"and text. For all other input, and with --json, it prints one JSON object per line. The "
 	"object has line, or shard and record, and then class, label, probability and the "
