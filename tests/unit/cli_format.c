@@ -93,6 +93,7 @@ static void test_redact(void **state)
 		{ "https://user:wo/rd@host/x, see a@b", "https://***@host/x, see a@b" },
 		{ "https://host:80/x@y http://[::1]/x@y", "https://host:80/x@y http://[::1]/x@y" },
 		{ "password=hunter2;", "password=***;" },
+		{ "secret-access-key: abc", "secret-access-key: ***" },
 		{ "{\"token\":\"abc\",\"b\":1}", "{\"token\":\"***\",\"b\":1}" },
 		{ "{\\\"secret\\\":\\\"abc\\\"}", "{\\\"secret\\\":\\\"***\\\"}" },
 		{ "Secret: a, token: b", "Secret: ***, token: ***" },

@@ -118,11 +118,12 @@ static struct secret private_key(const char *text)
 /* A value after a word that names a secret. */
 static struct secret named(const char *text)
 {
-	static const char *const words[] = { "secret",      "password",        "passwd",
-					     "passphrase",  "token",           "signature",
-					     "secret_key",  "secretkey",       "secret_access_key",
-					     "api_key",     "api-key",         "apikey",
-					     "private_key", "secretaccesskey", "x-amz-credential" };
+	static const char *const words[] = {
+		"secret",          "password",   "passwd",    "passphrase",        "token",
+		"signature",       "secret_key", "secretkey", "secret_access_key", "secret-access-key",
+		"api_key",         "api-key",    "apikey",    "private_key",       "secretaccesskey",
+		"x-amz-credential"
+	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		struct secret secret = { 0 };
