@@ -386,6 +386,12 @@ printf 'odd\ta text\n' >odd.tsv
 refuses 'odd.tsv: the label "odd" is not one of the 2 classes of the set' "a label that the set does not have" odd.tsv
 refuses 'day.tsv: --append: found tokens of texts .*, whose feature is "tokens", but the set has the feature "sentence"' "records of another kind" day.tsv --tokens
 refuses "file://$work/out/added: --append: found --encoder, but the set has its own" "an encoder of its own" day.tsv --encoder out/first/encoder.bin
+mv out/added/manifest.jsonl manifest.kept
+truncate -s $(((256 << 20) + 1)) out/added/manifest.jsonl
+before=$(sums added)
+head -n 700 later.tsv >later_day.tsv
+refuses "file://$work/out/added: --append: manifest.jsonl has 268435457 bytes, of which a run reads at most 268435456" "a manifest that no run reads" later_day.tsv
+mv manifest.kept out/added/manifest.jsonl
 prep added train.tsv --test test.tsv
 like "$? $(tail -n 1 added.log)" "^1 .*found another set, with added sets" "without an option the added sets are not removed"
 for attempt in 1 2 3 4 5 6 7 8 9 10; do

@@ -45,7 +45,8 @@ struct prep_there {
 	bool marked;     /* there is a file that kiln prep writes */
 	bool incomplete; /* a kiln prep did not end ... */
 	bool appending;  /* ... and was adding a set */
-	cJSON *dataset;  /* dataset.json; NULL = none that can be read */
+	uint64_t manifest_bytes;
+	cJSON *dataset; /* dataset.json; NULL = none that can be read */
 };
 
 struct prep;

@@ -42,6 +42,7 @@ static int read_marks(struct store *store, struct prep_there *there, struct erro
 	    (r = read_mark(store, MANIFEST_INCOMPLETE_NAME, &incomplete, err)) < 0 ||
 	    ((r = store_stat(store, MANIFEST_NAME, &object, err)) < 0 && r != -ENOENT))
 		return r;
+	there->manifest_bytes = r == 0 ? object.pin.bytes : 0;
 	there->incomplete = incomplete != NULL;
 	there->appending = incomplete && strncmp(incomplete, PREP_APPENDING, strlen(PREP_APPENDING)) == 0;
 	there->marked = dataset || incomplete || r == 0;
@@ -360,6 +361,11 @@ static int decide_append(struct prep *prep, const cJSON *now, struct error *err)
 			err, -EBUSY,
 			"%s: --append: kiln prep did not finish the set there: run that kiln prep again",
 			prep->where.url);
+	if (there->manifest_bytes > MANIFEST_BYTES_MAX)
+		return error_set(err, -EFBIG,
+				 "%s: --append: " MANIFEST_NAME " has %" PRIu64
+				 " bytes, of which a run reads at most %" PRIu64,
+				 prep->where.url, there->manifest_bytes, MANIFEST_BYTES_MAX);
 	return check_schema(prep, now, err);
 }
 

@@ -17,7 +17,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MANIFEST_MAX  (UINT64_C(1) << 30)
 #define RECORDS_USUAL 500u
 
 struct shard_row {
@@ -172,8 +171,12 @@ static int put_lines(const struct writing *writing, struct store *store, const c
 	if (others)
 		copy_lines(others, writing->prep->id, out);
 	print_lines(writing, out);
-	return fclose(out) == 0 ? store_put_checked(store, key, text, bytes, NULL, err)
-				: error_set(err, -ENOMEM, "no memory for the manifest");
+	if (fclose(out) != 0)
+		return error_set(err, -ENOMEM, "no memory for the manifest");
+	if (bytes > MANIFEST_BYTES_MAX)
+		return error_set(err, -EFBIG, "%s: %zu bytes, of which a run reads at most %" PRIu64, key,
+				 bytes, MANIFEST_BYTES_MAX);
+	return store_put_checked(store, key, text, bytes, NULL, err);
 }
 
 static int put_manifests(const struct writing *writing, struct store *store, struct error *err)
@@ -187,7 +190,7 @@ static int put_manifests(const struct writing *writing, struct store *store, str
 		return put_lines(writing, store, MANIFEST_NAME, NULL, err);
 	prep_manifest_key(writing->prep->id, key);
 	if ((r = put_lines(writing, store, key, NULL, err)) < 0 ||
-	    ((r = store_get_all(store, MANIFEST_NAME, MANIFEST_MAX, &others, &bytes, err)) < 0 &&
+	    ((r = store_get_all(store, MANIFEST_NAME, MANIFEST_BYTES_MAX, &others, &bytes, err)) < 0 &&
 	     r != -ENOENT))
 		return r;
 	return put_lines(writing, store, MANIFEST_NAME, others, err);

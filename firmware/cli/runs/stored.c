@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define RECORD_MAX  (4u << 20)
 #define RECORD_NAME "/run.json"
 #define STAMP_BYTES 15u /* an id ends with YYYYMMDD-HHMMSS; the names before it may differ */
 
@@ -76,7 +75,7 @@ static cJSON *row_of(struct store *sink, const char *id)
 	cJSON *row;
 
 	(void)snprintf(key, sizeof(key), "%s" RECORD_NAME, id);
-	if (store_get_all(sink, key, RECORD_MAX, &text, &bytes, &err) == 0)
+	if (store_get_all(sink, key, RUN_JSON_MAX, &text, &bytes, &err) == 0)
 		(void)!json_parse(key, text, bytes, &record, &err);
 	row = run_summary(record);
 	cJSON_DeleteItemFromObjectCaseSensitive(row, "id"); /* the key of the record is the id in the store */

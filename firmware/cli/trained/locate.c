@@ -4,14 +4,14 @@
 #include "cli/base/whole.h"
 #include "core/base/json.h"
 #include "core/base/paths.h"
+#include "core/run/latest.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#define LATEST_MAX 65536u
-#define SUFFIX     ".safetensors"
-#define FILE_NAME  "model" SUFFIX
-#define STAMP      "YYYYMMDD-HHMMSS"
+#define SUFFIX    ".safetensors"
+#define FILE_NAME "model" SUFFIX
+#define STAMP     "YYYYMMDD-HHMMSS"
 
 static bool is_file(const char *name)
 {
@@ -68,7 +68,7 @@ static int refuse(const char *folder, const struct config_store *where, struct e
 
 	(void)snprintf(file, sizeof(file), "%s/checkpoints/latest.json", folder);
 	if (where_open(where, file, &store, &key, NULL) == 0 &&
-	    store_get_all(store, key, LATEST_MAX, &text, &bytes, NULL) == 0 &&
+	    store_get_all(store, key, LATEST_BYTES_MAX, &text, &bytes, NULL) == 0 &&
 	    json_parse(file, text, bytes, &latest, NULL) == 0 &&
 	    json_get_string(file, latest, "key", &newest, NULL) == 0)
 		return error_set(err, -ENOENT,

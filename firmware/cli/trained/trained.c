@@ -5,13 +5,13 @@
 #include "cli/base/where.h"
 #include "cli/trained/locate.h"
 #include "core/base/paths.h"
+#include "core/run/run.h"
 #include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
 
 #include <string.h>
 
 #define RECORD_FILE  "run.json"
-#define RECORD_MAX   (64u << 20)
 #define DATASET_FILE "dataset.json"
 #define DATASET_MAX  (4u << 20)
 
@@ -65,7 +65,7 @@ static int open_run(struct trained *trained, char **ret_config, struct error *er
 
 	if (locate_in_run(trained->folder, &trained->where, "", &run, err) < 0 ||
 	    locate_in_run(trained->folder, &trained->where, "model/", &folder, err) < 0 ||
-	    store_get_all(run, RECORD_FILE, RECORD_MAX, &text, &bytes, err) < 0 ||
+	    store_get_all(run, RECORD_FILE, RUN_JSON_MAX, &text, &bytes, err) < 0 ||
 	    json_parse(RECORD_FILE, text, bytes, &record, err) < 0 ||
 	    json_get_string(RECORD_FILE, record, "config", &config, err) < 0)
 		return error_prefix(err, "%s: the configuration of its run", trained->name);

@@ -11,8 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RECORD_MAX (4u << 20)
-
 static int read_record(const char *run_id, const struct config_store *sink, char **ret_text,
 		       struct error *err)
 {
@@ -26,7 +24,7 @@ static int read_record(const char *run_id, const struct config_store *sink, char
 		return run_json(ret_text, err);
 	(void)snprintf(key, sizeof(key), "%s/run.json", run_id);
 	r = store_open(sink, &options, &store, err);
-	return r < 0 ? r : store_get_all(store, key, RECORD_MAX, ret_text, &bytes, err);
+	return r < 0 ? r : store_get_all(store, key, RUN_JSON_MAX, ret_text, &bytes, err);
 }
 
 static int print_report(const struct arguments *arguments, const char *text, const char *sink_url,

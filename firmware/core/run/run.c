@@ -22,7 +22,7 @@ int record_read_json(const char *archived_id, cJSON **ret_json, struct error *er
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	uint64_t bytes;
-	int r = file_read(record_path(archived_id, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err);
+	int r = file_read(record_path(archived_id, "run.json", path), RUN_JSON_MAX, &text, &bytes, err);
 
 	return r < 0 ? r : json_parse(path, text, bytes, ret_json, err);
 }

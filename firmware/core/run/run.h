@@ -80,6 +80,7 @@
 #define RUN_VERSION      1u
 #define RUN_ID_BYTES     96u
 #define RUN_ARCHIVES_MAX 30u
+#define RUN_JSON_MAX     (4u << 20) /* bytes of run.json: no reader takes more, on the disk or in the store */
 /* In PATH_RUN: the initial weights of a run with start_from = latest or model.weights. kiln-oneshot begin
  * downloads the file, traind reads it while the run has no checkpoint of its own, and the file is removed
  * when the record is moved to the archive. */

@@ -41,7 +41,7 @@ static int write_new_json(const cJSON *record, struct error *err)
 
 	(void)path_of(PATH_RUNS, RECORD_NEXT "/run.json", path);
 	if (r < 0 || (r = record_write_json(path, record, err)) < 0 ||
-	    (r = file_read(path, RECORD_BYTES_MAX, &text, &bytes, err)) < 0 ||
+	    (r = file_read(path, RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
 	    (r = json_parse(path, text, bytes, &written, err)) < 0)
 		return r;
 	return record_parse(path, written, &run, err);
@@ -117,7 +117,7 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 	int r;
 
 	if ((r = config_load(config_file, &config, err)) < 0 ||
-	    (r = file_read(config_file, RECORD_BYTES_MAX, &text, NULL, err)) < 0)
+	    (r = file_read(config_file, RUN_JSON_MAX, &text, NULL, err)) < 0)
 		return r;
 	if (!fill_record(record, &config, text, last_id, start))
 		return error_set(err, -ENOMEM, "run.json: no memory");
@@ -135,7 +135,7 @@ static int forget_reason(struct error *err)
 	uint64_t bytes;
 	int r;
 
-	if ((r = file_read(path_of(PATH_RUN, "run.json", path), RECORD_BYTES_MAX, &text, &bytes, err)) < 0 ||
+	if ((r = file_read(path_of(PATH_RUN, "run.json", path), RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
 	    (r = json_parse(path, text, bytes, &record, err)) < 0)
 		return r;
 	if (!cJSON_HasObjectItem(record, "reason"))

@@ -9,9 +9,8 @@
 
 #include <sys/types.h>
 
-#define RECORD_BYTES_MAX (4u << 20) /* largest run.json that a reader takes, on the disk and in the store */
 /* Largest run.json that is written: the copy for the store has the member "state", too. */
-#define RECORD_WRITE_MAX (RECORD_BYTES_MAX - 1024)
+#define RECORD_WRITE_MAX (RUN_JSON_MAX - 1024)
 /* Largest run.json of a new record: the rest is room for what the programs add. */
 #define RECORD_NEW_MAX (3u << 20)
 #define RECORD_NEXT    "next" /* in PATH_RUNS: a new record, before it becomes current */

@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RECORD_MAX (4u << 20)
-
 /* What an earlier run knew of a shard. */
 enum known {
 	KNOWN_NOTHING,
@@ -115,7 +113,7 @@ static int start_of(struct store *sink, const char *id, char ret_id[static RUN_I
 	int r;
 
 	(void)snprintf(key, sizeof(key), "%s/run.json", id);
-	if ((r = store_get_all(sink, key, RECORD_MAX, &text, &bytes, err)) == 0)
+	if ((r = store_get_all(sink, key, RUN_JSON_MAX, &text, &bytes, err)) == 0)
 		r = run_parse(key, text, bytes, &run, err);
 	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", run.start_run);
 	return is_of_the_past(r) ? 0 : r;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define RECORD_MAX (64u << 20)
+#define RECORD_MAX (64u << 20) /* a file that a person gives: the record made of it has its own bound */
 
 static int bring_plan(struct store *sink, const char *file, const struct run *was,
 		      char path[static PATH_BYTES], struct error *err)

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define RUN_JSON_MAX (4u << 20)
-
 int stored_record_get(struct store *sink, const char *id, struct run *ret_run, char **ret_text,
 		      uint64_t *ret_bytes, struct error *err)
 {
