@@ -122,6 +122,10 @@ same folder archive "from a tar.gz"
 tar -cf wrapped.tar pictures
 prep wrapped wrapped.tar
 is "$(list wrapped | sed 's/ pictures\// /')" "$(list folder)" "from a tar with a folder around, and a file beside the class folders"
+mkdir -p splits/set/train splits/set/test && cp -r pictures/rose pictures/tulip splits/set/train && cp -r pictures/rose splits/set/test
+echo x >splits/set/LICENSE.txt && tar -C splits -cf splits.tar set/LICENSE.txt set/train set/test
+prep splits splits.tar
+ok $? "a file beside the folders train and test of an archive" "$(cat splits.log)"
 head -c $(($(stat -c %s pictures.tar.gz) / 2)) pictures.tar.gz >cut.tar.gz
 refused 'cut\.tar\.gz: damaged or cut at byte [0-9]+' "a cut archive" cut.tar.gz
 

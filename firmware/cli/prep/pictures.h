@@ -43,6 +43,7 @@ struct picture_item {
 	uint32_t class_bytes;
 	uint32_t label; /* as texts_label() gave it when the file was found */
 	bool other;     /* no picture, and beside class folders; it is taken out */
+	bool in_split;  /* in a folder train, val or test */
 	enum picture_from from;
 	uint32_t store; /* of an object */
 	enum texts_split split;

@@ -50,8 +50,7 @@ int pictures_find_folder(struct pictures *pictures, struct texts *texts, const c
 {
 	CLEANUP(free_ptr) char *root = strdup(folder);
 	char *const roots[] = { root, NULL };
-	struct pictures_list list = { pictures,        texts, root, split, PICTURE_FILE,
-				      pictures->items, NULL,  NULL, { 0 } };
+	struct pictures_list list = { pictures, texts, root, split, PICTURE_FILE, pictures->items, { 0 } };
 	FTSENT *entry;
 	FTS *walk;
 	int r = 0;
@@ -93,8 +92,8 @@ int pictures_find_objects(struct pictures *pictures, struct texts *texts, const 
 			  enum texts_split split, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	struct pictures_list list = { pictures,        texts, where->url, split, PICTURE_OBJECT,
-				      pictures->items, NULL,  NULL,       { 0 } };
+	struct pictures_list list = { pictures,       texts,           where->url, split,
+				      PICTURE_OBJECT, pictures->items, { 0 } };
 	const struct store_options options = { 0 };
 	int r;
 

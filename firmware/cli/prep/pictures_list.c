@@ -112,12 +112,9 @@ int pictures_list_add(struct pictures_list *list, const char *name, struct pictu
 		free(item.path);
 		return 0;
 	}
+	item.in_split = split != TEXTS_SPLITS;
 	item.split = list->split != TEXTS_TRAIN ? list->split : split == TEXTS_SPLITS ? TEXTS_TRAIN : split;
 	pictures->item[pictures->items] = item;
-	if (split == TEXTS_SPLITS)
-		list->without_split = list->without_split ? list->without_split : item.path;
-	else
-		list->with_split = list->with_split ? list->with_split : item.path;
 	*ret_item = &pictures->item[pictures->items++];
 	return 1;
 }
@@ -176,6 +173,8 @@ static void take_out_others(struct pictures_list *list)
 
 int pictures_list_end(struct pictures_list *list, struct error *err)
 {
+	const char *inside = NULL, *outside = NULL;
+
 	take_out_others(list);
 	for (uint32_t i = list->first; i < list->pictures->items; i++) {
 		struct picture_item *item = &list->pictures->item[i];
@@ -183,9 +182,13 @@ int pictures_list_end(struct pictures_list *list, struct error *err)
 
 		if (r < 0)
 			return error_prefix(err, "%s", item->path);
+		if (item->in_split)
+			inside = inside ? inside : item->path;
+		else
+			outside = outside ? outside : item->path;
 	}
-	if (list->split != TEXTS_TRAIN || !list->with_split || !list->without_split)
+	if (list->split != TEXTS_TRAIN || !inside || !outside)
 		return 0;
 	return error_set(err, -EBADMSG, "%s: found in no folder train, val or test, but %s is in one",
-			 list->without_split, list->with_split);
+			 outside, inside);
 }

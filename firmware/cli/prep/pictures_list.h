@@ -10,9 +10,8 @@ struct pictures_list {
 	const char *input; /* name for error texts */
 	enum texts_split split;
 	enum picture_from from;
-	uint32_t first;                         /* index of the first file of this input */
-	const char *with_split, *without_split; /* a file in a folder train, val or test; a file in none */
-	struct error err;                       /* of a callback of store_list() */
+	uint32_t first;   /* index of the first file of this input */
+	struct error err; /* of a callback of store_list() */
 };
 
 /* Adds a file by its name below the input. Returns 1 and the item, whose `from` is that of the list; 0 for a

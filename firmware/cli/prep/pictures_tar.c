@@ -74,7 +74,7 @@ int pictures_find_tar(struct pictures *pictures, struct texts *texts, const char
 		      enum texts_split split, struct error *err)
 {
 	struct reading reading = {
-		.list = { pictures, texts, name, split, PICTURE_POOL, pictures->items, NULL, NULL, { 0 } }
+		.list = { pictures, texts, name, split, PICTURE_POOL, pictures->items, { 0 } }
 	};
 	int r = pictures_open_pool(pictures, err);
 
