@@ -518,6 +518,7 @@ struct harness {
 	struct graph graph;
 	struct plan plan;
 	struct gpu_buffer *arena[ARENA_MAX], **buffer;
+	bool shared; /* set before harness_bind(): the places of plan/lifetime.h */
 };
 
 static void harness_must(int rc, const struct error *err)
@@ -567,7 +568,10 @@ static void harness_buffers(struct harness *harness)
 	struct graph *graph = &harness->graph;
 	struct error err = { 0 };
 
-	layout_work(graph);
+	if (harness->shared)
+		layout_work(graph, (const struct plan *const[]){ &harness->plan }, 1);
+	else
+		layout_work(graph, NULL, 0);
 	for (enum arena arena = ARENA_STATE; arena < ARENA_MAX; arena++)
 		if (graph->arena_bytes[arena])
 			harness_must(gpu_buffer_create(harness->gpu, graph->arena_bytes[arena],
@@ -575,7 +579,7 @@ static void harness_buffers(struct harness *harness)
 				     &err);
 	harness->buffer = calloc(graph->tensors, sizeof(void *));
 	for (uint32_t i = 0; i < graph->tensors; i++)
-		if (graph_at(graph, i)->arena != ARENA_BATCH)
+		if (graph_at(graph, i)->arena != ARENA_BATCH && graph_at(graph, i)->offset != UINT64_MAX)
 			harness_must(gpu_buffer_sub(harness->arena[graph_at(graph, i)->arena],
 						    graph_at(graph, i)->offset,
 						    layout_buffer_bytes(graph_at(graph, i)),

@@ -7,6 +7,7 @@
 #include "model/learn/loss_scale.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
+#include "model/plan/lifetime.h"
 #include "model/plan/storage.h"
 
 static uint32_t add(struct graph *graph, const char *name, enum role role, enum dtype dtype,
@@ -190,10 +191,14 @@ void layout_state(struct graph *graph)
 	loss_layout(graph);
 }
 
-void layout_work(struct graph *graph)
+void layout_work(struct graph *graph, const struct plan *const *plan, uint32_t plans)
 {
 	static const enum role order[] = { ROLE_ACTIVATION, ROLE_GRADIENT, ROLE_WORK };
 
+	if (plans) {
+		lifetime_place(graph, plan, plans);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		set_offsets(graph, ARENA_WORK, order[i]);
 }

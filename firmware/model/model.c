@@ -9,6 +9,7 @@
 #include "model/passes.h"
 #include "model/plan/chain.h"
 #include "model/plan/kernels.h"
+#include "model/plan/lifetime.h"
 #include "model/state.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ static int make_buffers(struct model *model, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < graph->tensors; i++) {
 		const struct tensor *tensor = graph_at(graph, i);
 
-		if (tensor->arena != ARENA_BATCH)
+		if (tensor->arena != ARENA_BATCH && tensor->offset != LIFETIME_NO_PLACE)
 			r = gpu_buffer_sub(model->arena[tensor->arena], tensor->offset,
 					   layout_buffer_bytes(tensor), &model->buffer[i], err);
 		if (r == 0 && tensor->constant)
@@ -70,7 +71,7 @@ static int open_model(struct model *model, bool training, struct error *err)
 	if (r < 0)
 		return r;
 	emit_plans(model);
-	layout_work(&model->graph);
+	layout_work(&model->graph, (const struct plan *const *)plans, model->graph.training ? 4 : 1);
 	have = gpu_memory(model->gpu);
 	r = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
 	if (r < 0)

@@ -365,7 +365,7 @@ static void test_layout(void **state)
 
 	(void)state;
 	must_build(&config, true, &graph);
-	layout_work(&graph);
+	layout_work(&graph, NULL, 0);
 	const uint64_t region = graph_at(&graph, graph.parameter_region)->bytes;
 
 	for (uint32_t i = 0; i < graph.tensors; i++) {

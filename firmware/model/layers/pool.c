@@ -138,18 +138,20 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	const struct extent groups = per_position(window.in[0], window.in[1], channels);
 	bool add = false;
 	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
+	struct argument gradient;
 
 	if (dx == GRAPH_NO_TENSOR)
 		return;
+	gradient = (struct argument){ .kind = add ? ARGUMENT_INOUT : ARGUMENT_OUT, .tensor = dx };
 	if (is_max(node))
 		plan_emit(plan, &(struct launch){ .kernel = "max_pool_backward",
 						  .groups = { groups },
-						  ARGUMENTS(IN(dy), IN(best_of(plan, node)), INOUT(dx),
+						  ARGUMENTS(IN(dy), IN(best_of(plan, node)), gradient,
 							    INT(add), AT(ROWS), INT(channels), IN(tensor)) });
 	else
 		plan_emit(plan, &(struct launch){ .kernel = "average_pool_backward",
 						  .groups = { groups },
-						  ARGUMENTS(IN(dy), INOUT(dx), INT(add), AT(ROWS),
+						  ARGUMENTS(IN(dy), gradient, INT(add), AT(ROWS),
 							    INT(channels), IN(tensor)) });
 }
 
