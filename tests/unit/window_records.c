@@ -191,12 +191,31 @@ static void later_arrivals_change_nothing(void **state)
 	assert_memory_equal(later, found, 30 * sizeof(*found));
 }
 
+/* Objects are one record each and stand in their order, in training, too, and while others are missing. */
+static void objects_in_their_order(void **state)
+{
+	static const uint32_t ones[] = { 1, 1, 1, 1, 1 };
+	struct window window = window_of(SPLIT_TRAIN, true, ones, 5);
+
+	(void)state;
+	window.in_order = true;
+	for (uint32_t there = 1; there <= 5; there++) {
+		add(&window, there - 1);
+		records_of(&window, 0, there, found);
+		for (uint32_t i = 0; i < there; i++) {
+			assert_ptr_equal(found[i].shard, &shard[i]);
+			assert_ptr_equal(found[i].record, record[i]);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(evaluations_keep_the_order_of_the_shards),
 		cmocka_unit_test(training_permutes_the_whole_window),
 		cmocka_unit_test(an_eager_window_permutes_each_shard),
+		cmocka_unit_test(objects_in_their_order),
 		cmocka_unit_test(later_arrivals_change_nothing),
 	};
 
