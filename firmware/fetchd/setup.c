@@ -20,6 +20,8 @@
 
 #define RETIRE_WAIT_MS    5000u
 #define CONNECTIONS_FIRST 8u /* until the store has measured whether more are faster */
+/* The same for objects: a request for a small one is a wait for the server and hardly a transfer. */
+#define CONNECTIONS_FIRST_OBJECTS 64u
 
 /* The state of the modules, once per process. */
 static struct sources sources;
@@ -89,6 +91,9 @@ static int check_memory(struct fetch *fetch, struct error *err)
 				 " shards takes up to %" PRIu64
 				 " as stored: raise it, or lower order.window_shards",
 				 max, settings->window_shards, worst);
+	/* Objects are not inflated: what the largest window takes is known. */
+	if (fetch->objects)
+		fetch->windows->largest_bytes = worst;
 	log_info("windows: %u of %" PRIu64 " shards, each up to %" PRIu64
 		 " bytes as stored; with what they inflate to, %" PRIu64
 		 " of memory; what does not fit lies on disk",
@@ -197,8 +202,9 @@ static int open_stores(struct fetch *fetch, struct error *err)
 	fetch->sources->count = config->sources;
 	fetch->sources->threads = fetch->threads.count;
 	options.connections_max = (uint32_t)config_source_connections(config);
-	options.connections =
-		options.connections_max < CONNECTIONS_FIRST ? options.connections_max : CONNECTIONS_FIRST;
+	options.connections = fetch->objects ? CONNECTIONS_FIRST_OBJECTS : CONNECTIONS_FIRST;
+	if (options.connections > options.connections_max)
+		options.connections = options.connections_max;
 	fetch->sources->connections_max = options.connections_max;
 	options.target_bytes_per_s = config->fetch.target_bytes_per_s;
 	options.patience_ms = PATIENCE_MS;

@@ -103,6 +103,17 @@ void tune_look(struct tune *tune, struct fetch *fetch, const struct stall *stall
 	tune->last = now;
 }
 
+static uint32_t ahead_first(const struct fetch *fetch)
+{
+	const char *limit;
+	uint32_t most;
+
+	if (!fetch->objects)
+		return AHEAD_LEAST;
+	most = streams_ahead_max(fetch, &limit);
+	return most < AHEAD_OBJECTS ? most : AHEAD_OBJECTS;
+}
+
 void tune_begin(struct tune *tune, struct fetch *fetch)
 {
 	bool fixed = fetch->run.config.fetch.decode_workers > 0;
@@ -110,7 +121,7 @@ void tune_begin(struct tune *tune, struct fetch *fetch)
 	*tune = (struct tune){ .workers_least = fixed ? fetch->work->workers_max : 1,
 			       .workers_reason = fixed ? "fetch.decode_workers says so" : "one per core",
 			       .ahead_reason = "the next window" };
-	fetch->windows->ahead = AHEAD_LEAST;
+	fetch->windows->ahead = ahead_first(fetch);
 }
 
 /* ---- Status ---- */

@@ -8,8 +8,8 @@
  * that again: it would go up and down, with a wait each time. Why workers rest: a worker that is not needed
  * takes CPU time from other work on the box and wakes up for nothing.
  *
- * Windows read ahead: AHEAD_LEAST until the reader waits for a window to arrive, then twice as many each
- * time, up to what the memory holds (streams_ahead_max).
+ * Windows read ahead: AHEAD_LEAST, or of objects AHEAD_OBJECTS, until the reader waits for a window to
+ * arrive, then twice as many each time, up to what the memory holds (streams_ahead_max).
  *
  * Neither number has any influence on the bytes in the ring, only on when they are there (except with
  * order.mode "fast", whose order is that of arrival).

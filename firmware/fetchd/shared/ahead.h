@@ -6,7 +6,9 @@
 
 /* How the windows of all streams share the memory. */
 #define AHEAD_LEAST 1u
-#define AHEAD_MAX   31u
+/* Of objects, so many at first, where they fit the memory: more requests are in flight. */
+#define AHEAD_OBJECTS 3u
+#define AHEAD_MAX     31u
 struct windows {
 	uint32_t streams;
 	uint32_t ahead;         /* windows per stream that are read ahead of the window in use */
