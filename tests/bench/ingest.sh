@@ -27,7 +27,7 @@ shards() { # folder, shards, records each, "plain" or "gzip": 512 floats and 2 l
 }
 
 stored() { # folder: bytes of its files
-	du -sb --apparent-size "$work/$1"/* | awk '{ n += $1 } END { printf "%.0f", n }'
+	find -L "$work/$1" -type f -printf '%s\n' | awk '{ n += $1 } END { printf "%.0f", n }'
 }
 
 # ---- Servers ----
@@ -58,7 +58,8 @@ start_nginx() { # folder
 		bucket, folder = sys.argv[1:]
 		print('<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>kiln</Name>')
 		print("<IsTruncated>false</IsTruncated><EncodingType>url</EncodingType>")
-		for name in sorted(os.listdir(f"{bucket}/{folder}")):
+		names = [os.path.relpath(f"{path}/{name}", f"{bucket}/{folder}") for path, _, names in os.walk(f"{bucket}/{folder}") for name in names]
+		for name in sorted(names):
 		    st = os.stat(f"{bucket}/{folder}/{name}")  # nginx makes its ETags of time and size
 		    print(f"<Contents><Key>{folder}/{name}</Key><Size>{st.st_size}</Size>")
 		    print(f"<ETag>\"{int(st.st_mtime):x}-{st.st_size:x}\"</ETag><LastModified>2020-01-01T00:00:00Z</LastModified></Contents>")
@@ -87,7 +88,7 @@ start_nginx() { # folder
 	CONF
 	/usr/sbin/nginx -c "$work/nginx.conf" -e "$work/nginx.log"
 	source_url=s3://kiln endpoint=http://127.0.0.1:$port
-	(cd "$work/bucket" && printf "$endpoint/kiln/%s\n" "$1"/*) >"$work/urls"
+	(cd "$work/bucket" && find "$1" -type f -printf "$endpoint/kiln/%p\n" | sort) >"$work/urls"
 }
 
 # ---- Rounds ----
@@ -125,7 +126,7 @@ kiln_rows_of() { # "server" or "files", copies of each file there
 	rm -rf "$KILN_ROOT" "$work/runs"
 	mkdir -p "$KILN_ROOT"
 	sed -E "s|epochs = [0-9]+|epochs = 1|" "$work/kiln.conf" >"$work/check.conf"
-	[ "$1" = server ] || sed -Ei "s|source: \{[^}]*\}|source: { url = \"file://$work/$kiln_folder\"; }|" "$work/check.conf"
+	[ "$1" = server ] || sed -Ei "s|source: \{[^}]*\}|source: { url = \"file://$work/$kiln_folder\"; ${kiln_format:-} }|" "$work/check.conf"
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/check.conf" >/dev/null 2>"$work/begin.log" || cat "$work/begin.log" >&2
 	"$KILN_BIN/kiln-fetchd" 2>"$KILN_ROOT/log" &
 	"$KILN_BUILD/system/fetch_reader" --rows | awk -v copies="$2" '$1 == "ROW" { n[$4]++ } END { for (crc in n) print crc, n[crc] / copies }' | sort
@@ -174,7 +175,7 @@ curl_round() { # times each object
 		while read -r url; do printf 'url = "%s"\noutput = "/dev/null"\n' "$url"; done <"$work/urls"
 	done >"$work/curl.conf"
 	start=$(date +%s%N)
-	{ time curl -f -Z --parallel-max 8 --no-progress-meter -w '%{size_download}\n' -K "$work/curl.conf" >"$work/sizes" 2>"$work/curl.log"; } 2>"$work/time"
+	{ time curl -f -Z --parallel-max ${curl_parallel:-8} --no-progress-meter -w '%{size_download}\n' -K "$work/curl.conf" >"$work/sizes" 2>"$work/curl.log"; } 2>"$work/time"
 	end=$(date +%s%N)
 	read -r user system <"$work/time"
 	bytes=$(awk '{ n += $1 } END { printf "%.0f", n }' "$work/sizes")
