@@ -31,6 +31,7 @@ const struct verb *const verb_list[] = {
 	&verb_report,
 	&verb_check,
 	&verb_prep,
+	&verb_preview,
 	&verb_model,
 	&verb_predict,
 	&verb_evaluate,

@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep model 'model summary' 'model layers' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -44,6 +44,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a run -d 'repeat a run from its run
 complete -c kiln -n "test (__kiln_at) = ''" -a report -d 'show the result of a run or of the last night'
 complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that a night with a configuration needs, and say what is missing'
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn raw texts, images and pictures into shards in a store'
+complete -c kiln -n "test (__kiln_at) = ''" -a preview -d 'write the first training pictures as the network will see them'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
 complete -c kiln -n "test (__kiln_at) = ''" -a predict -d 'apply a trained network to texts, pictures, records or other values'
 complete -c kiln -n "test (__kiln_at) = ''" -a evaluate -d 'measure a trained network on a split'
@@ -178,6 +179,10 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l replace -d 'remove the set th
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l append -d 'keep the set in the output and add the records as a further set, with the classes and the encoder or vocabulary of the first; write the first set where the output is empty'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l json -d 'print the summary as JSON'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -F
+complete -c kiln -n "test (__kiln_at) = 'preview'" -l output -x -a '(__fish_complete_directories)' -d 'folder for the PNG files, which is made where it is missing'
+complete -c kiln -n "test (__kiln_at) = 'preview'" -l rows -x -d 'number of pictures, default 16'
+complete -c kiln -n "test (__kiln_at) = 'preview'" -l json -d 'print a JSON object for each picture: file, shard, label'
+complete -c kiln -n "test (__kiln_at) = 'preview'" -F
 complete -c kiln -n "test (__kiln_at) = 'model'" -a summary -d 'print the layers of a network, as Keras\'s summary() prints them'
 complete -c kiln -n "test (__kiln_at) = 'model'" -a layers -d 'print every kind of layer with its attributes, their allowed values and their defaults'
 complete -c kiln -n "test (__kiln_at) = 'model summary'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `sink`; default for a run id: the box\'s own configuration'
