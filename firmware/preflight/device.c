@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/gpu/gpu.h"
-#include "model/build.h"
 #include "model/memory.h"
 #include "model/model.h"
 #include "preflight/preflight.h"
@@ -11,13 +10,12 @@
 
 static int build(const struct config *config, struct gpu *gpu, uint64_t *ret_bytes, struct error *err)
 {
-	CLEANUP(graph_done) struct graph graph = { 0 };
 	CLEANUP(model_closep) struct model *model = NULL;
-	int r = graph_build(config, true, &graph, err);
+	int r = model_open(gpu, config, true, &model, err);
 
-	if (r < 0 || (r = model_open(gpu, config, true, &model, err)) < 0)
+	if (r < 0)
 		return r;
-	*ret_bytes = memory_needed(&graph, gpu_is_cpu(gpu));
+	*ret_bytes = memory_needed(model_graph(model), gpu_is_cpu(gpu));
 	return 0;
 }
 
