@@ -91,6 +91,10 @@ UNUSED_OK static void close_device(struct gpu *gpu)
 	{                                                                                            \
 		.key = (k), .type = ATTRIBUTE_INTS, .items = (n), .item = { __VA_ARGS__ }, .line = 7 \
 	}
+#define FLOATS_ATTRIBUTE(k, n, ...)                                                                      \
+	{                                                                                                \
+		.key = (k), .type = ATTRIBUTE_FLOATS, .items = (n), .number = { __VA_ARGS__ }, .line = 7 \
+	}
 /* A layer of any op: OP("conv2d", INPUTS("a", "b"), ATTRIBUTES(2, INT_ATTRIBUTE(...), ...)). */
 #define OP(o, ...)                                              \
 	{                                                       \

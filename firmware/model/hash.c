@@ -56,6 +56,10 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 		for (uint32_t i = 0; i < attribute->items; i++)
 			append(text, "%s%" PRId64, i ? "x" : "", attribute->item[i]);
 		break;
+	case ATTRIBUTE_IS_FLOATS:
+		for (uint32_t i = 0; i < attribute->items; i++)
+			append(text, "%s%.17g", i ? "x" : "", attribute->number[i]);
+		break;
 	}
 }
 

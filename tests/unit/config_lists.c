@@ -197,7 +197,7 @@ static void test_layers(void **state)
 		  "[A-Za-z0-9_-]" },
 		{ "an attribute of another kind", STORES LAYERS "{ op = \"relu\"; x = ( ); } ); };",
 		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value, string or [ ] of "
-		  "integers" },
+		  "numbers" },
 		{ "inputs that are no names", STORES LAYERS "{ op = \"relu\"; inputs = [ 3 ]; } ); };",
 		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer names" },
 	};

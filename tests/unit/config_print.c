@@ -121,7 +121,8 @@ static void test_odd_values_are_shown_as_they_are(void **state)
 		"optimizer: { learning_rate = 0.1; epsilon = 1e-300; momentum = 0.30000000000000004; "
 		"values = [ 1e-9, 0.30000000000000004 ]; };\n"
 		"model: { layers = ( { op = \"dense\"; inputs = [ \"a\\\\\", \"b\" ]; units = -3000000000L; "
-		"rate = 1e22; name = \"x\"; on = true; s = \"\\\"\"; } ); };";
+		"rate = 1e22; factor = [ -0.25, 0.1 ]; size = [ 3, -4 ]; name = \"x\"; on = true; s = "
+		"\"\\\"\"; } ); };";
 
 	(void)state;
 	write_file("k.conf", text, strlen(text));

@@ -136,13 +136,15 @@ struct config_attribute {
 		ATTRIBUTE_BOOL,
 		ATTRIBUTE_STRING,
 		ATTRIBUTE_INTS,
+		ATTRIBUTE_FLOATS,
 		ATTRIBUTE_UNREAD
 	} type;
 	int64_t i;
 	double f;
 	const char *s;
-	uint32_t items; /* used with ATTRIBUTE_INTS, such as [ 3, 3 ] */
-	int64_t item[CONFIG_SHAPE_MAX];
+	uint32_t items;                  /* of a list */
+	int64_t item[CONFIG_SHAPE_MAX];  /* ATTRIBUTE_INTS, such as [ 3, 3 ] */
+	double number[CONFIG_SHAPE_MAX]; /* ATTRIBUTE_FLOATS, such as [ -0.2, 0.3 ] */
 	unsigned line;
 };
 

@@ -44,9 +44,12 @@ static void json_attribute(cJSON *out, const struct config_attribute *attribute)
 		cJSON_AddBoolToObject(out, attribute->key, (int)attribute->i);
 		break;
 	case ATTRIBUTE_INTS:
+	case ATTRIBUTE_FLOATS:
 		list = cJSON_AddArrayToObject(out, attribute->key);
 		for (uint32_t i = 0; i < attribute->items; i++)
-			cJSON_AddItemToArray(list, cJSON_CreateNumber((double)attribute->item[i]));
+			cJSON_AddItemToArray(list, cJSON_CreateNumber(attribute->type == ATTRIBUTE_INTS
+									      ? (double)attribute->item[i]
+									      : attribute->number[i]));
 		break;
 	default:
 		cJSON_AddNumberToObject(out, attribute->key, attribute->f);

@@ -28,24 +28,30 @@ static bool read_inputs(struct config_reading *reading, const config_setting_t *
 	return true;
 }
 
-static void read_integers(struct config_reading *reading, const config_setting_t *setting,
-			  struct config_attribute *attribute)
+/* Reads a list of numbers. All elements have the same type, because libconfig refuses other lists. */
+static void read_numbers(struct config_reading *reading, const config_setting_t *setting,
+			 struct config_attribute *attribute)
 {
 	int count = config_setting_length(setting);
-	bool whole = count >= 1 && count <= (int)CONFIG_SHAPE_MAX;
+	bool allowed = count >= 1 && count <= (int)CONFIG_SHAPE_MAX;
 
 	attribute->type = ATTRIBUTE_INTS;
-	for (int i = 0; whole && i < count; i++) {
+	for (int i = 0; allowed && i < count; i++) {
 		const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
+		const int type = config_setting_type(element);
 
-		whole = config_setting_type(element) == CONFIG_TYPE_INT ||
-			config_setting_type(element) == CONFIG_TYPE_INT64;
-		attribute->item[attribute->items++] = config_setting_get_int64(element);
+		if (type == CONFIG_TYPE_FLOAT)
+			attribute->type = ATTRIBUTE_FLOATS;
+		allowed = type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64 || type == CONFIG_TYPE_FLOAT;
+		attribute->item[attribute->items] = config_setting_get_int64(element);
+		attribute->number[attribute->items++] = type == CONFIG_TYPE_FLOAT
+								? config_setting_get_float(element)
+								: (double)config_setting_get_int64(element);
 	}
-	if (whole)
+	if (allowed)
 		return;
 	mistakes_add(reading->mistakes, attribute->line,
-		     "model.layers.%s: found %s of %d elements, allowed: [ ] of 1 .. %u integers",
+		     "model.layers.%s: found %s of %d elements, allowed: [ ] of 1 .. %u numbers",
 		     attribute->key, config_type_name(setting), count, CONFIG_SHAPE_MAX);
 	attribute->type = ATTRIBUTE_UNREAD;
 }
@@ -86,12 +92,12 @@ static void read_attribute(struct config_reading *reading, const config_setting_
 				     attribute->key);
 		break;
 	case CONFIG_TYPE_ARRAY:
-		read_integers(reading, setting, attribute);
+		read_numbers(reading, setting, attribute);
 		break;
 	default:
 		mistakes_add(reading->mistakes, attribute->line,
 			     "model.layers.%s: found %s, allowed: a number, truth value, string or [ ] of "
-			     "integers",
+			     "numbers",
 			     attribute->key, config_type_name(setting));
 		attribute->type = ATTRIBUTE_UNREAD;
 		break;

@@ -123,11 +123,14 @@ static void print_feature(FILE *out, const struct config_feature *feature)
 	fputs(" ]; }", out);
 }
 
-static void print_integers(FILE *out, const struct config_attribute *attribute)
+static void print_list(FILE *out, const struct config_attribute *attribute)
 {
 	for (uint32_t i = 0; i < attribute->items; i++) {
 		fputs(i ? ", " : "[ ", out);
-		print_integer(out, attribute->item[i]);
+		if (attribute->type == ATTRIBUTE_INTS)
+			print_integer(out, attribute->item[i]);
+		else
+			print_float(out, attribute->number[i]);
 	}
 	fputs(" ]", out);
 }
@@ -152,8 +155,8 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 			fputs(attribute->i ? "true" : "false", out);
 		else if (attribute->type == ATTRIBUTE_INT)
 			print_integer(out, attribute->i);
-		else if (attribute->type == ATTRIBUTE_INTS)
-			print_integers(out, attribute);
+		else if (attribute->type == ATTRIBUTE_INTS || attribute->type == ATTRIBUTE_FLOATS)
+			print_list(out, attribute);
 		else
 			print_float(out, attribute->f);
 		fputs("; ", out);

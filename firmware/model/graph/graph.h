@@ -96,8 +96,9 @@ struct attribute {
 	double f;
 	bool b;
 	const char *s;
-	uint32_t items; /* number of items in item[]; a single integer is a list of one */
+	uint32_t items; /* number of items in a list; a single number is a list of one */
 	int64_t item[CONFIG_SHAPE_MAX];
+	double number[CONFIG_SHAPE_MAX]; /* ATTRIBUTE_IS_FLOATS */
 };
 
 struct node {

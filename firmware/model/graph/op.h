@@ -20,7 +20,8 @@ enum attribute_kind {
 	ATTRIBUTE_IS_FLOAT,
 	ATTRIBUTE_IS_BOOL,
 	ATTRIBUTE_IS_NAME,
-	ATTRIBUTE_IS_INTS, /* a list, [ 3, 3 ]; if its length is fixed, a single 3 means [ 3, 3 ] */
+	ATTRIBUTE_IS_INTS,   /* a list, [ 3, 3 ]; if its length is fixed, a single 3 means [ 3, 3 ] */
+	ATTRIBUTE_IS_FLOATS, /* a list, [ -0.2, 0.3 ]; a single number is a list of one */
 };
 
 struct attribute_spec {
@@ -35,8 +36,9 @@ struct attribute_spec {
 	double fallback;            /* value when the key is absent */
 	double activation_fallback; /* default for an op that is the `activation` of a layer; 0: `fallback` */
 	const char *fallback_name;
-	double min, max;               /* allowed numbers */
-	const char *const *names;      /* allowed names, NULL-terminated */
+	const double *fallback_list; /* ATTRIBUTE_IS_FLOATS: items_max numbers; NULL: a list without items */
+	double min, max;             /* allowed numbers */
+	const char *const *names;    /* allowed names, NULL-terminated */
 	uint32_t items_min, items_max; /* number of items allowed in a list */
 	bool one_for_all; /* a single integer is allowed as a list of one, also where the list has no fixed
 			     length */

@@ -35,6 +35,13 @@ static void found_text(const struct config_attribute *found, char out[static VAL
 		if (used < VALUE_BYTES)
 			(void)snprintf(out + used, VALUE_BYTES - used, " ]");
 		return;
+	case ATTRIBUTE_FLOATS:
+		for (uint32_t i = 0; i < found->items && used < VALUE_BYTES; i++)
+			used += (size_t)snprintf(out + used, VALUE_BYTES - used, "%s%g", i ? ", " : "[ ",
+						 found->number[i]);
+		if (used < VALUE_BYTES)
+			(void)snprintf(out + used, VALUE_BYTES - used, " ]");
+		return;
 	case ATTRIBUTE_UNREAD:
 		return;
 	}
@@ -63,6 +70,11 @@ static void allowed_text(const struct attribute_spec *spec, char out[static VALU
 		(void)snprintf(out, VALUE_BYTES, "%s[ ] of %u .. %u integers, each %.12g <= x <= %.12g",
 			       takes_one(spec) ? "one integer for all, or " : "", spec->items_min,
 			       spec->items_max, spec->min, spec->max);
+		return;
+	case ATTRIBUTE_IS_FLOATS:
+		(void)snprintf(out, VALUE_BYTES, "%s[ ] of %u numbers, each %.12g <= x %s %.12g",
+			       spec->items_min == 1 ? "a number, or " : "", spec->items_max, spec->min,
+			       spec->max_open ? "<" : "<=", spec->max);
 		return;
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; spec->names[i] && used < VALUE_BYTES; i++)
@@ -96,6 +108,27 @@ static bool parse_integers(const struct attribute_spec *spec, const struct confi
 	return true;
 }
 
+/* Reads a list of numbers; its numbers are integers or not. */
+static bool parse_numbers(const struct attribute_spec *spec, const struct config_attribute *found,
+			  struct attribute *value)
+{
+	const bool one = found->type == ATTRIBUTE_INT || found->type == ATTRIBUTE_FLOAT;
+
+	if (!one && found->type != ATTRIBUTE_INTS && found->type != ATTRIBUTE_FLOATS)
+		return false;
+	value->items = one ? 1 : found->items;
+	if (value->items != spec->items_min && value->items != spec->items_max)
+		return false;
+	for (uint32_t i = 0; i < value->items; i++) {
+		value->number[i] = one                             ? found->f
+				   : found->type == ATTRIBUTE_INTS ? (double)found->item[i]
+								   : found->number[i];
+		if (!within(spec, value->number[i]))
+			return false;
+	}
+	return true;
+}
+
 static bool parse(const struct attribute_spec *spec, const struct config_attribute *found,
 		  struct attribute *value)
 {
@@ -115,6 +148,8 @@ static bool parse(const struct attribute_spec *spec, const struct config_attribu
 		       within(spec, found->f);
 	case ATTRIBUTE_IS_INTS:
 		return parse_integers(spec, found, value);
+	case ATTRIBUTE_IS_FLOATS:
+		return parse_numbers(spec, found, value);
 	case ATTRIBUTE_IS_NAME:
 		for (uint32_t i = 0; found->type == ATTRIBUTE_STRING && spec->names[i]; i++)
 			if (!strcmp(spec->names[i], found->s))
@@ -271,8 +306,12 @@ static struct attribute fallback_of(const struct attribute_spec *spec, bool is_a
 				   .s = spec->fallback_name,
 				   .items = spec->items_min ? spec->items_min : 1 };
 
-	for (uint32_t i = 0; i < value.items; i++)
+	if (spec->kind == ATTRIBUTE_IS_FLOATS)
+		value.items = spec->fallback_list ? spec->items_max : 0;
+	for (uint32_t i = 0; i < value.items; i++) {
 		value.item[i] = value.i;
+		value.number[i] = spec->fallback_list ? spec->fallback_list[i] : 0;
+	}
 	return value;
 }
 
@@ -299,6 +338,17 @@ void attributes_read(struct node *node, const struct config_layer *layer, struct
 
 /* ---- For people ---- */
 
+static void describe_list(const struct attribute_spec *spec, FILE *out)
+{
+	if (!spec->fallback_list) {
+		(void)fprintf(out, "default none\n");
+		return;
+	}
+	for (uint32_t i = 0; i < spec->items_max; i++)
+		(void)fprintf(out, "%s%.12g", i ? ", " : "default [ ", spec->fallback_list[i]);
+	(void)fprintf(out, " ]\n");
+}
+
 static void describe(const struct attribute_spec *spec, FILE *out)
 {
 	char allowed[VALUE_BYTES];
@@ -307,6 +357,8 @@ static void describe(const struct attribute_spec *spec, FILE *out)
 	(void)fprintf(out, "  %-28s %s; ", spec->key, allowed);
 	if (spec->required)
 		(void)fprintf(out, "must be given\n");
+	else if (spec->kind == ATTRIBUTE_IS_FLOATS)
+		describe_list(spec, out);
 	else if (spec->kind == ATTRIBUTE_IS_NAME)
 		(void)fprintf(out, "default \"%s\"\n", spec->fallback_name);
 	else if (spec->kind == ATTRIBUTE_IS_BOOL)
