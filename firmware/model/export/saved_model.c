@@ -228,15 +228,15 @@ static void axes_name(const struct export_node *node, char name[static EXPORT_NA
 static void write_axes(struct wire *graph, const struct export_node *node)
 {
 	const bool slice = node->kind == EXPORT_SLICE;
-	int64_t axes[EXPORT_AXES_MAX] = { slice };
-	const uint64_t count = slice ? 1 : node->axis_count;
+	int64_t axes[EXPORT_AXES_MAX] = { 0 };
+	const uint64_t sliced = node->rank ? node->rank : 1, count = slice ? sliced : node->axis_count;
 	/* TensorFlow reads the axis of a concatenation or a gather as a single number, the axes of a mean or
 	 * max as a list. */
 	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
 	char name[EXPORT_NAME_BYTES];
 
-	for (uint32_t i = 0; i < node->axis_count; i++)
-		axes[i] = node->axes[i];
+	for (uint32_t i = 0; i < count; i++)
+		axes[i] = slice ? 1 : node->axes[i];
 	axes_name(node, name);
 	write_constant(
 		graph,
