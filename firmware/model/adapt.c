@@ -37,12 +37,13 @@ static bool is_given(const struct weights *given, const char *name)
 	return false;
 }
 
-/* Returns the tensor of the feature that `tensor` is or is a reshaped view of; GRAPH_NO_TENSOR if `tensor`
- * was computed. */
+/* Returns the tensor of the feature that `tensor` is, or is outside training, or is a reshaped view of;
+ * GRAPH_NO_TENSOR if `tensor` was computed. */
 static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = graph->nodes; i-- > 0;)
-		if (graph->node[i].output == tensor && graph->node[i].op->view)
+		if (graph->node[i].output == tensor &&
+		    (graph->node[i].op->view || graph->node[i].op->training_only))
 			tensor = graph->node[i].input[0];
 	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
 }

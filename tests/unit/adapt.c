@@ -25,6 +25,7 @@ static struct config_layer layers[] = {
 	NAMED("normalization", "norm"),
 	NAMED("reshape", "pairs", INPUTS_OF(1, "sentence"),
 	      ATTRIBUTES(1, INTS_ATTRIBUTE("target_shape", 2, 3, 2))),
+	DROPOUT(0.5), /* outside training it is nothing, so statistics are those of the data */
 	NAMED("normalization", "norm_pairs"),
 	OP("flatten"),
 	OP("add", INPUTS_OF(2, "norm", "flatten")),
@@ -91,7 +92,7 @@ static void look(struct model *model, const char *layer, uint32_t columns)
 
 static void test_statistics(void **state)
 {
-	const struct config config = model_config(layers, 7, INPUTS, CLASSES, ROWS);
+	const struct config config = model_config(layers, 8, INPUTS, CLASSES, ROWS);
 	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
 	struct model *model = NULL;
 	struct model_batch batch;
@@ -120,7 +121,7 @@ static void test_statistics(void **state)
 
 static void test_not_a_number(void **state)
 {
-	const struct config config = model_config(layers, 7, INPUTS, CLASSES, ROWS);
+	const struct config config = model_config(layers, 8, INPUTS, CLASSES, ROWS);
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	CLEANUP(adapt_closep) struct adapt *adapt = NULL;
 	struct model_batch batch = batch_of(2);

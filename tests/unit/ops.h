@@ -76,7 +76,8 @@ static const struct family {
 	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
 		   "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag " },
-	{ "picture", " rescaling " },
+	{ "picture", " rescaling random_flip random_rotation random_zoom random_translation random_shear "
+		     "random_contrast random_brightness random_crop center_crop " },
 };
 static const struct net *nets; /* nets of the family of layers that this file tests */
 static size_t net_count;

@@ -97,7 +97,7 @@ struct op_reference {
 	double *dx[CONFIG_INPUTS_MAX], *dparameter[GRAPH_PARAMETERS_MAX];
 	const uint8_t *empty; /* NULL: no row is empty */
 	bool training;
-	uint64_t seed, step, first_row; /* values that choose the random numbers of dropout */
+	uint64_t seed, step, first_row; /* values that choose the random numbers: random.h */
 };
 
 struct op {
@@ -110,6 +110,9 @@ struct op {
 	/* Parameters 0 and 1 are mean and variance of the input, which adapt.h computes from the data, unless
 	 * attributes 0 and 1 give them. A variance of 0 in the attribute means that they are not given. */
 	bool adapts;
+	/* The layer changes its input only while training; otherwise the output is the input. So adapt.h
+	 * looks through the layer at the data. */
+	bool training_only;
 	bool view; /* the output has the bytes of the input: no launches, and both have the same gradient */
 	uint32_t attributes;
 	const struct attribute_spec *attribute;
@@ -120,7 +123,9 @@ struct op {
 	int (*shape)(const struct graph *graph, const struct node *node, struct tensor *output,
 		     struct error *err);
 	/* Append the launches of the two passes; NULL for a view. With `training`, forward() also does what
-	 * only the training step needs. backward() is called only if the output has a gradient. */
+	 * only the training step needs. backward() is called only if the output has a gradient; it is NULL
+	 * for a layer whose shape() refuses an input with a gradient. The layers that augment pictures are
+	 * such layers: they stand before everything that learns. */
 	void (*forward)(struct plan *plan, const struct node *node, bool training);
 	void (*backward)(struct plan *plan, const struct node *node);
 	/* Called after backward(). NULL: a batch touches every row of every parameter. */

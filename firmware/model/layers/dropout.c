@@ -106,6 +106,7 @@ static void dropout_export(struct export *out, const struct node *node)
 const struct op op_dropout = {
 	.name = "dropout",
 	.inputs = 1,
+	.training_only = true,
 	.attributes = COUNT(dropout_attributes),
 	.attribute = dropout_attributes,
 	.shape = same_shape,
@@ -133,6 +134,7 @@ static int spatial_shape(const struct graph *graph, const struct node *node, str
 const struct op op_spatial_dropout2d = {
 	.name = "spatial_dropout2d",
 	.inputs = 1,
+	.training_only = true,
 	.attributes = COUNT(dropout_attributes),
 	.attribute = dropout_attributes,
 	.shape = spatial_shape,

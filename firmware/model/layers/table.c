@@ -25,6 +25,15 @@
 	row(normalization) \
 	row(rescaling) \
 	row(preprocess_input) \
+	row(random_flip) \
+	row(random_rotation) \
+	row(random_zoom) \
+	row(random_translation) \
+	row(random_shear) \
+	row(random_contrast) \
+	row(random_brightness) \
+	row(random_crop) \
+	row(center_crop) \
 	row(flatten) \
 	row(reshape) \
 	row(add) \

@@ -121,6 +121,15 @@ const struct kernel kernel_table[] = {
 	{ "max_pool_backward", KERNEL_FILE_pool, 0 },
 	{ "average_pool", KERNEL_FILE_pool, 0 },
 	{ "average_pool_backward", KERNEL_FILE_pool, 0 },
+	/* augment.cl */
+	{ "warp_matrix", KERNEL_FILE_augment, 0 },
+	{ "warp", KERNEL_FILE_augment, 0 },
+	{ "contrast_sums", KERNEL_FILE_augment, 0 },
+	{ "contrast_table", KERNEL_FILE_augment, 0 },
+	{ "brightness_table", KERNEL_FILE_augment, 0 },
+	{ "adjust", KERNEL_FILE_augment, 0 },
+	{ "crop_places", KERNEL_FILE_augment, 0 },
+	{ "crop", KERNEL_FILE_augment, 0 },
 	/* chain.cl */
 	{ "chain", KERNEL_FILE_chain, 0 },
 };

@@ -36,6 +36,7 @@
 	each(conv_tiled) \
 	each(depthwise) \
 	each(pool) \
+	each(augment) \
 	each(chain)
 /* clang-format on */
 
