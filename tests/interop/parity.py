@@ -153,6 +153,10 @@ LAYERS = [
 LAYERS += [Row("multiply", '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; name = "b"; units = 9; }, '
                '{ op = "multiply"; inputs = [ "b", "a", "b" ]; }, { op = "dense"; name = "out"; units = 5; }', multiplied)]
 
+LAYERS += [Row("center_crop, a rotation by nothing", '{ op = "center_crop"; height = 3; width = 4; }, '
+               '{ op = "random_rotation"; factor = 0; }, { op = "flatten"; }, { op = "dense"; units = 5; }',
+               chain(lambda: K.CenterCrop(3, 4), lambda: K.Flatten(), dense(5)), features=IMAGE)]
+
 LAYERS += [Row("activation of dense", '{ op = "dense"; name = "a"; units = 16; activation = "relu"; }, '
                '{ op = "dense"; name = "b"; units = 16; activation = "gelu"; }, { op = "add"; inputs = [ "a", "b" ]; }, '
                '{ op = "dense"; name = "out"; units = 5; }', activated)]
