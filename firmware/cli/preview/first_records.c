@@ -62,6 +62,12 @@ static int open_shards(struct first_records *records, struct error *err)
 	const struct store_options options = store_options_of(records->config);
 	int r;
 
+	if (source->format == FORMAT_OBJECTS)
+		return error_set(
+			err, -EINVAL,
+			"%s: source.format: found \"objects\", expected \"tfrecord\"; the pictures of "
+			"objects are not previewed",
+			records->config->file);
 	if ((r = store_open(&source->store, &options, &records->store, err)) < 0 ||
 	    (r = store_list(records->store, source->train_glob, add_key, records, err)) < 0)
 		return r == -ENOMEM ? error_set(err, r, "no memory for the names of shards") : r;
