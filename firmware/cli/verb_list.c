@@ -33,6 +33,7 @@ const struct verb *const verb_list[] = {
 	&verb_prep,
 	&verb_preview,
 	&verb_model,
+	&verb_weights,
 	&verb_predict,
 	&verb_evaluate,
 	&verb_export,

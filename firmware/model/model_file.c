@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model_file.h"
 
-#include "core/base/paths.h"
 #include "model/build.h"
 #include "model/checkpoint.h"
+#include "model/config_text.h"
 #include "model/formats/expect.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-/* Loads a configuration from its text. The text goes through a memory file, because config_load() only reads
- * files. */
 static int load_config(const char *what, const char *text, struct model_file *model, struct error *err)
 {
-	CLEANUP(close_fd) int fd = -1;
-	char path[64];
-	size_t bytes;
-
 	if (!text)
 		return error_set(err, -EBADMSG,
 				 "%s: the file holds no configuration, so Kiln did not write this model",
 				 what);
-	fd = memfd_create("kiln.conf", MFD_CLOEXEC);
-	bytes = strlen(text);
-	if (fd < 0 || write(fd, text, bytes) != (ssize_t)bytes)
-		return error_set(err, -errno, "%s: no memory for its configuration", what);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (config_load(path, &model->config, err) < 0)
+	if (config_text_load(text, &model->config, err) < 0)
 		return error_prefix(err, "%s", what);
 	model->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
 							      another precision (storage.h) */

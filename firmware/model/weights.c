@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/weights.h"
 
+#include "model/base/base.h"
 #include "model/checkpoint.h"
 #include "model/formats/names.h"
-#include "model/formats/safetensors_types.h"
+#include "model/formats/numbers.h"
 #include "model/graph/graph.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- Names ---- */
@@ -99,12 +99,6 @@ static int refuse_shape(const struct match *match, const struct model_tensor *fo
 			 match->what, wanted->name, shape_text(&theirs, text), shape_text(wanted, allowed));
 }
 
-static bool is_float(const char *dtype)
-{
-	return strcmp(dtype, "F32") == 0 || strcmp(dtype, "F16") == 0 || strcmp(dtype, "BF16") == 0 ||
-	       strcmp(dtype, "F64") == 0;
-}
-
 /* Returns 1 if the file has a tensor for `wanted`, 0 if `wanted` keeps its initial numbers. */
 static int match_tensor(const struct match *match, const struct tensor *wanted, struct error *err)
 {
@@ -117,7 +111,7 @@ static int match_tensor(const struct match *match, const struct tensor *wanted, 
 		return match->graph->config->model.weights_skip_mismatch
 			       ? 0
 			       : refuse_shape(match, found, wanted, err);
-	if (!is_float(found->dtype))
+	if (!numbers_are_floats(found->dtype))
 		return error_set(err, -EBADMSG, "%s: %s: found %s, allowed: F16, BF16, F32, F64", match->what,
 				 wanted->name, found->dtype);
 	weights->pair[weights->matched++] = (struct weights_pair){ wanted->name, *found };
@@ -185,6 +179,21 @@ static int match_all(const struct match *match, struct error *err)
 	return r;
 }
 
+/* Weights of a base that `kiln weights convert` wrote belong to one scaling of the pixels. */
+static int check_scaling(const struct config *config, const char *what, const struct safetensors *file,
+			 struct error *err)
+{
+	const char *wanted = safetensors_value(file, "base_scaling"), *found = base_scaling(config);
+
+	if (!wanted || !found || strcmp(wanted, found) == 0)
+		return 0;
+	return error_set(
+		err, -EINVAL,
+		"%s: its weights expect model.base_scaling = \"%.20s\", found \"%s\", allowed: \"%.20s\", "
+		"or \"none\" beside layers that scale the pixels in this way",
+		what, wanted, found, wanted);
+}
+
 int weights_match(const struct graph *graph, const char *what, const struct safetensors *file,
 		  struct weights *ret_weights, struct error *err)
 {
@@ -198,6 +207,8 @@ int weights_match(const struct graph *graph, const char *what, const struct safe
 	match.tensor = safetensors_tensors(file, &match.tensors);
 	if (format && (strcmp(format, CHECKPOINT_FORMAT) == 0 || strcmp(format, MODEL_FORMAT) == 0))
 		r = safetensors_require_crcs(file, err);
+	if (r == 0)
+		r = check_scaling(graph->config, what, file, err);
 	if (r == 0)
 		r = match_all(&match, err);
 	if (r < 0)
@@ -225,59 +236,19 @@ void weights_done(struct weights *weights)
 
 /* ---- Numbers ---- */
 
-/* Converts a number of IEEE 754 binary16. */
-static double from_half(uint16_t half)
-{
-	const int exponent = half >> 10 & 31, fraction = half & 1023;
-	const double sign = half >> 15 ? -1 : 1;
-
-	if (exponent == 31)
-		return fraction ? NAN : sign * INFINITY;
-	return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
-}
-
-static double number_at(const struct model_tensor *tensor, uint64_t i)
-{
-	const uint8_t *at = (const uint8_t *)tensor->data + i * safetensors_width(tensor->dtype);
-	uint32_t bits;
-	uint16_t half;
-	double wide;
-	float number;
-
-	if (strcmp(tensor->dtype, "F64") == 0) {
-		memcpy(&wide, at, sizeof(wide));
-		return wide;
-	}
-	if (strcmp(tensor->dtype, "F32") == 0) {
-		memcpy(&number, at, sizeof(number));
-		return (double)number;
-	}
-	memcpy(&half, at, sizeof(half));
-	if (strcmp(tensor->dtype, "F16") == 0)
-		return from_half(half);
-	bits = (uint32_t)half << 16; /* bfloat16 is the upper half of a float32 */
-	memcpy(&number, &bits, sizeof(number));
-	return (double)number;
-}
-
 static int load_pair(struct model *model, const char *what, const struct weights_pair *pair,
 		     struct error *err)
 {
-	const uint64_t count = pair->from.bytes / safetensors_width(pair->from.dtype);
+	const uint64_t count = numbers_count(&pair->from);
 	CLEANUP(free_ptr) float *numbers = malloc(count * sizeof(*numbers));
+	int r = 0;
 
 	if (!numbers)
 		return error_set(err, -ENOMEM, "%s: %s: out of memory", what, pair->name);
-	for (uint64_t i = 0; i < count; i++) {
-		const double number = number_at(&pair->from, i);
-
-		numbers[i] = (float)number;
-		if (!isfinite(numbers[i]))
-			return error_set(err, -EBADMSG,
-					 "%s: %s: found %g in element %" PRIu64
-					 ", allowed: finite numbers of float32",
-					 what, pair->name, number, i);
-	}
+	for (uint64_t i = 0; r == 0 && i < count; i++)
+		r = numbers_at(&pair->from, i, what, &numbers[i], err);
+	if (r < 0)
+		return r;
 	return model_tensor_load(model, pair->name, numbers, count * sizeof(*numbers), err);
 }
 

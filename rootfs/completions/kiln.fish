@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -46,6 +46,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn raw texts, images and pictures into shards in a store'
 complete -c kiln -n "test (__kiln_at) = ''" -a preview -d 'write the first training pictures as the network will see them'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
+complete -c kiln -n "test (__kiln_at) = ''" -a weights -d 'turn weights of other programs into those of a base network'
 complete -c kiln -n "test (__kiln_at) = ''" -a predict -d 'apply a trained network to texts, pictures, records or other values'
 complete -c kiln -n "test (__kiln_at) = ''" -a evaluate -d 'measure a trained network on a split'
 complete -c kiln -n "test (__kiln_at) = ''" -a export -d 'write a trained network as ONNX and as TensorFlow\'s SavedModel'
@@ -192,6 +193,9 @@ complete -c kiln -n "test (__kiln_at) = 'model summary'" -l credential -x -d 'na
 complete -c kiln -n "test (__kiln_at) = 'model summary'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
 complete -c kiln -n "test (__kiln_at) = 'model summary'" -l json -d 'print one JSON object'
 complete -c kiln -n "test (__kiln_at) = 'model summary'" -F
+complete -c kiln -n "test (__kiln_at) = 'weights'" -a convert -d 'turn weights of PyTorch or Keras into those of a base network'
+complete -c kiln -n "test (__kiln_at) = 'weights convert'" -l base -x -d 'the base network that the weights are of; must be given'
+complete -c kiln -n "test (__kiln_at) = 'weights convert'" -F
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l encoder -rF -d 'encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; default: encoder.bin beside the model; for a network that reads tokens the verb reads vocabulary.txt beside the model instead'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l data -x -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}'

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base networks (model.base) beside keras.applications: from the same random weights and the same pixels, scaled by
-preprocess_input of both, they give the same features, up to 1e-4 of the largest. Arguments: parts of names to choose rows."""
+"""Base networks (model.base) beside keras.applications, torchvision and efficientnet-lite-pytorch: from the same weights
+and the same pixels, scaled by both, they give the same features, up to 1e-4 of the largest. The weights of PyTorch go the
+way that a user's go: tools/weights, then kiln weights convert; those of efficientnet_lite0 are real, of ImageNet. Arguments:
+parts of names to choose rows."""
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -10,7 +13,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import parity
-import subprocess
 import safetensors.numpy
 
 LIMIT = 1e-4
@@ -75,8 +77,32 @@ def as_keras(base, height, width, work):
     return difference(numbers_of(base, "auto", pixels, wanted.shape[1], parity.weights_of(model), work), wanted)
 
 
+def run(*arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=parity.ROOT)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stdout
+
+
+def as_torch(base, height, width, work):
+    python = run("tests/interop/venv", "torch").strip()
+    run(python, "tests/torch/features.py", base, str(height), str(width), work)
+    run(python, "tools/weights", f"{work}/weights.pth", f"{work}/torch.safetensors")
+    said = run(f"{parity.BIN}/kiln", "weights", "convert", f"{work}/torch.safetensors", "--base", base,
+               f"{work}/kiln.safetensors")
+    scaling = said.split('base_scaling = "')[1].split('"')[0]
+    peer = np.load(f"{work}/peer.npz")
+    weights = safetensors.numpy.load_file(f"{work}/kiln.safetensors")
+    return difference(numbers_of(base, scaling, peer["pixels"], peer["features"].shape[1], weights, work), peer["features"])
+
+
+TORCH = ["vgg16", "vgg19", "resnet18", "resnet34"]
 ROWS_OF_ALL = [(f"{base}, {height}x{width}", lambda work, row=(base, height, width): as_keras(*row, work))
                for base in KERAS for height, width in [(64, 64)] + [(63, 49)] * (base not in ("vgg16", "vgg19"))]
+ROWS_OF_ALL += [(f"{base} of torchvision, 64x64", lambda work, base=base: as_torch(base, 64, 64, work)) for base in TORCH]
+# The package pads as it must at this size alone.
+ROWS_OF_ALL += [("efficientnet_lite0, weights of ImageNet, 224x224",
+                 lambda work: as_torch("efficientnet_lite0", 224, 224, work))]
 
 
 def main():

@@ -46,6 +46,11 @@ bool base_is_given(const struct config *config)
 	return config->model.base && *config->model.base;
 }
 
+bool base_exists(const char *name)
+{
+	return find(name) != NULL;
+}
+
 const char *base_torch_head(const char *name)
 {
 	return find(name) ? find(name)->torch_head : NULL;

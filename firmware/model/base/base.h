@@ -29,6 +29,8 @@ typedef void base_add(void *context, const struct config_layer *layer, const cha
 
 /* Returns whether the configuration has a base. */
 bool base_is_given(const struct config *config);
+/* Returns whether there is a base of this name. */
+bool base_exists(const char *name);
 /* Returns the names of all bases: "vgg16, vgg19, ...". */
 const char *base_names(void);
 /* Returns the scaling that config.model.base_scaling selects: "caffe", "tf", "torch" or "lite"; NULL: none,
