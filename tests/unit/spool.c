@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -152,6 +154,30 @@ static void test_lock_of_uploads(void **state)
 	close_fd(&second);
 }
 
+/* The trainer writes the names in the spool: a link among them leads to no file of the uploader's. */
+static void test_open_follows_no_link(void **state)
+{
+	CLEANUP(close_fd) int fd = -1;
+	char path[PATH_BYTES], other[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(spool_make("r", &err), 0);
+	assert_int_equal(file_write_durable(spool_path("r", "model/a", path), "x", 1, &err), 0);
+	assert_int_equal(spool_open("r", "model/a", &fd, &err), 0);
+	close_fd(&fd);
+	assert_int_equal(spool_open("r", "model/none", &fd, &err), -ENOENT);
+	assert_int_equal(spool_open("r", "model", &fd, &err), -EINVAL);
+	assert_int_equal(symlink("a", spool_path("r", "model/b", path)), 0);
+	assert_int_equal(spool_open("r", "model/b", &fd, &err), -EINVAL);
+	assert_int_equal(rename(spool_path("r", "model", path), spool_path("r", "elsewhere", other)), 0);
+	assert_int_equal(symlink("elsewhere", path), 0);
+	assert_int_equal(spool_open("r", "model/a", &fd, &err), -EINVAL);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(spool_path("r", "fifo", path), 0600), 0);
+	assert_int_equal(spool_open("r", "fifo", &fd, &err), -EINVAL);
+}
+
 static void test_remove(void **state)
 {
 	char text[512] = "";
@@ -177,6 +203,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_runs, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_lock, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_lock_of_uploads, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_open_follows_no_link, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_remove, scratch_setup, scratch_teardown),
 	};
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -128,6 +129,45 @@ int spool_list(const char *run_id, int (*each)(void *context, const char *name, 
 		if (r != 0)
 			return r;
 	}
+	return 0;
+}
+
+/* Opens one name of a path below `folder`. */
+static int open_below(int folder, const char *name, size_t bytes, bool last)
+{
+	char segment[NAME_MAX + 1];
+
+	if (bytes >= sizeof(segment))
+		return -ENAMETOOLONG;
+	memcpy(segment, name, bytes);
+	segment[bytes] = '\0';
+	folder = openat(folder, segment,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (last ? 0 : O_DIRECTORY));
+	return folder < 0 ? -errno : folder;
+}
+
+int spool_open(const char *run_id, const char *name, int *ret_fd, struct error *err)
+{
+	char path[PATH_BYTES], spool[PATH_BYTES];
+	const char *rest = spool_path(run_id, name, path) + strlen(path_of(PATH_SPOOL, NULL, spool)) + 1;
+	CLEANUP(close_fd) int fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+	int r = fd < 0 ? -errno : 0;
+
+	for (size_t bytes; r >= 0 && *rest; rest += bytes + (rest[bytes] == '/')) {
+		bytes = strcspn(rest, "/");
+		r = open_below(fd, rest, bytes, !rest[bytes]);
+		if (r >= 0) {
+			close_fd(&fd);
+			fd = r;
+		}
+	}
+	if (r == -ELOOP || r == -ENOTDIR || (r >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)))
+		return error_set(err, -EINVAL, "%s: found a link or another kind of file, expected a file",
+				 path);
+	if (r < 0)
+		return error_set(err, r, "%s: %s", path, strerror(-r));
+	*ret_fd = take_fd(&fd);
 	return 0;
 }
 

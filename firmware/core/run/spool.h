@@ -51,6 +51,11 @@ MUST_CHECK int spool_lock_uploads(int *ret_fd, struct error *err);
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
 			  void *context, struct error *err);
 
+/* Opens a file of a run for reading, and follows no link: the trainer writes the names in the spool, and an
+ * uploader that followed a link would send a file of its own, such as its credential, to the store. Errors:
+ * -EINVAL a link, or not a regular file; -ENOENT. */
+MUST_CHECK int spool_open(const char *run_id, const char *name, int *ret_fd, struct error *err);
+
 /* Calls `each` with the id of every run that has a folder in the spool, in bytewise order. */
 MUST_CHECK int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err);
 
