@@ -58,6 +58,18 @@ like "$(evaluate --split train)" '^0 1800 [0-9.]+ 0$' "another split, whose shar
 repeat folder_again
 like "$code $(tr '\n' ' ' <"$KILN_ROOT/log")" "^1 .*$shard changed: pinned" "kiln run --from refuses as well"
 
+# ---- The same bytes again ----
+train=$(basename "$work"/data/train-00001*)
+cp -r "$work/data" "$work/same"
+(cd "$work/same" && for name in *; do
+	echo "{\"key\": \"$name\", \"size\": $(stat -c %s "$name"), \"sha256\": \"$(sha256sum "$name" | cut -d ' ' -f 1)\"}"
+done >"$work/manifest.jsonl" && mv "$work/manifest.jsonl" .)
+train same "url = \"file://$work/same\";"
+touch "$work/same/$train"
+repeat same_again
+is "$code" 0 "a shard was written again with the bytes of manifest.jsonl: kiln run --from goes on" "$(tail -n 3 "$KILN_ROOT/log")"
+like "$(cat "$KILN_ROOT/log")" "$train: the object changed since the plan was made, but its bytes have the SHA-256 of manifest.jsonl; going on" "and says so"
+
 # ---- A plan that is not the model's ----
 cp "$stored/plan" "$work/plan"
 printf '\1' | dd of="$stored/plan" bs=1 seek=40 conv=notrunc status=none

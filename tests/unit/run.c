@@ -497,6 +497,64 @@ static void repeat(char id[static RUN_ID_BYTES])
 	(void)snprintf(id, RUN_ID_BYTES, "%s", run.id);
 }
 
+/* A repeat reads the same plan and starts from the same weights: what the record says about them stays true.
+ */
+static void test_repeat_keeps_what_is_known_of_the_data(void **state)
+{
+	static const char known[] = "{\"manifests\": [{\"bytes\": 7, \"etag\": \"e\", \"version\": \"v\"}], "
+				    "\"validation_seen\": {\"run\": \"a-1\", \"shards\": 1, \"replaced\": 0, "
+				    "\"of\": 3}, \"test_seen\": {\"run\": \"a-1\", \"shards\": 0, "
+				    "\"replaced\": 2, \"of\": 2}, \"changed\": [\"x\"]}";
+	CLEANUP(json_free) cJSON *record = NULL, *expected = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	char id[RUN_ID_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	set_state(RUN_FINISHED);
+	assert_int_equal(run_note(known, &err), 0);
+	repeat(id);
+	text = json_now();
+	assert_int_equal(json_parse("run.json", text, strlen(text), &record, &err), 0);
+	assert_int_equal(json_parse("known", known, sizeof(known) - 1, &expected, &err), 0);
+	cJSON_DeleteItemFromObject(expected, "changed");
+	for (const cJSON *item = expected->child; item; item = item->next)
+		if (!cJSON_Compare(item, cJSON_GetObjectItemCaseSensitive(record, item->string), true))
+			fail_msg("%s is lost: %s", item->string, text);
+	assert_null(cJSON_GetObjectItemCaseSensitive(record, "changed"));
+}
+
+static void test_repeat_refuses_what_begin_does_not_write(void **state)
+{
+	static const char *const notes[][2] = {
+		{ "{\"manifests\": 7}", "manifests" },
+		{ "{\"manifests\": [7]}", "manifests" },
+		{ "{\"manifests\": [{\"bytes\": \"x\", \"etag\": \"e\", \"version\": \"\"}]}", "bytes" },
+		{ "{\"manifests\": [{\"bytes\": 7, \"etag\": [], \"version\": \"\"}]}", "etag" },
+		{ "{\"manifests\": null, \"validation_seen\": []}", "validation_seen" },
+		{ "{\"validation_seen\": {\"run\": \"../x\", \"shards\": 1, \"replaced\": 0, \"of\": 3}}",
+		  "run" },
+		{ "{\"validation_seen\": null, \"test_seen\": {\"run\": \"a\", \"shards\": -1}}", "shards" },
+	};
+	char first[RUN_ID_BYTES];
+
+	(void)state;
+	(void)begin(first);
+	set_state(RUN_FINISHED);
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		CLEANUP(run_done) struct run run = { 0 };
+		CLEANUP(free_ptr) char *text = NULL;
+		struct error err = { 0 };
+
+		assert_int_equal(run_note(notes[i][0], &err), 0);
+		text = json_now();
+		if (run_repeat(text, strlen(text), NULL, NULL, &run, &err) != -EBADMSG ||
+		    !strstr(err.text, notes[i][1]))
+			fail_msg("%s: \"%s\"", notes[i][0], err.text);
+	}
+}
+
 static void test_give_back(void **state)
 {
 	CLEANUP(run_done) struct run run = { 0 }, failed = { 0 };
@@ -918,6 +976,8 @@ int main(void)
 		TEST(test_parse),
 		TEST(test_restore_refuses),
 		TEST(test_whose),
+		TEST(test_repeat_keeps_what_is_known_of_the_data),
+		TEST(test_repeat_refuses_what_begin_does_not_write),
 		TEST(test_give_back),
 		TEST(test_give_back_to_none),
 		TEST(test_repeat_refuses_names),

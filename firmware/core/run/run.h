@@ -42,8 +42,9 @@
  *   plan_sha256, order_version
  *   manifests        [{bytes, etag, version}], by source: the manifests that the plan was made with
  *   validation_seen  {run, shards, replaced, of}: the run starts from weights that were trained on so many of
- *                    its validation shards; replaced: on other objects with the keys of so many of them,
- * which may have held the same records; run: the newest such run test_seen        the same of its test shards
+ *                    its validation shards, or (replaced) on other objects with the keys of so many of them,
+ *                    which may have held the same records. run: the newest such run
+ *   test_seen        the same of its test shards
  *   changed          [key]: objects that changed after the plan was made, where the run went on with them
  *
  * by kiln-oneshot finished:
@@ -54,11 +55,14 @@
  *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights
  *   epochs           an object for each epoch: {epoch, step, loss, accuracy, validation_loss,
  *                    validation_accuracy}; of a run of more than 4096 epochs not all (traind/history.h), so
- * that run.json stays far below the 4 MiB that its readers take metrics          {train, validation, test} of
- * the last passes, each {loss, accuracy, rows}; no accuracy where the loss has none test_given_up    why the
- * run has no figures of the test: what a record of the test split holds quarantine       records that
- * fetch.bad_record = "skip" left out, where there were any throttled_s      seconds of pauses to cool down,
- * where there were any time             seconds by stage (traind/stages.c) device           the OpenCL device
+ *                    that run.json stays far below the 4 MiB that its readers take
+ *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
+ *                    where the loss has none
+ *   test_given_up    why the run has no figures of the test: what a record of the test split holds
+ *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
+ *   throttled_s      seconds of pauses to cool down, where there were any
+ *   time             seconds by stage (traind/stages.c)
+ *   device           the OpenCL device
  *
  * In the store run.json has the member `state`, too. begin uploads it before the first batch, uploadd after
  * each change, and for the last time when the run is final. With run.json alone another disk can go on with

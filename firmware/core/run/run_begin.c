@@ -289,7 +289,8 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 	if (!fill_repeated(record, old, &was, seed, last.id))
 		return error_set(err, -EBADMSG,
 				 "run.json: the name is missing, or the name is not that of a run");
-	if ((r = make_next(record, config_text, plan, start, err)) < 0 ||
+	if ((r = record_copy_known(old, record, err)) < 0 ||
+	    (r = make_next(record, config_text, plan, start, err)) < 0 ||
 	    (there == 0 && (r = record_archive(last.id, err)) < 0) ||
 	    (r = record_install(RECORD_NEXT, err)) < 0)
 		return r;

@@ -66,3 +66,10 @@ MUST_CHECK int record_parse_state(const char *what, const char *name, enum run_s
 /* Reads the members of run.json that are also members of struct run. `what`: the name of the text in
  * errors. */
 MUST_CHECK int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err);
+
+/* ---- run_known.c ---- */
+
+/* Copies into the record of a repeat what the earlier record says about the plan and the weights, which both
+ * runs share: the members manifests, validation_seen and test_seen, where they are there. Errors: -EBADMSG a
+ * member is not what fetchd writes. */
+MUST_CHECK int record_copy_known(const cJSON *old, cJSON *record, struct error *err);
