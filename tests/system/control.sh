@@ -87,7 +87,8 @@ rm "$KILN_ROOT/run/kiln/no-data"
 code 1 "nothing to pause" "$kiln" pause
 like "$said" 'there is no run on this box yet' "and why"
 code 1 "no kiln-steer" "$kiln" start
-like "$said" 'kiln-steer cannot be reached' "and why"
+like "$said" 'kiln-steer cannot be reached at .*: nothing listens there; start it with systemctl start kiln-steer.socket; without systemd, tools/night starts a run' \
+	"and what to start"
 test ! -e "$KILN_ROOT/data/kiln/run/next.json"
 ok $? "a start that failed leaves no overrides"
 
@@ -96,8 +97,13 @@ answers=$work/answers words=$work/words
 echo ok >"$answers"
 python3 tests/system/steer_stub.py "$KILN_ROOT/run/kiln-steer/socket" "$words" "$answers" &
 wait_for 10 test -S "$KILN_ROOT/run/kiln-steer/socket"
-code 1 "start with a word that is none" "$kiln" start --start_from late
-like "$said" '"start_from": found "late", allowed: one of scratch.latest' "what was found, and what is allowed"
+code 2 "start with a word that is none" "$kiln" start --start_from latst
+like "$said" 'kiln start: --start-from: found "latst", expected one of scratch, latest; did you mean "latest"[?]' \
+	"the option, what was found, what is allowed, and what was meant"
+code 2 "start with a number that is too small" "$kiln" start --epochs 0
+like "$said" 'kiln start: --epochs: found "0", expected a whole number of 1 [.][.] 1000000' "the option, and its bounds"
+code 2 "a program that is none" "$kiln" log --unit fetcd
+like "$said" 'kiln log: --unit: found "fetcd", expected one of begin, .*, uploadd; did you mean "fetchd"[?]' "and which one was meant"
 code 0 "start with overrides" "$kiln" start --epochs 3 --start-from latest
 is "$(cat "$words")" run.start "one word to kiln-steer"
 code 0 "until it begins: the first run" "$kiln" status

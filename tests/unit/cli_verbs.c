@@ -110,7 +110,7 @@ static void test_help(void **state)
 static const char *good_value(const struct verb_option *option, char out[static 64])
 {
 	if (option->value == VERB_NUMBER)
-		(void)snprintf(out, 64, "%" PRIu64, option->of_method ? 1 : option->min);
+		(void)snprintf(out, 64, "%" PRIu64, option->min);
 	else if (option->value == VERB_CHOICE)
 		(void)snprintf(out, 64, "%.*s", (int)strcspn(option->choices, "|"), option->choices);
 	else

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define EXPECTED_BYTES 256u
+#define EXPECTED_BYTES 384u
 
 /* ---- One value ---- */
 
@@ -41,10 +41,25 @@ static bool is_good(const struct verb_option *option, const char *text)
 	uint64_t number;
 
 	if (option->value == VERB_NUMBER)
-		return read_number(text, &number) &&
-		       (option->of_method ? number <= UINT64_C(1) << 53
-					  : number >= option->min && number <= option->max);
-	return option->value != VERB_CHOICE || option->of_method || control_is_word(option->choices, text);
+		return read_number(text, &number) && number >= option->min && number <= option->max;
+	return option->value != VERB_CHOICE || control_is_word(option->choices, text);
+}
+
+/* Says which value a person meant who typed `value`, as nearest_text() does. Returns `out`. */
+static const char *meant_value(const struct verb_option *option, const char *value,
+			       char out[static NEAREST_TEXT_BYTES])
+{
+	struct nearest nearest = { .typed = value };
+	char word[NEAREST_WORD_BYTES];
+
+	for (const char *at = option->value == VERB_CHOICE ? option->choices : ""; *at; at += *at == '|') {
+		const size_t bytes = strcspn(at, "|");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)bytes, at);
+		nearest_try(&nearest, word);
+		at += bytes;
+	}
+	return nearest_text(&nearest, out);
 }
 
 /* ---- One option ---- */
@@ -114,7 +129,7 @@ static int find_option(const struct verb *verb, const struct typed *typed, uint3
 static int take_value(struct arguments *arguments, const struct typed *typed, const char *next,
 		      bool *ret_used)
 {
-	char word[VERB_WORD_BYTES], wanted[EXPECTED_BYTES];
+	char word[VERB_WORD_BYTES], wanted[EXPECTED_BYTES], meant[NEAREST_TEXT_BYTES];
 	const char *value = typed->value;
 	struct verb_option option;
 	uint32_t index = 0;
@@ -141,9 +156,10 @@ static int take_value(struct arguments *arguments, const struct typed *typed, co
 	if (option.of_method && arguments->value[index])
 		return cli_usage(typed->verb, "%s is given twice", word);
 	arguments->value[index] = value;
-	return is_good(&option, value) ? CLI_OK
-				       : cli_usage(typed->verb, "%s: found \"%s\", expected %s", word, value,
-						   expected(&option, wanted));
+	return is_good(&option, value)
+		       ? CLI_OK
+		       : cli_usage(typed->verb, "%s: found \"%s\", expected %s%s", word, value,
+				   expected(&option, wanted), meant_value(&option, value, meant));
 }
 
 /* ---- All of them ---- */

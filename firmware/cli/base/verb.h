@@ -51,7 +51,7 @@ struct verb_option {
 	const char *help;
 	const char *choices; /* "a|b|c", for VERB_CHOICE */
 	uint64_t min, max;
-	bool of_method; /* a parameter of a method: the box checks choices and bounds, the parser does not */
+	bool of_method; /* a parameter of a method, which may be given once */
 };
 
 /* An argument without "--". A list of operands ends with a row whose name is NULL; only the last operand may

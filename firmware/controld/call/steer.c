@@ -10,6 +10,9 @@
 
 #define ANSWER_BYTES 1024u
 #define STEERS_MAX   8u
+#define NOT_STARTED                                                                \
+	"nothing listens there; start it with systemctl start kiln-steer.socket; " \
+	"without systemd, tools/night starts a run"
 
 struct steer {
 	struct source source;
@@ -96,7 +99,7 @@ static int dial(int *ret_fd, struct error *err)
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return error_set(err, -errno, "kiln-steer cannot be reached at %s: %s", path,
-				 strerror(errno));
+				 errno == ENOENT || errno == ECONNREFUSED ? NOT_STARTED : strerror(errno));
 	*ret_fd = take_fd(&fd);
 	return 0;
 }
