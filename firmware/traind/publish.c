@@ -27,11 +27,6 @@ void publish_open(struct train *train)
 	traind->validation_loss = traind->validation_accuracy = NAN;
 }
 
-void publish_close(struct train *train)
-{
-	status_closep(&train->publish.page);
-}
-
 static void write_page(struct train *train)
 {
 	struct publish *publish = &train->publish;
@@ -45,6 +40,12 @@ static void write_page(struct train *train)
 	if (publish->page)
 		status_write(publish->page, &publish->status);
 	publish->written_us = clock_us();
+}
+
+void publish_close(struct train *train)
+{
+	write_page(train);
+	status_closep(&train->publish.page);
 }
 
 void publish_phase(struct train *train, const char *phase, const char *format, ...)

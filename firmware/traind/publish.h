@@ -22,6 +22,8 @@ struct publish {
 };
 
 void publish_open(struct train *train);
+/* Writes the page a last time: it stays after the process, and a run that has stopped shows its last step.
+ * Call it before the model is closed. */
 void publish_close(struct train *train);
 /* Sets the phase and the text of the page, and systemd's STATUS=. */
 void publish_phase(struct train *train, const char *phase, const char *format, ...) PRINTF(3, 4);

@@ -75,6 +75,7 @@ int rest(struct train *train, int result, struct error *err)
 	quarantine_close(&train->quarantine);
 	best_close(&train->best);
 	adapt_close(train->adapt);
+	publish_close(train); /* before the state changes: who sees the new state sees the last step */
 	if (canceled)
 		say_stopped(train, state);
 	if ((state != RUN_RUNNING && run_state_set(state, &state_err) < 0) ||
@@ -83,7 +84,6 @@ int rest(struct train *train, int result, struct error *err)
 		log_err("%s", state_err.text);
 	model_close(train->model); /* the device may read batches in the ring until the model is closed */
 	ring_close(train->ring);
-	publish_close(train);
 	gpu_close(train->gpu);
 	run_done(&train->run);
 	return exit_code;

@@ -92,6 +92,9 @@ watch=$!
 wait_for 30 grep -q '^running small-' "$work/watched"
 "$kiln" stop >/dev/null
 done_by "stopped" is_state stopped
+is "$("$kiln" status --json | python3 -c 'import json, sys
+s = json.load(sys.stdin)
+print(s["progress"]["step"] == s["checkpoint"]["step"])')" True "status shows the step of the last checkpoint" "$("$kiln" status)"
 wait "$watch"
 is $? 7 "watch ends with the run, by status' exit code"
 like "$(tail -n 1 "$work/watched")" '^stopped small-[0-9-]+ step [0-9]+' "its last line"

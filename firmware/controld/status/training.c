@@ -80,7 +80,10 @@ static void add_progress(cJSON *object, const struct view *view)
 	(void)json_add_u64(progress, "step", page->step);
 	(void)json_add_u64(progress, "epoch_step", page->epoch_step);
 	figure_count(progress, "epoch_steps", page->epoch_steps, page->epoch_steps);
-	figure_number(progress, "percent", steps > 0 ? fmin(100, 100 * (double)page->step / steps) : NAN);
+	figure_number(progress, "percent",
+		      strcmp(view->state, "finished") == 0 ? 100
+		      : steps > 0                          ? fmin(100, 100 * (double)page->step / steps)
+							   : NAN);
 	figure_number(progress, "eta_s",
 		      steps > 0 && rate > 0 ? fmax(0, (steps - (double)page->step) / rate) : NAN);
 }
