@@ -79,27 +79,33 @@ static void say_none(struct preflight *preflight, const char *url, enum split sp
 				     "%s: no object matches split.%s \"%s\"", url, keys[split], glob);
 }
 
-/* Returns how many of the training shards are held out for validation. */
-static uint64_t held_out(const struct config *config, const struct listing *listing)
+/* Which of the training shards of a listing are held out for validation: those below `bound`, or those from
+ * number `last` on. */
+struct held {
+	uint64_t shards, bound, last;
+};
+
+static struct held held_out(const struct config *config, const struct listing *listing)
 {
 	const uint64_t percent = config->split.validation_percent;
-	uint64_t bound, count = 0;
+	struct held held = { .last = listing->shards };
 
-	if (config->split.by == SPLIT_BY_PREFIX)
-		return 0;
-	if (config->split.by == SPLIT_BY_SHARD)
-		return hold_out_last(listing->shards, percent);
-	bound = hold_out_bound(listing->hash, listing->shards, percent);
-	for (uint64_t i = 0; i < listing->shards; i++)
-		count += listing->hash[i] < bound;
-	return count;
+	if (config->split.by == SPLIT_BY_SHARD) {
+		held.shards = hold_out_last(listing->shards, percent);
+		held.last = listing->shards - held.shards;
+	} else if (config->split.by == SPLIT_BY_HASH) {
+		held.bound = hold_out_bound(listing->hash, listing->shards, percent);
+		for (uint64_t i = 0; i < listing->shards; i++)
+			held.shards += listing->hash[i] < held.bound;
+	}
+	return held;
 }
 
 /* Adds what only the training split can lack: a shard for each lane, and one to validate with. */
 static void check_train(struct preflight *preflight, const char *url, const struct listing *listing)
 {
 	const struct config *config = preflight->config;
-	const uint64_t held = held_out(config, listing), train = listing->shards - held;
+	const uint64_t held = held_out(config, listing).shards, train = listing->shards - held;
 
 	/* Where the listing was cut off, the number of shards that validate is not known. */
 	if (preflight->brief && listing->shards == listing->most)
@@ -167,6 +173,55 @@ static bool list(struct preflight *preflight, struct store *store, const char *g
 	return false;
 }
 
+/* The search for the first shard on one side of the training shards: the first one that is not empty, or else
+ * the first one. */
+struct side {
+	struct held held;
+	bool validates; /* the side: shards that validate, or shards that train */
+	bool objects;   /* the source has objects, and keys of folders are none */
+	uint64_t number;
+	struct store_object first;
+};
+
+static int find_first(void *context, const struct store_object *object)
+{
+	struct side *side = context;
+	bool validates;
+
+	if (side->objects && plan_is_folder(object->key))
+		return 0;
+	validates = side->number++ >= side->held.last || hold_out_hash(object->key) < side->held.bound;
+	if (validates != side->validates || (*side->first.key && object->pin.bytes == 0))
+		return 0;
+	side->first = *object;
+	return object->pin.bytes > 0;
+}
+
+/* Looks into the first shard that trains, and into the first one that validates. Where the listing was cut
+ * off, which shards validate is not known: looks into the first one. */
+static bool check_sides(struct preflight *preflight, struct store *store, const struct listing *listing)
+{
+	const struct held held = held_out(preflight->config, listing);
+	bool fit = false;
+
+	if (held.shards == 0 || listing->shards == listing->most)
+		return preflight_first(preflight, store, listing->split, &listing->first);
+	for (int validates = 0; validates <= 1; validates++) {
+		struct side side = { .held = held,
+				     .validates = validates,
+				     .objects = listing->objects != NULL };
+		struct error err = { 0 };
+
+		if (store_list(store, listing->glob[SPLIT_TRAIN], find_first, &side, &err) < 0)
+			preflight_add_error(preflight, PART, &err);
+		else if (*side.first.key)
+			fit = preflight_first(preflight, store, validates ? SPLIT_VALIDATION : SPLIT_TRAIN,
+					      &side.first) ||
+			      fit;
+	}
+	return fit;
+}
+
 /* Lists a split and looks into its first shard. Returns false where the store fails. *fit becomes true where
  * records fit. */
 static bool check_split(struct preflight *preflight, struct store *store, struct listing *listing, bool *fit)
@@ -182,7 +237,10 @@ static bool check_split(struct preflight *preflight, struct store *store, struct
 		return true;
 	}
 	say_shards(preflight, url, listing);
-	*fit = preflight_first(preflight, store, listing->split, &listing->first) || *fit;
+	*fit = (listing->split == SPLIT_TRAIN
+			? check_sides(preflight, store, listing)
+			: preflight_first(preflight, store, listing->split, &listing->first)) ||
+	       *fit;
 	return true;
 }
 
@@ -204,7 +262,8 @@ static bool check_splits(struct preflight *preflight, struct store *store, uint3
 			listing->glob[other] = glob_of(config, source, (enum split)other);
 		if (!check_split(preflight, store, listing, ret_fit))
 			return false;
-		*ret_validates = *ret_validates || (split == SPLIT_TRAIN && held_out(config, listing) > 0) ||
+		*ret_validates = *ret_validates ||
+				 (split == SPLIT_TRAIN && held_out(config, listing).shards > 0) ||
 				 (split == SPLIT_VALIDATION && listing->shards > 0);
 	}
 	objects_say(preflight, store_url(store), &objects);

@@ -75,6 +75,20 @@ rm "$work/data/dataset.json"
 fails '' "source +.*prep.incomplete: kiln prep did not finish here" "a set that is not finished"
 rm "$work/data/prep.incomplete"
 
+# ---- The shards that validate are shards of the training split ----
+printf 'a\tone text\nb\tanother text\n' >"$work/two.tsv"
+"$kiln" prep "$work/two.tsv" --output "file://$work/tokens" --tokens --test-percent 0 2>/dev/null >&2
+other=$(ls "$work"/tokens/train-00000-*)
+cp -r "$work/data" "$work/last"
+cp "$other" "$work/last/train-00003-of-00004.tfrecord.gz"
+fails "s,$work/data,$work/last,; s/by = \"hash\"/by = \"shard\"/" 'record +train-00003-of-00004.tfrecord.gz: record 0: feature "sentence": missing' "other records in the shard that validates"
+cp -r "$work/data" "$work/others"
+for number in 1 2 3; do
+	cp "$other" "$work/others/train-0000$number-of-00004.tfrecord.gz"
+done
+fails "s,$work/data,$work/others," 'record +train-0000[1-3]-of-00004.tfrecord.gz: record 0: feature "sentence": missing' \
+	"a shard that trains and a shard that validates are looked at"
+
 # ---- The weights that a run starts with ----
 weights() { # columns of the kernel: makes w.safetensors
 	python3 - "$work/w.safetensors" "$1" <<-'PY'
