@@ -338,7 +338,7 @@ prep sets train.tsv --test test.tsv
 before=$(sums sets)
 another 1 'found another set \(1250 training records, feature "sentence"; now 1250, "sentence"\): --replace removes it, --append adds' \
 	"other records: refused without an option" later.tsv --test test.tsv
-another 1 'found another set .* now 1250, "tokens"' "records of another kind: refused" train.tsv --test test.tsv --tokens
+another 1 'found another set .* now 1250, "tokens"\): --replace removes it, and --append takes only records with the schema of the set' "records of another kind: refused" train.tsv --test test.tsv --tokens
 prep sets train.tsv --test test.tsv
 like "$? $(cat sets.log)" '4 shards \(4 already there\)' "the same records: no option is needed"
 like "$("$kiln" prep train.tsv --output "file://$work/out/sets" --append --replace 2>&1; echo "exit $?")" "one of --append and --replace" "not both options"

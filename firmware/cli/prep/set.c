@@ -309,18 +309,21 @@ static bool is_same(const cJSON *there, const cJSON *now)
 	return true;
 }
 
-static int refuse(const struct prep *prep, const char *with, struct error *err)
+static int refuse(const struct prep *prep, const char *with, const cJSON *now, struct error *err)
 {
-	const cJSON *feature = cJSON_GetArrayItem(json_member(prep->there.dataset, "schema"), 0);
+	const cJSON *there = json_member(prep->there.dataset, "schema");
+	const bool fits = cJSON_Compare(there, json_member(now, "schema"), true);
+	const cJSON *feature = cJSON_GetArrayItem(there, 0);
 	const cJSON *train = json_member(prep->there.dataset, "records.train");
 	const char *name = cJSON_GetStringValue(json_member(feature, "name"));
 
 	return error_set(err, -EEXIST,
 			 "%s: found another set%s (%.0f training records, feature \"%s\"; now %u, \"%s\"): "
-			 "--replace removes it, "
-			 "--append adds a second set beside it",
+			 "--replace removes it, %s",
 			 prep->where.url, with, cJSON_IsNumber(train) ? train->valuedouble : 0,
-			 name ? name : "?", prep->rows[TEXTS_TRAIN], prep->kind->feature);
+			 name ? name : "?", prep->rows[TEXTS_TRAIN], prep->kind->feature,
+			 fits ? "--append adds a second set beside it"
+			      : "and --append takes only records with the schema of the set");
 }
 
 static int check_schema(const struct prep *prep, const cJSON *now, struct error *err)
@@ -383,8 +386,8 @@ int set_decide(struct prep *prep, const struct example_schema *schema, struct er
 	if (!there->dataset)
 		return there->incomplete
 			       ? 0
-			       : refuse(prep, ", without a " PREP_DATASET_KEY " that can be read", err);
+			       : refuse(prep, ", without a " PREP_DATASET_KEY " that can be read", now, err);
 	if (cJSON_HasObjectItem(there->dataset, "sets"))
-		return refuse(prep, ", with added sets", err);
-	return is_same(there->dataset, now) ? 0 : refuse(prep, "", err);
+		return refuse(prep, ", with added sets", now, err);
+	return is_same(there->dataset, now) ? 0 : refuse(prep, "", now, err);
 }
