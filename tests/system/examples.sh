@@ -91,6 +91,13 @@ PY
 ok $? "and they are the same at its end"
 holds "v > 0.8" "$(figure accuracy)" "the new task is learnt"
 
+# pictures-s3.conf with a folder in the place of its store: 5 classes of small pictures
+"$KILN_BUILD/system/make_pictures" "$work/store/flowers/train" 20 40 48 1 daisy dandelion rose sunflower tulip
+"$KILN_BUILD/system/make_pictures" "$work/store/flowers/test" 5 40 48 2 daisy dandelion rose sunflower tulip
+night pictures-s3 "s,s3://pictures,file://$work/store/flowers,; s,s3://kiln/runs,file://$work/store/runs,
+	s/endpoint = .*;.*//; s/epochs = 10/epochs = 2/; s/batch_rows = 32/batch_rows = 16/; \$ a ring: { small_pages = true; };"
+like "$("$kiln" evaluate "$work/store/runs/$run/model" --config "$work/pictures-s3.conf" 2>&1)" 'sunflower' "kiln evaluate says the names of its classes"
+
 # mixed.conf with two folders in the place of its stores, both of one table, and a network for it
 mkdir -p "$work/store/a" "$work/store/b"
 cp "$work"/store/section/*-0000[0-6]-* "$work/store/a/"
