@@ -437,6 +437,8 @@ craft 60 'r["config"] = r["config"].replace("/runs", "/elsewhere")'
 passed_over "another sink" 'sink.url is "file://.*/elsewhere" in the record and "file://.*/runs" in kiln.conf'
 craft 60 'r["config"] += "model: { weights = \"file:///etc/shadow\"; };"; r["weights_sha256"] = "0" * 64'
 passed_over "weights of another place" 'model.weights is "file:///etc/shadow" in the record, which is in no store of kiln.conf'
+craft 60 'r["config"] += "model: { weights = \"file://'"$work"'/runs/../../../etc/shadow\"; };"; r["weights_sha256"] = "0" * 64'
+passed_over "weights beside the store, by way of its folder" 'model.weights is "file://.*/runs/../../../etc/shadow" in the record, which is in no store of kiln.conf'
 craft 60 'r["config"] = "run: {"'
 passed_over "a configuration with a mistake" "syntax error"
 craft 60 'r["plan_sha256"] = "x"'

@@ -38,11 +38,21 @@ static int check_count(const struct config *record, const struct config *box, st
 				   record->sources, box->sources);
 }
 
+/* Returns whether a part of the path is "..", which leads out of the folder before it. */
+static bool goes_up(const char *url)
+{
+	const char *part = url;
+
+	while ((part = strstr(part, "/..")) && part[3] != '/' && part[3] != '\0')
+		part++;
+	return part != NULL;
+}
+
 static bool is_below(const char *url, const struct config_store *store)
 {
 	const size_t length = strlen(store->url);
 
-	return strncmp(url, store->url, length) == 0 &&
+	return !goes_up(url) && strncmp(url, store->url, length) == 0 &&
 	       (url[length] == '/' || (length > 0 && store->url[length - 1] == '/'));
 }
 
