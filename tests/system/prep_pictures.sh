@@ -119,6 +119,11 @@ is "$(list other | cut -d' ' -f2- | sort)" "$(list folder | cut -d' ' -f2- | sor
 tar -C pictures -czf pictures.tar.gz .
 prep archive pictures.tar.gz
 same folder archive "from a tar.gz"
+mkdir names && cp -r pictures/rose names/Löwenmaul && cp -r pictures/tulip names/郁金香
+LC_ALL=C.UTF-8 tar --format=pax -C names -cf names.tar .
+prep names names
+LC_ALL=C prep pax names.tar
+same names pax "from a tar of the form pax, with names that are not ASCII" "$(tail -n 1 pax.log)"
 tar -cf wrapped.tar pictures
 prep wrapped wrapped.tar
 is "$(list wrapped | sed 's/ pictures\// /')" "$(list folder)" "from a tar with a folder around, and a file beside the class folders"

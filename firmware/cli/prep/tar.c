@@ -3,6 +3,7 @@
 
 #include "cli/prep/gzip.h"
 
+#include <locale.h>
 #include <string.h>
 
 bool tar_is(const char *name)
@@ -73,17 +74,37 @@ static int read_members(gzFile file, const char *name,
 	return r;
 }
 
+/* libarchive converts the names of the form pax from UTF-8 to the locale's bytes, and the locale "C" has none
+ * for other letters than those of ASCII. Returns the locale of this thread before, or 0 where the machine has
+ * no UTF-8. */
+static locale_t enter_utf8(locale_t *ret_utf8)
+{
+	*ret_utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	return *ret_utf8 ? uselocale(*ret_utf8) : (locale_t)0;
+}
+
+static void leave_utf8(locale_t before, locale_t utf8)
+{
+	if (!utf8)
+		return;
+	(void)uselocale(before);
+	freelocale(utf8);
+}
+
 int tar_read(const char *path, const char *name,
 	     int (*member)(void *context, struct archive *archive, struct archive_entry *entry,
 			   struct error *err),
 	     void *context, struct error *err)
 {
 	gzFile file = NULL;
+	locale_t before, utf8;
 	int r = gzip_open(path, name, &file, err);
 
 	if (r < 0)
 		return r;
+	before = enter_utf8(&utf8);
 	r = read_members(file, name, member, context, err);
+	leave_utf8(before, utf8);
 	if (r <= 0)
 		r = gzip_explain(file, path, name, r, err);
 	(void)gzclose(file);
