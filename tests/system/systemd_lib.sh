@@ -291,6 +291,22 @@ goes_on() { # name: waits for a checkpoint newer than the newest
 $(inside systemctl status --no-pager -n 5 kiln-{begin,fetchd,traind,uploadd}.service 2>&1)"
 }
 
+# Digest of what trains in a checkpoint: weights, the optimizer's state, the step. A run that stops between an evaluation and the
+# next step has the cursor, sums and callbacks of after the evaluation beside the weights of before it.
+trained() { # file of safetensors
+	python3 - "$@" <<-'PY'
+		import hashlib, json, struct, sys
+		data = open(sys.argv[1], "rb").read()
+		start = 8 + struct.unpack("<Q", data[:8])[0]
+		digest = hashlib.sha256()
+		for name, tensor in sorted(json.loads(data[8:start]).items()):
+		    if name != "__metadata__" and (not name.startswith("state/") or name == "state/step"):
+		        first, end = tensor["data_offsets"]
+		        digest.update(name.encode() + data[start + first:start + end])
+		print(digest.hexdigest())
+	PY
+}
+
 # Digest of the tensors alone: the file's header names run and configuration.
 tensors() { # file of safetensors
 	python3 - "$@" <<-'PY'
