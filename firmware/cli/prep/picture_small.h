@@ -6,7 +6,7 @@
 #include "cli/prep/pictures.h"
 #include "data/picture.h"
 
-#define PICTURE_SMALL_QUALITY 95 /* of JPEG */
+#define PICTURE_SMALL_QUALITY 95 /* quality of the new JPEG files */
 
 /* Computes the size of a picture whose shorter side has `side` pixels. A picture that is not larger keeps its
  * size: returns false. */

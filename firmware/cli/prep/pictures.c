@@ -15,7 +15,7 @@ static_assert(COLUMNS == PREP_COLUMNS_MAX, "a record of pictures has the most fe
 #define SHARD_BYTES (UINT64_C(64) << 20)
 /* So many shards at least, where there are so many pictures: validation takes whole shards. */
 #define SHARDS_LEAST 20u
-#define EXTRA_BYTES  256u /* of a record without its picture and its name, nearly */
+#define EXTRA_BYTES  256u /* about the size of a record without picture and name */
 
 /* A text as a row of EXAMPLE_BYTES. */
 struct text {
@@ -25,7 +25,7 @@ struct text {
 
 struct scratch {
 	struct picture_decoder *decoder;
-	uint8_t *file, *small; /* of the last record */
+	uint8_t *file, *small; /* the last record: its picture, and the smaller one */
 	uint64_t pixels_bytes;
 	uint8_t *pixels;
 	struct example_encoded encoded;

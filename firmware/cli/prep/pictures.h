@@ -45,11 +45,11 @@ struct picture_item {
 	bool other;     /* no picture, and beside class folders; it is taken out */
 	bool in_split;  /* in a folder train, val or test */
 	enum picture_from from;
-	uint32_t store; /* of an object */
+	uint32_t store; /* an object: index of its store */
 	enum texts_split split;
 	uint64_t offset, bytes; /* offset: in the pool */
 	char sha256[DIGEST_HEX_BYTES];
-	uint32_t height, width, channels; /* of the file, before it is turned */
+	uint32_t height, width, channels; /* size of the file, before it is turned */
 	bool turned;                      /* upright, height and width are exchanged */
 	char *wrong;                      /* why the file is no picture; NULL = it is one */
 };

@@ -17,7 +17,7 @@
 struct checking {
 	struct pictures *pictures;
 	pthread_mutex_t lock;
-	struct error err; /* of the first file that could not be read */
+	struct error err; /* the error of the first file that could not be read */
 };
 
 /* ---- One file ---- */

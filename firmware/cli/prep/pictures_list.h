@@ -11,7 +11,7 @@ struct pictures_list {
 	enum texts_split split;
 	enum picture_from from;
 	uint32_t first;   /* index of the first file of this input */
-	struct error err; /* of a callback of store_list() */
+	struct error err; /* the error of a callback of store_list() */
 };
 
 /* Adds a file by its name below the input. Returns 1 and the item, whose `from` is that of the list; 0 for a

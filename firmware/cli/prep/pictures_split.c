@@ -103,7 +103,8 @@ static void count(const struct sorted *sorted, uint64_t bound, struct class_of_g
 	}
 }
 
-/* Both sides of a class get a group, where the class has two: as data/hold_out.h does it with shards. */
+/* Gives both sides of a class a group, where the class has two groups, as data/hold_out.h does with shards.
+ */
 static int hold_out_classes(const struct sorted *sorted, uint64_t percent, struct error *err)
 {
 	CLEANUP(free_ptr)

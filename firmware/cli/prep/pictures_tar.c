@@ -32,7 +32,7 @@ int pictures_in_tar(const char *path, const char *name, struct error *err)
 
 struct reading {
 	struct pictures_list list;
-	uint8_t *data; /* of a member */
+	uint8_t *data; /* bytes of a member of the archive */
 	uint64_t capacity;
 };
 

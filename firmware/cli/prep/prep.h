@@ -108,7 +108,7 @@ struct prep {
 	const struct idx_images *from[TEXTS_SPLITS]; /* the element of images[] that a split uses */
 	uint32_t *order[TEXTS_SPLITS];               /* indices of the split's images in from[split] */
 	struct pictures pictures;
-	uint64_t size;                /* of pictures; 0 = as they are */
+	uint64_t size;                /* shorter side of new pictures in pixels; 0: none are made */
 	bool raw;                     /* write their pixels */
 	bool skip_bad;                /* leave out files that are no pictures */
 	const char *fit;              /* of --raw, as in the schema: "stretch", "crop", "pad" */
