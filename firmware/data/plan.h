@@ -17,9 +17,8 @@
  *
  * Order of calls, writing: plan_create -> plan_add* -> plan_finish, or plan_abandon.
  * Reading: plan_open -> any of the others -> plan_close. An open plan is read-only, for any thread.
- * Cost: the writer needs a few KiB for any number of shards, except in plan_hold_out_each(); plan_open()
- * reads the file once; plan_shard() is O(1), plan_find() O(log shards). Crash: the file appears by rename
- * when it is complete.
+ * Cost: the writer needs a few KiB for any number of shards; plan_open() reads the file once; plan_shard() is
+ * O(1), plan_find() O(log shards). Crash: the file appears by rename when it is complete.
  *
  * The folder, firmware/data: plan.h, plan_config.h, order.h, next_use.h and lanes.h say which record comes
  * when, hold_out.h which shards validate. tfrecord.h, crc32c.h, inflate.h, example.h, filter.h and batch.h
@@ -83,8 +82,8 @@ MUST_CHECK int plan_add(struct plan_writer *writer, enum split split, const stru
  * shards of the source are added and no shard of its other splits. */
 void plan_hold_out(struct plan_writer *writer, uint64_t shards);
 /* Turns each train shard of the newest source for which held(context, i) is true into a shard of its
- * validation split; i: the shard's index in key order. Call it as plan_hold_out(). Needs 64 bytes of memory
- * for each train shard of the source. Errors: -ENOMEM; those of the file. */
+ * validation split; i: the shard's index in key order. Call it as plan_hold_out(). Needs 100 KiB of
+ * memory for any number of shards. Errors: -ENOMEM; those of the file. */
 MUST_CHECK int plan_hold_out_each(struct plan_writer *writer,
 				  bool (*held)(const void *context, uint64_t index), const void *context,
 				  struct error *err);

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#define LOOK_SHARDS 256u /* from one look at the disk to the next; they take less than 1 MiB */
+#define PART_ENTRIES 1024u /* entries that plan_hold_out_each() reads at once */
+#define LOOK_SHARDS  256u  /* from one look at the disk to the next; they take less than 1 MiB */
 
 struct plan_writer {
 	FILE *entries, *heap; /* two files: the heap's place is known only after the last entry */
@@ -157,39 +158,108 @@ void plan_hold_out(struct plan_writer *writer, uint64_t shards)
 	of[SPLIT_VALIDATION] += shards;
 }
 
-/* Moves the entries that are held out behind the others; both keep their order. Returns how many there are.
- */
-static uint64_t part(struct plan_entry *entry, struct plan_entry *spare, uint64_t entries,
-		     bool (*held)(const void *context, uint64_t index), const void *context)
+/* The entries of the newest source's training split while some of them are held out: those that are kept move
+ * to the front, the others wait in a file without a name. */
+struct parting {
+	FILE *entries, *aside;
+	off_t begin; /* of the first entry */
+	uint64_t kept, moved;
+	struct plan_entry block[PART_ENTRIES], kept_now[PART_ENTRIES], moved_now[PART_ENTRIES];
+};
+
+static void parting_done(struct parting **parting)
+{
+	if (*parting)
+		close_file(&(*parting)->aside);
+	free(*parting);
+}
+
+static bool read_entries(FILE *file, off_t at, struct plan_entry *entry, uint64_t count)
+{
+	return fseeko(file, at, SEEK_SET) == 0 && fread(entry, sizeof(*entry), count, file) == count;
+}
+
+static bool write_entries(FILE *file, off_t at, const struct plan_entry *entry, uint64_t count)
+{
+	return fseeko(file, at, SEEK_SET) == 0 && fwrite(entry, sizeof(*entry), count, file) == count;
+}
+
+static off_t place_of(const struct parting *parting, uint64_t entry)
+{
+	return parting->begin + (off_t)(entry * sizeof(struct plan_entry));
+}
+
+/* Parts `count` entries, the first of which is number `first`. Nothing is written over an entry that was not
+ * read. */
+static bool part_block(struct parting *parting, uint64_t first, uint64_t count,
+		       bool (*held)(const void *context, uint64_t index), const void *context)
 {
 	uint64_t kept = 0, moved = 0;
 
-	for (uint64_t i = 0; i < entries; i++)
-		if (held(context, i))
-			spare[moved++] = entry[i];
+	if (!read_entries(parting->entries, place_of(parting, first), parting->block, count))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (held(context, first + i))
+			parting->moved_now[moved++] = parting->block[i];
 		else
-			entry[kept++] = entry[i];
-	memcpy(entry + kept, spare, moved * sizeof(*entry));
-	return moved;
+			parting->kept_now[kept++] = parting->block[i];
+	if (!write_entries(parting->entries, place_of(parting, parting->kept), parting->kept_now, kept) ||
+	    fwrite(parting->moved_now, sizeof(parting->moved_now[0]), moved, parting->aside) != moved)
+		return false;
+	parting->kept += kept;
+	parting->moved += moved;
+	return true;
+}
+
+/* Writes the entries that are held out behind the others. */
+static bool join(struct parting *parting)
+{
+	for (uint64_t at = 0; at < parting->moved; at += PART_ENTRIES) {
+		const uint64_t left = parting->moved - at, count = left < PART_ENTRIES ? left : PART_ENTRIES;
+
+		if (!read_entries(parting->aside, (off_t)(at * sizeof(struct plan_entry)), parting->block,
+				  count) ||
+		    !write_entries(parting->entries, place_of(parting, parting->kept + at), parting->block,
+				   count))
+			return false;
+	}
+	return fseeko(parting->entries, 0, SEEK_END) == 0;
+}
+
+/* Opens a file beside the plan, without a name. */
+static FILE *open_aside(const struct plan_writer *writer)
+{
+	char path[PATH_BYTES + 16];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s.held.tmp", writer->path);
+	file = fopen(path, "w+e");
+	if (file)
+		(void)unlink(path);
+	return file;
 }
 
 int plan_hold_out_each(struct plan_writer *writer, bool (*held)(const void *context, uint64_t index),
 		       const void *context, struct error *err)
 {
 	const uint64_t entries = writer->header.shards[writer->source][SPLIT_TRAIN];
-	const off_t at = -(off_t)(entries * sizeof(struct plan_entry));
-	/* The second half is the place of the entries that are held out. */
-	CLEANUP(free_ptr) struct plan_entry *entry = calloc(2 * entries + 1, sizeof(*entry));
+	CLEANUP(parting_done) struct parting *parting = calloc(1, sizeof(*parting));
+	bool good = true;
 
-	if (!entry)
-		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " shards", writer->path, entries);
-	if (fseeko(writer->entries, at, SEEK_END) < 0 ||
-	    fread(entry, sizeof(*entry), entries, writer->entries) != entries)
-		return error_set(err, -errno, "%s: cannot read it: %s", writer->path, strerror(errno));
-	plan_hold_out(writer, part(entry, entry + entries, entries, held, context));
-	if (fseeko(writer->entries, at, SEEK_END) < 0 ||
-	    fwrite(entry, sizeof(*entry), entries, writer->entries) != entries)
+	if (!parting)
+		return error_set(err, -ENOMEM, "%s: no memory", writer->path);
+	parting->entries = writer->entries;
+	parting->aside = open_aside(writer);
+	if (!parting->aside ||
+	    fseeko(writer->entries, -(off_t)(entries * sizeof(struct plan_entry)), SEEK_END) < 0 ||
+	    (parting->begin = ftello(writer->entries)) < 0)
 		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
+	for (uint64_t at = 0; good && at < entries; at += PART_ENTRIES)
+		good = part_block(parting, at, entries - at < PART_ENTRIES ? entries - at : PART_ENTRIES,
+				  held, context);
+	if (!good || !join(parting))
+		return error_set(err, -errno, "%s: cannot write it: %s", writer->path, strerror(errno));
+	plan_hold_out(writer, parting->moved);
 	return 0;
 }
 

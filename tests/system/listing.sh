@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A plan of a million shards, from a store that lists a thousand at a time: fetchd's memory does not grow with the number of
-# shards, except for the mapped file of the plan and the sizes that it sorts once.
+# A plan of a million shards, and of a million objects of a thousand classes, from a store that lists a thousand at a time:
+# fetchd's memory does not grow with their number, except for the mapped file of the plan, the hashes of the keys and the sizes
+# that it sorts once.
 . "$(dirname "$0")/lib.sh"
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN
 export AWS_ACCESS_KEY_ID=id AWS_SECRET_ACCESS_KEY=secret
 
-# A fake server, because filling a real one would take hours. /N/...: a bucket of N objects; none of them can be read.
+# A fake server, because filling a real one would take hours. /N/...: a bucket of N shards, /N/objects/...: of
+# N pictures; none of them can be read.
 coproc SERVER { exec /usr/bin/python3 - <<-'PY'; }
 	import http.server, urllib.parse
 	class Handler(http.server.BaseHTTPRequestHandler):
@@ -23,8 +25,10 @@ coproc SERVER { exec /usr/bin/python3 - <<-'PY'; }
 	        first = int(asked.get("continuation-token", 0))
 	        last = min(first + 1000, total)
 	        more = f"<NextContinuationToken>{last}</NextContinuationToken>" if last < total else ""
+	        pictures = "/objects" in asked["prefix"]
+	        key = "objects/as/long/as/they/come/n{1:08}/picture_{0:07}.JPEG" if pictures else "a/prefix/as/long/as/they/come/train-{0:07}.tfrecord.gz"
 	        self.answer(200, (f"<ListBucketResult><IsTruncated>{'true' if more else 'false'}</IsTruncated>{more}" + "".join(
-	            f"<Contents><Key>{total}/a/prefix/as/long/as/they/come/train-{i:07}.tfrecord.gz</Key><Size>{1000 + i % 1000}</Size>"
+	            f"<Contents><Key>{total}/{key.format(i, i // 1000)}</Key><Size>{1000 + i % 1000}</Size>"
 	            f'<ETag>"{i:032x}"</ETag></Contents>' for i in range(first, last)) + "</ListBucketResult>").encode())
 	    def do_HEAD(self):
 	        self.answer(404)
@@ -40,16 +44,16 @@ coproc SERVER { exec /usr/bin/python3 - <<-'PY'; }
 PY
 read -r port <&"${SERVER[0]}"
 
-peak_kib() { # shards: puts the peak memory into $peak, the plan file's size into $file
-	node "$1"
+peak_kib() { # count, folder, keys of source, of split, features: puts the peak memory into $peak, the plan file's size into $file
+	node "$1${2%%/*}"
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; };
-		source: { url = "s3://kiln/$1/a/prefix/as/long/as/they/come"; endpoint = "http://127.0.0.1:$port"; };
+		source: { url = "s3://kiln/$1/$2"; endpoint = "http://127.0.0.1:$port"; $3 };
 		sink: { url = "file://$work/runs"; };
-		split: { test_glob = ""; };
+		split: { test_glob = ""; $4 };
 		ring: { small_pages = true; };
-		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
-		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		schema = ( $5 );
+		model: { input = "${input:-sentence}"; layers = ( { op = "flatten"; }, { op = "dense"; units = 1000; }, { op = "softmax"; } ); };
 	CONF
 	"$KILN_BIN/kiln-oneshot" begin --config "$work/kiln.conf" >/dev/null 2>"$KILN_ROOT/log"
 	"$KILN_BIN/kiln-fetchd" 2>>"$KILN_ROOT/log" &
@@ -62,14 +66,28 @@ peak_kib() { # shards: puts the peak memory into $peak, the plan file's size int
 	wait $fetchd
 	file=$(($(stat -c %s "$KILN_ROOT/data/kiln/run/current/plan") / 1024))
 }
+shards_kib() { # shards
+	peak_kib "$1" a/prefix/as/long/as/they/come '' '' '{ name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		{ name = "label"; dtype = "int64"; shape = [ 1000 ]; }'
+}
+objects_kib() { # objects
+	input=image peak_kib "$1" objects 'format = "objects";' 'train_glob = "*/*.JPEG";' '{ name = "image"; dtype = "picture"; shape = [ 8, 8, 3 ]; },
+		{ name = "label"; dtype = "int64"; shape = [ 1000 ]; }'
+}
 
-peak_kib 1000
+shards_kib 1000
 like "$(grep -o 'plan: .* shards' "$KILN_ROOT/log")" '^plan: 900 train, 100 validation, 0 test shards$' "a plan of a thousand shards"
 small=$peak
-peak_kib 1000000
+shards_kib 1000000
 like "$(grep -o 'plan: .* shards' "$KILN_ROOT/log")" '^plan: 900000 train, 100000 validation, 0 test shards$' \
 	"a plan of a million" "$(cat "$KILN_ROOT/log")"
 [ "$file" -gt 80000 ] && [ "$peak" -lt $((small + file + 32768)) ]
 ok $? "fetchd held its file and 32 MiB more at most" "$small KiB with a thousand, $peak KiB with a million, a file of $file KiB"
+objects_kib 1000000
+like "$(grep -o 'plan: .* shards' "$KILN_ROOT/log")" '^plan: (899|900)[0-9]{3} train, (99|100)[0-9]{3} validation, 0 test shards$' \
+	"a plan of a million objects" "$(cat "$KILN_ROOT/log")"
+[ "$file" -gt 80000 ] && [ "$peak" -lt $((small + file + 32768)) ]
+ok $? "fetchd held its file and 32 MiB more at most" "$small KiB with a thousand shards, $peak KiB with a million objects, a file of $file KiB"
+echo "# a million objects: $peak KiB, of which the plan's file is $file, and $small are those of a thousand shards"
 exec {SERVER[1]}>&-
 kill "$SERVER_PID"

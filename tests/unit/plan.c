@@ -472,6 +472,12 @@ static uint64_t resident_peak_kib(void)
 	return (uint64_t)usage.ru_maxrss;
 }
 
+static bool is_tenth(const void *context, uint64_t index)
+{
+	(void)context;
+	return index % 10 == 7;
+}
+
 static void a_million_objects(void **state)
 {
 	enum { OBJECTS = 1000000, CLASSES = 1000 };
@@ -487,11 +493,15 @@ static void a_million_objects(void **state)
 			       i / (OBJECTS / CLASSES), i);
 		add(writer, SPLIT_TRAIN, key);
 	}
+	assert_int_equal(plan_hold_out_each(writer, is_tenth, NULL, NULL), 0);
 	assert_int_equal(plan_finish(writer, NULL), 0);
 	assert_in_range(resident_peak_kib() - before, 0, 4096);
 	assert_int_equal(plan_open(path, &plan, NULL), 0);
 	assert_int_equal(plan_class_count(plan), CLASSES);
-	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, OBJECTS - 1).label, CLASSES - 1);
+	assert_int_equal(plan_source_shards(plan, 0, SPLIT_TRAIN), OBJECTS / 10 * 9);
+	assert_int_equal(plan_shard(plan, 0, SPLIT_TRAIN, OBJECTS / 10 * 9 - 1).label, CLASSES - 1);
+	assert_string_equal(plan_shard(plan, 0, SPLIT_VALIDATION, 54321).key,
+			    "a/prefix/as/long/as/they/come/n00000543/picture_0543217.JPEG");
 	plan_close(plan);
 }
 
