@@ -73,7 +73,12 @@ ok $? "fetchd killed in training and validation: the same slots" "$(diff "$work/
 wait $fetchd 2>/dev/null
 
 # ---- Ranks: 1, then 3, then 2 ----
+begin ranks-one 'lanes = 6;'
+start_fetchd
+timeout 60 "$reader" --rows --columns >"$work/ranks-one"
+wait $fetchd
 for rank in 0 1 2; do begin "ranks-$rank" 'lanes = 6;'; done
+said=() # FILE:RANK:WORLD of each rank's lines
 stage() { # world, cursor, batches, merged cursor
 	local rank asked pids=() cursors=()
 	for ((rank = 0; rank < $1; rank++)); do
@@ -82,16 +87,40 @@ stage() { # world, cursor, batches, merged cursor
 		pids+=("$fetchd") cursors+=("$work/cursor$rank") asked=()
 		[ "$2" = - ] || asked+=(--cursor "$2")
 		[ "$1" = 1 ] || asked+=(--rank $rank --world "$1")
-		timeout 60 "$reader" --rows "${asked[@]}" --stop-after "$3" --save "$work/cursor$rank" >>"$work/ranks"
+		timeout 60 "$reader" --rows --columns "${asked[@]}" --stop-after "$3" --save "$work/cursor$rank" >"$work/ranks-$1-$rank"
+		said+=("$work/ranks-$1-$rank:$rank:$1")
 	done
 	kill -KILL "${pids[@]}" 2>/dev/null
 	wait "${pids[@]}" 2>/dev/null
 	"$KILN_BUILD/system/merge_cursors" "$work/nodes/ranks-0/data/kiln/run/current/plan" "$2" "$4" "${cursors[@]}"
 }
 { stage 1 - 2 "$work/m1" && stage 3 "$work/m1" 2 "$work/m2" && stage 2 "$work/m2" $((1 << 30)) "$work/m3"; } 2>"$work/ranks.log"
+cat "$work"/ranks-[123]-? >"$work/ranks"
 for epoch in 0 1; do
 	cmp -s <(sorted 0 $epoch "$work/one") <(sorted 0 $epoch "$work/ranks")
 	ok $? "ranks 1, 3, 2: epoch $epoch has every object once, with the same pixels" "$(cat "$work/ranks.log")"
+done
+# Each row has the same place in the same batch, so a layer that changes pictures at random by row and step changes them alike.
+mkdir "$work/batches-one" "$work/batches-ranks"
+python3 tests/system/global_rows.py 6 16 "$work/batches-one" "$work/ranks-one:0:1" >"$work/places-one"
+python3 tests/system/global_rows.py 6 16 "$work/batches-ranks" "${said[@]}" >"$work/places-ranks"
+[ "$(wc -l <"$work/places-one")" = $((2 * train)) ] && cmp -s "$work/places-one" "$work/places-ranks"
+ok $? "each of them in the same row of the same batch" "$(diff "$work/places-one" "$work/places-ranks" | head -n 4)"
+sed '/^model:/,$d' "$work/kiln.conf" >"$work/flips.conf"
+cat >>"$work/flips.conf" <<-'CONF'
+	model: { input = "image"; loss = "categorical_crossentropy";
+	         layers = ( { op = "random_flip"; name = "flipped"; }, { op = "flatten"; }, { op = "dense"; units = 4; }, { op = "softmax"; } ); };
+CONF
+flipped() { # one or ranks, batch: writes what random_flip makes of the batch in training
+	"$KILN_BUILD/system/layer_output" "$work/flips.conf" flipped "$work/batches-$1/0-$2" "$2" $((16 * $2)) training \
+		>"$work/flipped-$1" 2>"$work/flip.log" && [ "$(stat -c %s "$work/flipped-$1")" = $((16 * 8 * 8 * 3 * 4)) ]
+}
+for batch in 1 3 5; do # given by 1, 3 and 2 ranks
+	flipped one $batch && flipped ranks $batch && cmp -s "$work/flipped-one" "$work/flipped-ranks"
+	ok $? "batch $batch after random_flip: the same pixels" "$(cat "$work/flip.log")"
+	python3 -c 'import array, sys; sys.exit(array.array("f", list(open(sys.argv[1], "rb").read())) == array.array("f", open(sys.argv[2], "rb").read()))' \
+		"$work/batches-one/0-$batch" "$work/flipped-one"
+	ok $? "of which some are flipped"
 done
 
 # ---- The cache ----
@@ -166,6 +195,7 @@ fails() { # name of the test, words, then arguments of config: the check and the
 	like "$(cat "$work/said")" "$words" "$name" "$(checked)"
 }
 fails "a pattern without objects" 'no object matches split.train_glob "\*/\*.gif"' '' '' 'train_glob = "*/*.gif";'
+fails "a folder without objects" "$url/nothing: no object matches split.train_glob \"\*/\*\"" '' '' '' nothing
 put "$pictures/rose" alone/rose
 fails "one class" 'all objects of .* lie in folders named "rose", which is one class' '' '' '' alone
 config x '' '' '' alone
@@ -185,6 +215,12 @@ loss=sparse_categorical_crossentropy
 fails "a class that only validates" 'class "emu": found no object to train on, but "val/emu/0000.jpg" to validate' '' '' "$by" split 1
 config x '' '' "$by" split 1
 like "$(checked)" 'failed +classes .*validation object "val/emu/0000.jpg": found no object of its folder' "kiln config check --data finds it"
+rm -r "$work/split/train/dog" "$work/split/val"
+mkdir "$work/split/train/emu"
+cp "$work/split/train/cat/0000.jpg" "$work/split/train/emu"
+put "$work/split" few
+fails "a class of which all objects are held out" 'class "emu": found no object to train on, but "train/emu/0000.jpg" to validate; all of its few objects are held out' \
+	'' '' 'train_glob = "train/*/*.jpg"; validation_percent = 70;' few 1
 loss=
 
 cp -r "$pictures" "$work/mixed"
