@@ -25,12 +25,35 @@ static struct config_layer layer_norm_plain[] = {
 static struct config_layer normalizations[] = { OP("normalization"), DENSE(9), OP("normalization"), DENSE(5),
 						SOFTMAX };
 
+/* More columns than a group of a CPU device sums, not a multiple of its vectors, and more rows than it takes.
+ */
+static struct config_layer batch_norm_wide[] = { DENSE(72),     OP("batch_norm"), RELU,
+						 OP("flatten"), DENSE(5),         SOFTMAX };
+static struct config_layer batch_norm_wide_frozen[] = {
+	DENSE(88), OP("batch_norm", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))), OP("flatten"), DENSE(5),
+	SOFTMAX
+};
+/* The gradient is added to that of the sum. */
+static struct config_layer batch_norm_added[] = { NAMED("dense", "a", UNITS(24)),
+						  NAMED("batch_norm", "b", INPUTS_OF(1, "a")),
+						  OP("add", INPUTS_OF(2, "a", "b")),
+						  OP("flatten"),
+						  DENSE(5),
+						  SOFTMAX };
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
-	NET(batch_norms, 3, 2, 5), NET_WITHIN(1e-5, batch_norms, 400, 2),
-	NET(batch_norm_plain),     NET(batch_norm_frozen),
-	NET(layer_norms, 3, 2, 5), NET_WITHIN(1e-5, layer_norms, 400, 2),
-	NET(layer_norm_plain),     NET(normalizations),
+	NET(batch_norms, 3, 2, 5),
+	NET_WITHIN(1e-5, batch_norms, 400, 2),
+	NET(batch_norm_plain),
+	NET(batch_norm_frozen),
+	NET(layer_norms, 3, 2, 5),
+	NET_WITHIN(1e-5, layer_norms, 400, 2),
+	NET(layer_norm_plain),
+	NET(normalizations),
+	NET_WITHIN(1e-5, batch_norm_wide, 15, 3),
+	NET_WITHIN(1e-5, batch_norm_wide_frozen, 15, 3),
+	NET_WITHIN(1e-5, batch_norm_added, 5, 3),
 };
 
 int main(void)

@@ -4,8 +4,10 @@
 
 #include <math.h>
 
-static const struct norm_tree moments = { "column_moments", "merge_moments", "moments", 3 };
-static const struct norm_tree gradients_of_columns = { "column_gradients", "merge_gradients", "sums", 2 };
+static const struct norm_tree moments = { "column_moments", "merge_moments", "column_moments_lines",
+					  "moments", 3 };
+static const struct norm_tree gradients_of_columns = { "column_gradients", "merge_gradients",
+						       "column_gradients_lines", "sums", 2 };
 
 enum {
 	BATCH_MOMENTUM,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const struct norm_tree gradients_of_rows = { "row_gradients", "merge_gradients", "sums", 2 };
+static const struct norm_tree gradients_of_rows = { "row_gradients", "merge_gradients", NULL, "sums", 2 };
 
 enum { LAYER_EPSILON, LAYER_CENTER, LAYER_SCALE, LAYER_GAMMA_INITIALIZER, LAYER_BETA_INITIALIZER };
 

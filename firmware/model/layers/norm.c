@@ -41,7 +41,7 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 
 	(void)snprintf(name, sizeof(name), "%s%u", tree->name, level);
 	partials = norm_work(plan, node, name, divide_up(n, tile) * tree->sums);
-	launch.kernel = tree->chunk;
+	launch.kernel = plan->cpu && tree->lines ? tree->lines : tree->chunk;
 	launch.groups[0] = across;
 	launch.groups[1] = (struct extent){ .per_row = outer, .tile = tile };
 	launch.argument[launch.arguments++] = (struct argument)OUT(partials);
@@ -66,6 +66,31 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 
 /* ---- Over columns ---- */
 
+/* About how many numbers a group of the kernels that work on lines computes. */
+#define SPAN_NUMBERS 8192u
+
+/* Returns the rows of such a group: as many as SPAN_NUMBERS has, in a multiple of 16, so that groups begin at
+ * a whole vector. */
+static uint64_t span_rows(const struct tensor *output)
+{
+	return divide_up(divide_up(SPAN_NUMBERS, tensor_last(output)), 16) * 16;
+}
+
+/* Appends a launch of `kernel`, with one work-item for each number, or on CPU devices of the kernel that
+ * works on lines, which has one more parameter. */
+static void emit_columns(struct plan *plan, const struct tensor *output, const char *kernel,
+			 const char *lines, struct launch launch)
+{
+	launch.kernel = plan->cpu ? lines : kernel;
+	launch.groups[0] = per_element(output);
+	if (plan->cpu) {
+		launch.groups[0] =
+			(struct extent){ .per_row = tensor_outer(output), .tile = span_rows(output) };
+		launch.argument[launch.arguments++] = (struct argument)INT(span_rows(output));
+	}
+	plan_emit(plan, &launch);
+}
+
 void norm_emit_given(struct plan *plan, const struct node *node, uint32_t saved, uint32_t mean,
 		     uint32_t variance, double epsilon, double least)
 {
@@ -84,14 +109,11 @@ void norm_emit_normalize(struct plan *plan, const struct node *node, uint32_t sa
 {
 	const struct tensor *output = output_of(plan, node);
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "normalize_columns",
-			  .groups = { per_element(output) },
-			  ARGUMENTS(IN(node->input[0]), IN(saved), argument_optional(gamma, ARGUMENT_IN),
-				    argument_optional(beta, ARGUMENT_IN), OUT(node->output),
-				    ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
-		  });
+	emit_columns(plan, output, "normalize_columns", "normalize_columns_lines",
+		     (struct launch){
+			     ARGUMENTS(IN(node->input[0]), IN(saved), argument_optional(gamma, ARGUMENT_IN),
+				       argument_optional(beta, ARGUMENT_IN), OUT(node->output),
+				       ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))) });
 }
 
 void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint32_t saved, uint32_t gamma,
@@ -103,15 +125,12 @@ void norm_emit_columns_backward(struct plan *plan, const struct node *node, uint
 
 	if (dx == GRAPH_NO_TENSOR)
 		return;
-	plan_emit(plan, &(struct launch){
-				.kernel = "batch_norm_backward",
-				.groups = { per_element(output) },
-				ARGUMENTS(IN(output->gradient), IN(node->input[0]), IN(saved),
-					  argument_optional(gamma, ARGUMENT_IN),
-					  argument_optional(sums, ARGUMENT_IN), IN(plan->graph->empty),
-					  OUT(dx), INT(add), AT(ROWS), AT(VALID_ROWS),
-					  INT(tensor_outer(output)), INT(tensor_last(output))),
-			});
+	emit_columns(plan, output, "batch_norm_backward", "batch_norm_backward_lines",
+		     (struct launch){ ARGUMENTS(IN(output->gradient), IN(node->input[0]), IN(saved),
+						argument_optional(gamma, ARGUMENT_IN),
+						argument_optional(sums, ARGUMENT_IN), IN(plan->graph->empty),
+						OUT(dx), INT(add), AT(ROWS), AT(VALID_ROWS),
+						INT(tensor_outer(output)), INT(tensor_last(output))) });
 }
 
 void norm_emit_parameter_gradients(struct plan *plan, const struct node *node, uint32_t sums)

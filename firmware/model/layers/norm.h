@@ -29,6 +29,7 @@ static inline struct extent norm_per_column(const struct tensor *tensor)
  * until one is left. The shape of the tree, and so the order of the sum, does not depend on the device. */
 struct norm_tree {
 	const char *chunk, *merge; /* names of the kernels that sum a chunk and that merge partial sums */
+	const char *lines;         /* instead of `chunk` on CPU devices; NULL: `chunk` */
 	const char *name;          /* name of the tensors of partial sums */
 	uint64_t sums;             /* how many sums a chunk has for each column */
 };

@@ -66,6 +66,11 @@ const struct kernel kernel_table[] = {
 	{ "batch_norm_backward", KERNEL_FILE_norm, 0 },
 	{ "layer_norm", KERNEL_FILE_norm, 0 },
 	{ "layer_norm_backward", KERNEL_FILE_norm, 0 },
+	/* norm_lines.cl */
+	{ "column_moments_lines", KERNEL_FILE_norm_lines, 0 },
+	{ "column_gradients_lines", KERNEL_FILE_norm_lines, 0 },
+	{ "normalize_columns_lines", KERNEL_FILE_norm_lines, 0 },
+	{ "batch_norm_backward_lines", KERNEL_FILE_norm_lines, 0 },
 	/* embedding.cl */
 	{ "look_up", KERNEL_FILE_embedding, 0 },
 	{ "bag", KERNEL_FILE_embedding, 0 },

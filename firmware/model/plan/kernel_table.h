@@ -26,6 +26,7 @@
 	each(activation) \
 	each(softmax) \
 	each(norm) \
+	each(norm_lines) \
 	each(embedding) \
 	each(losses) \
 	each(metrics) \
