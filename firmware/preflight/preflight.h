@@ -14,6 +14,8 @@
  *     device.c       the network on the device
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
  *
+ * plan_list.h is for whoever needs the plan of a configuration, and no part of the table.
+ *
  * A row is certain where the data cannot fit the configuration, whatever happens later: no shard matches a
  * pattern, there are fewer shards than lanes, or a record that arrived intact does not fit. What may be
  * otherwise in an hour is never certain: a store that does not answer or refuses, bytes that are corrupt.

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes the plan of a configuration (data/plan.h) from listings of all its sources: kiln-fetchd that of a
+ * run, `kiln preview` that of the run which would begin with the configuration. So both read the same shards
+ * in the same order.
+ *
+ * Where the bucket keeps versions, the plan pins them. One thread. Crash: the file appears by rename when it
+ * is complete.
+ */
+#pragma once
+
+#include "core/config/config.h"
+#include "data/plan.h"
+
+/* The configuration key that names the objects of a split of a source, and its value. */
+struct plan_glob {
+	const char *key, *text;
+};
+struct plan_glob plan_glob_of(const struct config *config, uint32_t source, enum split split);
+
+/* Lists all sources and writes the plan to `path`. Blocks: on the network, minutes for large listings.
+ * Errors: -ENOENT no object matches a glob; those of plan_add() and of the store. */
+MUST_CHECK int plan_list(const struct config *config, const char *path, struct error *err);
