@@ -63,7 +63,7 @@ void batch_pictures_freep(struct batch_pictures **pictures); /* for CLEANUP() */
 uint64_t batch_pictures_warnings(const struct batch_pictures *pictures);
 
 /* Parses a record into a row; on failure the row is empty. `bits`: 64 random bits of the record
- * (order_record_bits()), which say where random_crop cuts its pictures; NULL = at the centre. `pictures`: the
+ * (plan_record_bits()), which say where random_crop cuts its pictures; NULL = at the centre. `pictures`: the
  * thread's own. Errors: those of example_parse() and picture_decode(). */
 MUST_CHECK int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
 			   const void *record, uint64_t bytes, const uint64_t *bits, struct error *err);

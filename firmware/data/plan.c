@@ -304,6 +304,12 @@ uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split
 	return plan->header.shards[source][split];
 }
 
+uint64_t plan_record_bits(const struct plan *plan, const struct plan_shard *shard, uint64_t pass,
+			  uint64_t offset)
+{
+	return order_record_bits(plan_settings_of(plan)->seed, shard->source, pass, shard->index, offset);
+}
+
 uint64_t plan_windows(const struct plan *plan, uint32_t source, uint32_t lane, enum split split)
 {
 	const struct plan_settings *settings = &plan->header.settings;

@@ -118,6 +118,10 @@ struct plan_shard plan_shard(const struct plan *plan, uint32_t source, enum spli
 /* Finds a key among the shards of a source's split, by binary search. False: not found. */
 bool plan_find(const struct plan *plan, uint32_t source, enum split split, const char *key,
 	       uint64_t *ret_index);
+/* Draws 64 random bits for a record of a shard in a pass, which say where random_crop cuts its pictures
+ * (data/batch.h). `offset`: that of the record's data in the shard, after inflating; 0 for an object. */
+uint64_t plan_record_bits(const struct plan *plan, const struct plan_shard *shard, uint64_t pass,
+			  uint64_t offset);
 /* Returns the number of windows of one lane of a source in a pass. */
 uint64_t plan_windows(const struct plan *plan, uint32_t source, uint32_t lane, enum split split);
 

@@ -71,8 +71,8 @@ static void gather_row(const struct batch_slot *batch, struct batch_pictures *pi
 		return;
 	}
 	if (pictures)
-		bits = order_record_bits(fault->fetch->settings->seed, shard->plan.source,
-					 shard->window->id.pass, shard->plan.index, from.record->offset);
+		bits = plan_record_bits(fault->fetch->plan, &shard->plan, shard->window->id.pass,
+					from.record->offset);
 	r = parse_row(batch, pictures, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
