@@ -61,6 +61,16 @@ for lanes in 2 8; do
 	cmp -s <(data_of "$work/one" | grep '^0') <(data_of "$work/lanes" | grep '^0')
 	ok $? "$lanes lanes: the same training batches" "$(diff <(data_of "$work/one") <(data_of "$work/lanes") | head -n 4)"
 done
+# kiln preview of the bucket; preview.sh compares its pictures with the slots.
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+config preview 'lanes = 2;'
+"$KILN_BIN/kiln" preview "$work/kiln.conf" --output "$work/preview" --rows 40 >/dev/null 2>"$work/preview.log"
+is "$? $(find "$work/preview" -name '*.png' | wc -l)" "0 40" "kiln preview reads the bucket" "$(cat "$work/preview.log")"
+sed -i "s,url = \"$url/flowers\"; endpoint = \"$KILN_S3_ENDPOINT\",url = \"file://$pictures\"," "$work/kiln.conf"
+"$KILN_BIN/kiln" preview "$work/kiln.conf" --output "$work/preview-files" --rows 40 >/dev/null 2>"$work/preview.log"
+diff -r "$work/preview" "$work/preview-files"
+ok $? "the same pictures as from files" "$(cat "$work/preview.log")"
+
 begin revisit 'lanes = 2;'
 revisited 30 "any place of the run can be gone back to"
 

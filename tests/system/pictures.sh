@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Pictures to a trained network to answers: kiln prep, kiln preview, the daemons, kiln predict of files, kiln evaluate --worst.
+# Pictures to a trained network to answers: kiln prep, the daemons, kiln predict of files, kiln evaluate --worst.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
 cd "$work" || exit 1
@@ -28,45 +28,6 @@ CONF
 node pictures
 "$kiln" prep pictures --config pictures.conf --test-percent 20 >prep.log 2>&1
 ok $? "prep makes shards" "$(cat prep.log)"
-
-# ---- kiln preview ----
-
-"$kiln" preview pictures.conf --output seen >seen.log 2>&1
-is "$? $(wc -l <seen.log) $(ls seen | wc -l) $(ls seen | grep -cE '^00[01][0-9]-(daisy|rose|tulip)\.png$')" "0 16 16 16" "preview: 16 pictures, with their classes"
-# Without resizing the pixels are those of the files.
-sed 's/shape = \[ 24, 24, 3 \];.*random_crop = true;/shape = [ 40, 48, 3 ];/' pictures.conf >whole.conf
-"$kiln" preview whole.conf --output whole --rows 30 --json >whole.json 2>&1
-is "$(python3 - "$OLDPWD/config/examples" "$KILN_BUILD/system/decode_picture" <<'PY'
-import json, subprocess, sys
-sys.path.insert(0, sys.argv[1])
-sys.dont_write_bytecode = True
-import tfrecord
-def pixels(file):
-    return subprocess.run([sys.argv[2], file], capture_output=True).stdout
-answers, same, at, shard = [json.loads(line) for line in open("whole.json")], 0, 0, None
-for answer in answers:
-    if answer["shard"] != shard:
-        shard, records = answer["shard"], tfrecord.read_records(f"data/{answer['shard']}")
-    for _, data in tfrecord.fields(next(records)):
-        for _, entry in tfrecord.fields(data):
-            parts = dict(tfrecord.fields(entry))
-            if parts[1] == b"image/filename":
-                name = next(v for _, v in tfrecord.fields(next(v for _, v in tfrecord.fields(parts[2])))).decode()
-    same += answer["label"] == name.split("/")[0] and len(pixels(answer["file"])) > 5760 and pixels(answer["file"]) == pixels("pictures/" + name)
-print(len(answers), same)
-PY
-)" "30 30" "each picture is the file of its record, pixel by pixel"
-sed 's/random_crop = true;//' pictures.conf >centre.conf
-"$kiln" preview centre.conf --output centre >/dev/null 2>&1
-[ "$(cat seen/*.png | sha256sum)" != "$(cat centre/*.png | sha256sum)" ] && [ "$(ls seen)" = "$(ls centre)" ]
-ok $? "random_crop cuts at another place than the centre"
-"$kiln" preview pictures.conf --output again >/dev/null 2>&1
-[ "$(cat seen/*.png | sha256sum)" = "$(cat again/*.png | sha256sum)" ]
-ok $? "the same place each time"
-"$kiln" preview "$OLDPWD/config/examples/classes.conf" --output none >none.log 2>&1
-like "$? $(cat none.log)" '^1 kiln: .*classes\.conf: schema: found no pictures' "a configuration without pictures"
-"$kiln" preview pictures.conf >none.log 2>&1
-is "$? $(head -n 1 none.log)" "2 kiln preview: expected --output FOLDER" "without --output"
 
 # ---- Training ----
 

@@ -111,21 +111,19 @@ void trained_find_cache(void)
 	(void)setenv("KILN_ROOT", root, 1);
 }
 
-/* Opens the device that the configuration names or, where this machine has no such device, any device. */
-static int open_device(struct trained *trained, struct error *err)
+int trained_open_device(const struct config *config, const char *which, struct gpu **ret_gpu,
+			struct error *err)
 {
-	const struct gpu_wish wish = gpu_wish_of(&trained->saved.config);
-	int r = gpu_open(&wish, &trained->gpu, err);
+	const struct gpu_wish wish = gpu_wish_of(config);
+	int r = gpu_open(&wish, ret_gpu, err);
 
-	/* -EINVAL: several devices of this machine fit, though one did on the machine that trained. */
+	/* -EINVAL: several devices of this machine fit, though one did on another machine. */
 	if (r != -ENODEV && r != -EINVAL)
 		return r;
-	r = gpu_open(&GPU_ANY, &trained->gpu, err);
+	r = gpu_open(&GPU_ANY, ret_gpu, err);
 	if (r == 0)
-		fprintf(stderr,
-			"kiln: this machine does not have the device that the model was trained on; the verb "
-			"uses %s\n",
-			gpu_description(trained->gpu));
+		fprintf(stderr, "kiln: this machine does not have the device that %s; the verb uses %s\n",
+			which, gpu_description(*ret_gpu));
 	return r;
 }
 
@@ -134,7 +132,8 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 	int r;
 
 	trained_find_cache();
-	if ((r = open_device(trained, err)) < 0 ||
+	if ((r = trained_open_device(&trained->saved.config, "the model was trained on", &trained->gpu,
+				     err)) < 0 ||
 	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;
 	if (model_compiles(trained->model) && isatty(STDERR_FILENO))

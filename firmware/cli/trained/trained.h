@@ -73,6 +73,11 @@ MUST_CHECK int trained_source(const struct trained *trained, uint32_t index, str
 			      struct error *err);
 void trained_done(struct trained *trained);
 
+/* Opens the device that a configuration names or, where this machine lacks it, any device, and says so:
+ * `which` ends "the device that". Call trained_find_cache() before. Errors: those of gpu_open(). */
+MUST_CHECK int trained_open_device(const struct config *config, const char *which, struct gpu **ret_gpu,
+				   struct error *err);
+
 /* Moves the folder of compiled kernels to a place where this user may write: sets KILN_ROOT, and so moves all
  * other paths, too, unless it is set already or this user may write to the box's own folder. */
 void trained_find_cache(void);

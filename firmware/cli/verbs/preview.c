@@ -2,10 +2,13 @@
 /* `kiln preview`: the first training pictures as the network will see them, as PNG files. */
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
-#include "cli/preview/first_records.h"
-#include "cli/preview/png_write.h"
+#include "cli/preview/first_batches.h"
+#include "cli/trained/trained.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
+#include "data/png_write.h"
+#include "drivers/gpu/gpu.h"
+#include "model/view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,12 +16,17 @@
 #define DATASET_MAX (4u << 20)
 #define ROWS        16u
 #define NAME_BYTES  64u
+#define INDEX       "index.html"
 
 struct preview {
 	struct config config;
-	struct first_records records;
+	struct first_batches batches;
+	struct view *view;
+	struct gpu *gpu; /* NULL: no layer changes the pictures */
 	const char *folder;
-	uint64_t most;
+	FILE *index;
+	uint8_t *pixels; /* of a batch, behind the layers */
+	uint64_t most, written;
 	uint32_t picture, label; /* features; label: UINT32_MAX = none of numbers */
 	cJSON *dataset;          /* NULL: there is no dataset.json */
 	bool json;
@@ -51,38 +59,54 @@ static int find_features(struct preview *preview, struct error *err)
 				 config->file);
 }
 
+/* ---- Names ---- */
+
 static int read_dataset(struct preview *preview, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	uint64_t bytes;
-	int r = store_get_all(preview->records.store, "dataset.json", DATASET_MAX, &text, &bytes, err);
+	int r = plan_is_of_objects(preview->batches.plan)
+			? -ENOENT
+			: store_get_all(preview->batches.store[0], "dataset.json", DATASET_MAX, &text, &bytes,
+					err);
 
 	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : json_parse("dataset.json", text, bytes, &preview->dataset, err);
 }
 
-/* Returns the class of the record: a number, or the largest element of a one-hot row. */
-static uint64_t class_of(const struct preview *preview)
+/* Returns the class of a row: a number, or the largest element of a one-hot row. */
+static uint64_t class_of(const struct preview *preview, uint32_t row)
 {
-	const struct example_feature *feature = &preview->records.schema.feature[preview->label];
-	const int64_t *values = (const int64_t *)(const void *)preview->records.batch.values[preview->label];
+	const struct batch_slot *batch = &preview->batches.batch;
+	const uint64_t elements = batch->schema->feature[preview->label].elements;
+	const int64_t *values = (const int64_t *)(const void *)batch->values[preview->label] + row * elements;
 	uint64_t best = 0;
 
-	if (feature->elements == 1)
+	if (elements == 1)
 		return (uint64_t)values[0];
-	for (uint64_t i = 1; i < feature->elements; i++)
+	for (uint64_t i = 1; i < elements; i++)
 		if (values[i] > values[best])
 			best = i;
 	return best;
 }
 
-/* Writes the name of the record's class with letters, digits, '.', '_' and '-' alone. */
-static void name_class(const struct preview *preview, char out[static NAME_BYTES])
+static const char *class_name(const struct preview *preview, uint64_t class)
 {
-	const cJSON *classes = json_member(preview->dataset, "classes");
-	const uint64_t class = preview->label == UINT32_MAX ? 0 : class_of(preview);
-	const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(classes, (int)class));
+	const struct plan *plan = preview->batches.plan;
+
+	if (plan_is_of_objects(plan))
+		return class < plan_class_count(plan) ? plan_class(plan, class) : NULL;
+	return class > INT32_MAX ? NULL
+				 : cJSON_GetStringValue(cJSON_GetArrayItem(
+					   json_member(preview->dataset, "classes"), (int)class));
+}
+
+/* Writes the name of the class of a row with letters, digits, '.', '_' and '-' alone. */
+static void name_row(const struct preview *preview, uint32_t row, char out[static NAME_BYTES])
+{
+	const uint64_t class = preview->label == UINT32_MAX ? 0 : class_of(preview, row);
+	const char *name = class_name(preview, class);
 
 	if (preview->label == UINT32_MAX)
 		(void)snprintf(out, NAME_BYTES, "picture");
@@ -95,28 +119,121 @@ static void name_class(const struct preview *preview, char out[static NAME_BYTES
 			*at = '_';
 }
 
-static int write_picture(const struct preview *preview, uint64_t number, struct error *err)
-{
-	const struct config_feature *feature = &preview->config.feature[preview->picture];
-	char path[PATH_BYTES], name[NAME_BYTES];
-	CLEANUP(json_free) cJSON *json = NULL;
-	int r;
+/* ---- Files ---- */
 
-	name_class(preview, name);
-	(void)snprintf(path, sizeof(path), "%s/%04" PRIu64 "-%s.png", preview->folder, number, name);
-	r = png_write(path, preview->records.batch.values[preview->picture], (uint32_t)feature->shape[0],
-		      (uint32_t)feature->shape[1], (uint32_t)feature->shape[2], err);
-	if (r < 0)
-		return r;
-	if (!preview->json) {
-		printf("%s\n", path);
-		return 0;
-	}
+static int print_picture(const struct preview *preview, const char *path, uint32_t row, const char *label)
+{
+	const struct first_origin *origin = &preview->batches.origin[row];
+	CLEANUP(json_free) cJSON *json = NULL;
+
+	if (!preview->json)
+		return printf("%s\n", path) < 0 ? -EIO : 0;
 	json = cJSON_CreateObject();
 	cJSON_AddItemToObject(json, "file", json_string(path));
-	cJSON_AddItemToObject(json, "shard", json_string(preview->records.key[preview->records.shard - 1]));
-	cJSON_AddStringToObject(json, "label", name);
-	(void)cli_print_json_line(json);
+	cJSON_AddItemToObject(json, "shard", json_string(origin->key));
+	cJSON_AddNumberToObject(json, "record", origin->number);
+	cJSON_AddNumberToObject(json, "row",
+				(double)(preview->batches.passed - preview->config.order.skip_rows + row));
+	cJSON_AddStringToObject(json, "label", label);
+	return cli_print_json_line(json) == CLI_OK ? 0 : -EIO;
+}
+
+/* The page shows each picture with its class; neither name has a character that HTML gives a meaning. */
+static int add_to_index(struct preview *preview, const char *file, const char *label, struct error *err)
+{
+	return fprintf(preview->index,
+		       "<figure><img src=\"%s\" alt=\"\"><figcaption>%s</figcaption></figure>\n", file,
+		       label) < 0
+		       ? error_set(err, -EIO, "%s/" INDEX ": cannot write it", preview->folder)
+		       : 0;
+}
+
+static int write_picture(struct preview *preview, uint32_t row, struct error *err)
+{
+	const struct view_shape shape = view_shape(preview->view);
+	const uint64_t pixels = (uint64_t)shape.height * shape.width * shape.channels;
+	char file[NAME_BYTES + 32], path[PATH_BYTES], label[NAME_BYTES];
+	CLEANUP(free_ptr) void *png = NULL;
+	uint64_t bytes;
+	int r;
+
+	name_row(preview, row, label);
+	(void)snprintf(file, sizeof(file), "%04" PRIu64 "-%s.png", preview->written++, label);
+	(void)snprintf(path, sizeof(path), "%s/%s", preview->folder, file);
+	if ((r = png_make(preview->pixels + row * pixels, shape.height, shape.width, shape.channels, &png,
+			  &bytes, err)) < 0 ||
+	    (r = file_write_durable(path, png, bytes, err)) < 0 ||
+	    (r = add_to_index(preview, file, label, err)) < 0)
+		return r;
+	return print_picture(preview, path, row, label) < 0
+		       ? error_set(err, -EIO, "cannot write to the standard output")
+		       : 0;
+}
+
+/* Writes the pictures of a batch, as the layers see them in step `step`. */
+static int write_batch(struct preview *preview, uint64_t step, uint32_t rows, struct error *err)
+{
+	const struct first_batches *batches = &preview->batches;
+	int r = view_draw(preview->view, batches->batch.values[preview->picture], rows, step,
+			  batches->passed - preview->config.order.skip_rows, preview->pixels, err);
+
+	for (uint32_t row = 0; r == 0 && row < rows; row++)
+		if (batches->origin[row].key)
+			r = write_picture(preview, row, err);
+	return r;
+}
+
+static int write_batches(struct preview *preview, struct error *err)
+{
+	int r = 1;
+
+	for (uint64_t step = 0; preview->written < preview->most; step++) {
+		const uint64_t left = preview->most - preview->written, most = preview->batches.most,
+			       rows = left < most ? left : most;
+
+		if ((r = first_batches_next(&preview->batches, rows, err)) <= 0)
+			return r;
+		if ((r = write_batch(preview, step, (uint32_t)rows, err)) < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- The verb ---- */
+
+static int open_view(struct preview *preview, struct error *err)
+{
+	struct view_shape shape;
+	int r = view_new(&preview->config, preview->picture, &preview->view, err);
+
+	if (r < 0)
+		return r;
+	shape = view_shape(preview->view);
+	preview->pixels =
+		calloc(preview->batches.most, (uint64_t)shape.height * shape.width * shape.channels);
+	if (!preview->pixels)
+		return error_set(err, -ENOMEM, "no memory for a batch of pictures");
+	if (view_layers(preview->view) == 0)
+		return 0;
+	trained_find_cache();
+	r = trained_open_device(&preview->config, "the configuration names", &preview->gpu, err);
+	return r < 0 ? r : view_start(preview->view, preview->gpu, err);
+}
+
+static int open_index(struct preview *preview, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(preview->folder, err);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof(path), "%s/" INDEX, preview->folder);
+	preview->index = fopen(path, "w");
+	if (!preview->index ||
+	    fputs("<!doctype html><meta charset=\"utf-8\"><title>kiln preview</title>\n"
+		  "<style>figure { display: inline-block; margin: 8px; text-align: center; }</style>\n",
+		  preview->index) < 0)
+		return error_set(err, -errno, "%s: cannot write it: %s", path, strerror(errno));
 	return 0;
 }
 
@@ -125,21 +242,23 @@ static int write_pictures(struct preview *preview, const char *file, struct erro
 	int r;
 
 	if ((r = config_load(file, &preview->config, err)) < 0 || (r = find_features(preview, err)) < 0 ||
-	    (r = first_records_open(&preview->config, &preview->records, err)) < 0 ||
-	    (r = read_dataset(preview, err)) < 0 || (r = path_make(preview->folder, err)) < 0)
+	    (r = first_batches_open(&preview->config, preview->most, &preview->batches, err)) < 0 ||
+	    (r = read_dataset(preview, err)) < 0 || (r = open_view(preview, err)) < 0 ||
+	    (r = open_index(preview, err)) < 0 || (r = write_batches(preview, err)) < 0)
 		return r;
-	for (uint64_t i = 0; i < preview->most; i++) {
-		if ((r = first_records_next(&preview->records, err)) <= 0)
-			return r;
-		if ((r = write_picture(preview, i, err)) < 0)
-			return r;
-	}
-	return 0;
+	return fclose(TAKE(preview->index)) == 0
+		       ? 0
+		       : error_set(err, -errno, "%s/" INDEX ": %s", preview->folder, strerror(errno));
 }
 
 static void done(struct preview *preview)
 {
-	first_records_done(&preview->records);
+	if (preview->index)
+		(void)fclose(preview->index);
+	view_free(preview->view);
+	gpu_close(preview->gpu);
+	free(preview->pixels);
+	first_batches_done(&preview->batches);
 	cJSON_Delete(preview->dataset);
 	config_done(&preview->config);
 }
@@ -170,7 +289,7 @@ static const struct verb_option options[] = {
 	  .min = 1,
 	  .max = 10000,
 	  .help = "number of pictures, default 16" },
-	{ .name = "json", .help = "print a JSON object for each picture: file, shard, label" },
+	{ .name = "json", .help = "print a JSON object for each picture: file, shard, record, row, label" },
 	{ 0 },
 };
 
@@ -178,13 +297,17 @@ const struct verb verb_preview = {
 	.name = "preview",
 	.summary = "write the first training pictures as the network will see them",
 	.synopsis = "preview CONF --output FOLDER [OPTION...]",
-	.about = "Decodes the first records of the first training shards of CONF as epoch 1 does: resized, "
-		 "turned "
-		 "by their orientation and, with random_crop, cut at the place of epoch 1. Writes each "
-		 "picture as a "
-		 "PNG file, whose name has its number and its class. The records come in the order of the "
-		 "shards, "
-		 "not in that of the training. Layers of the network do not change the pictures.",
+	.about = "Reads the records of the first batches of a run with CONF, in their order. Decodes them as "
+		 "the "
+		 "run does: resized, turned by their orientation and, with random_crop, cut at the place of "
+		 "epoch "
+		 "1. Applies the layers that change pictures: rescaling, center_crop and those that augment, "
+		 "up "
+		 "to the first other layer, with the draws that the run has for these rows; the effect of "
+		 "rescaling on the colours is undone. Writes each picture as a PNG file, whose name has its "
+		 "number and its class, and index.html, a page with all of them. With order.mode \"fast\", "
+		 "the "
+		 "order of a run depends on what arrives first; the pictures are those of \"exact\".",
 	.operands = operands,
 	.options = { options },
 	.here = true,
