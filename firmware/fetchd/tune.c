@@ -94,8 +94,8 @@ void tune_look(struct tune *tune, struct fetch *fetch, const struct stall *stall
 	if (now_us - tune->looked_us < LOOK_US)
 		return;
 	now = (struct tune_account){ .arriving_us = waited_us(stall, STALL_CACHE, STALL_TRANSFER),
-				     .decoding_us = waited_us(stall, STALL_WORKER, STALL_GATHER),
-				     .waited_us = waited_us(stall, STALL_LIST, STALL_GATHER),
+				     .decoding_us = waited_us(stall, STALL_WORKER, STALL_DECODE),
+				     .waited_us = waited_us(stall, STALL_LIST, STALL_DECODE),
 				     .full_us = stall->full_us };
 	set_workers(tune, fetch->work, &now);
 	set_ahead(tune, fetch, &now);

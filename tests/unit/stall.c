@@ -65,7 +65,7 @@ static void lack(struct stall *stall)
 
 static void a_wait_that_lacks_no_window_is_for_gathering(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	clock_at_us = 1000;
@@ -84,9 +84,26 @@ static void a_wait_that_lacks_no_window_is_for_gathering(void **state)
 	assert_int_equal(sum_of(&stall), 1000);
 }
 
+static void in_a_run_with_pictures_it_is_for_decoding(void **state)
+{
+	struct stall stall = { .last = STALL_DECODE };
+	struct status_fetchd page = { 0 };
+
+	(void)state;
+	clock_at_us = 1000;
+	stall_look(&stall, true);
+	clock_at_us = 2000;
+	stall_show(&stall, false, &page);
+	assert_int_equal(page.stalled, STALL_DECODE + 1);
+	assert_string_equal(status_stage_name(STALL_DECODE), "decode");
+	stall_look(&stall, false);
+	assert_int_equal(stall.stalled_us[STALL_DECODE], 1000);
+	assert_int_equal(sum_of(&stall), 1000);
+}
+
 static void each_stage_of_the_last_shard_gets_its_time(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	lack(&stall);
@@ -116,7 +133,7 @@ static void each_stage_of_the_last_shard_gets_its_time(void **state)
 /* A note of another thread may be newer than the producer's clock. */
 static void a_note_after_now_is_cut(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	lack(&stall);
@@ -131,7 +148,7 @@ static void a_note_after_now_is_cut(void **state)
 
 static void another_window_is_not_the_one_that_lacked(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	lack(&stall);
@@ -151,7 +168,7 @@ static void another_window_is_not_the_one_that_lacked(void **state)
 /* The producer lacks a window in time: the reader still has slots. */
 static void without_a_wait_nothing_is_charged(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	clock_at_us = 1000;
@@ -165,7 +182,7 @@ static void without_a_wait_nothing_is_charged(void **state)
 
 static void the_first_window_of_a_step_counts(void **state)
 {
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	lack(&stall);
@@ -179,7 +196,7 @@ static void the_first_window_of_a_step_counts(void **state)
 static void the_status_names_the_slowest_shard(void **state)
 {
 	struct status_fetchd status = { 0 };
-	struct stall stall = { 0 };
+	struct stall stall = { .last = STALL_GATHER };
 
 	(void)state;
 	shard[0].plan.key = "quick";
@@ -210,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_wait_that_lacks_no_window_is_for_gathering, begin),
+		cmocka_unit_test_setup(in_a_run_with_pictures_it_is_for_decoding, begin),
 		cmocka_unit_test_setup(each_stage_of_the_last_shard_gets_its_time, begin),
 		cmocka_unit_test_setup(a_note_after_now_is_cut, begin),
 		cmocka_unit_test_setup(another_window_is_not_the_one_that_lacked, begin),

@@ -18,6 +18,7 @@ static const char *const means[STALL_STAGES] = {
 	[STALL_INFLATE] = "this box's cores: the shards are compressed",
 	[STALL_PARSE] = "this box's cores: checksums",
 	[STALL_GATHER] = "this box's cores: records into batches",
+	[STALL_DECODE] = "this box's cores: decoding pictures",
 };
 
 static cJSON *stages(const struct status_fetchd *page)

@@ -45,7 +45,7 @@ const char *status_stage_name(enum stall_stage stage)
 {
 	static const char *const stages[] = { "list",    "cache",      "queue",    "retry",
 					      "connect", "first_byte", "transfer", "worker",
-					      "inflate", "parse",      "gather" };
+					      "inflate", "parse",      "gather",   "decode" };
 	static_assert(sizeof(stages) / sizeof(stages[0]) == STALL_STAGES, "a name for each stage");
 
 	return stages[stage];

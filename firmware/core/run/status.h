@@ -15,7 +15,7 @@
 
 #include "core/run/run.h"
 
-#define STATUS_VERSION 9u
+#define STATUS_VERSION 10u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -33,6 +33,7 @@ enum stall_stage {
 	STALL_INFLATE,    /* inflating the bytes */
 	STALL_PARSE,      /* checksums, and the offset of each record */
 	STALL_GATHER,     /* copying records into the slot */
+	STALL_DECODE,     /* instead of gathering, in a run with pictures: decoding them into the slot */
 	STALL_STAGES
 };
 

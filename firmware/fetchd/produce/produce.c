@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/produce/produce.h"
 
+#include "data/batch.h"
 #include "fetchd/produce/deal.h"
 #include "fetchd/produce/end.h"
 #include "fetchd/produce/fill.h"
@@ -142,6 +143,7 @@ int produce_begin(struct producer *producer, struct fetch *fetch, struct error *
 	bool several = fetch->settings->sources > 1;
 
 	*producer = (struct producer){ .fetch = fetch, .closed = true };
+	producer->stall.last = batch_has_pictures(&fetch->schema) ? STALL_DECODE : STALL_GATHER;
 	producer->pending = calloc(slots, sizeof(*producer->pending));
 	if (several)
 		producer->dealt =

@@ -9,7 +9,7 @@
 #define SAID_US 100000u /* shorter waits are not in the log line */
 
 /* Charges the wait until now to the stages that `shard`, the last to arrive, went through meanwhile; the
- * rest, or all without a shard, is charged to gathering. */
+ * rest, or all without a shard, is charged to the last stage. */
 static void charge(struct stall *stall, const struct shard *shard, uint64_t now_us)
 {
 	for (int stage = 0; shard && stage < STALL_GATHER; stage++) {
@@ -21,7 +21,7 @@ static void charge(struct stall *stall, const struct shard *shard, uint64_t now_
 		stall->stalled_us[stage] += left_us - stall->since_us;
 		stall->since_us = left_us;
 	}
-	stall->stalled_us[STALL_GATHER] += now_us - stall->since_us;
+	stall->stalled_us[stall->last] += now_us - stall->since_us;
 	stall->since_us = now_us;
 }
 
@@ -90,7 +90,7 @@ void stall_show(const struct stall *stall, bool has_cache, struct status_fetchd 
 	const struct window *window = stall->lacked ? stream_window(stall->stream, stall->id) : NULL;
 	const struct shard *shard =
 		window && window->state == WINDOW_LOADING ? laggard(window, has_cache) : NULL;
-	enum stall_stage stage = stall->lacked ? STALL_QUEUE : STALL_GATHER;
+	enum stall_stage stage = stall->lacked ? STALL_QUEUE : stall->last;
 
 	if (shard)
 		stage = shard_stage(shard, has_cache);

@@ -5,7 +5,8 @@
  * How: while the reader waits for a slot, the producer notes which window it lacks. When that window is
  * there, the wait is charged to the stages of the shard that arrived last, as that shard held the window up.
  * The shard has a note of when it left each stage (shard_leaves); the time between two notes belongs to the
- * later one's stage. The time after the last note is charged to gathering.
+ * later one's stage. The time after the last note is charged to gathering; where records have pictures, whose
+ * decoding takes nearly all of that time, to decoding.
  *
  * The producer calls, with fetch->lock held.
  */
@@ -15,6 +16,7 @@
 #include "fetchd/windows/stream.h"
 
 struct stall {
+	enum stall_stage last; /* STALL_GATHER or STALL_DECODE: what fills the slots */
 	bool waits;            /* the reader waited at the last look */
 	bool lacks, lacked;    /* the producer lacks a window: at this step; since some step before */
 	uint64_t since_us;     /* start of the part of the wait that is not charged yet */

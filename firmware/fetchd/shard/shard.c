@@ -202,7 +202,7 @@ void shard_notes_request(struct shard *shard, const struct http_times *times)
 
 enum stall_stage shard_stage(const struct shard *shard, bool has_cache)
 {
-	int stage = STALL_STAGES - 1;
+	int stage = STALL_GATHER;
 
 	while (stage > 0 && !atomic_load_explicit(&shard->left_us[stage - 1], memory_order_relaxed))
 		stage--;
