@@ -28,6 +28,20 @@ struct view {
 
 /* ---- The layers ---- */
 
+static bool is_picture(const struct config_feature *feature)
+{
+	return feature->dtype == CONFIG_PICTURE || (feature->dtype == CONFIG_UINT8 && feature->rank == 3 &&
+						    (feature->shape[2] == 1 || feature->shape[2] == 3));
+}
+
+uint32_t view_feature(const struct config *config)
+{
+	for (uint32_t i = 0; i < config->features; i++)
+		if (is_picture(&config->feature[i]))
+			return i;
+	return UINT32_MAX;
+}
+
 /* Returns the only reader of a tensor; NULL: none, or several. */
 static const struct node *only_reader(const struct graph *graph, uint32_t tensor)
 {
@@ -201,6 +215,7 @@ int view_draw(struct view *view, const uint8_t *pictures, uint32_t rows, uint64_
 				      .valid_rows = (int32_t)rows,
 				      .first_row = (uint32_t)first_row,
 				      .step = (uint32_t)step };
+	struct error ignored;
 	int r;
 
 	if (view->nodes == 0) {
@@ -214,6 +229,8 @@ int view_draw(struct view *view, const uint8_t *pictures, uint32_t rows, uint64_
 	    (r = gpu_read(view->gpu, view->buffer[view->graph.output], 0, view->values,
 			  count * sizeof(*view->values), NULL, err)) < 0)
 		return r;
+	/* The queue is empty. A cache that cannot be written makes the next start slower, no more. */
+	(void)(gpu_program_save(view->program, &ignored) < 0);
 	for (uint64_t i = 0; i < count; i++)
 		ret_pictures[i] = pixel_of(view, view->values[i]);
 	return 0;

@@ -19,6 +19,10 @@
 struct gpu;
 struct view;
 
+/* Returns the index of the first feature of pictures: of dtype "picture", or of uint8 with the shape [
+ * height, width, 1 or 3 ]; UINT32_MAX: there is none. */
+uint32_t view_feature(const struct config *config);
+
 struct view_shape {
 	uint32_t height, width, channels;
 };

@@ -261,6 +261,20 @@ static int write_step(struct train *train, uint64_t step, uint64_t now_us, struc
 	return finish(curve_of(train, CURVE_STEPS), r, step + 1);
 }
 
+int curves_images(struct train *train, uint32_t width, uint32_t height, const struct tfevents_image *images,
+		  uint32_t count, struct error *err)
+{
+	struct curve *curve = curve_of(train, CURVE_STEPS);
+	int r = open_curve(train, CURVE_STEPS, err);
+
+	if (r == 0)
+		r = tfevents_images(curve->events, "pictures", curve->next, width, height, images, count,
+				    err);
+	if (r == 0)
+		r = tfevents_sync(curve->events, err);
+	return finish(curve, r, curve->next); /* the other points of this step follow */
+}
+
 int curves_step(struct train *train, bool epoch_ends, struct error *err)
 {
 	const uint64_t every = train->run.config.tensorboard.every_steps, step = model_step(train->model);

@@ -5,7 +5,7 @@
  *     logs/train        by epoch: epoch_loss, epoch_accuracy, epoch_learning_rate, histograms, config
  *     logs/validation   by epoch: epoch_loss, epoch_accuracy
  *     logs/steps        by step: batch_loss, batch_accuracy, batch_learning_rate, records_per_second,
- *                       stall_percent; with mixed_float16 also loss_scale, skipped_steps
+ *                       stall_percent; with mixed_float16 also loss_scale, skipped_steps; at step 1 pictures
  * A tag for accuracy is missing if the loss has no accuracy. Epochs and tags are numbered and named as Keras
  * does.
  *
@@ -49,5 +49,9 @@ MUST_CHECK int curves_write(struct train *train, const cJSON *epochs, struct err
 MUST_CHECK int curves_histograms(struct train *train, uint64_t epoch, struct error *err);
 /* Called after a training step: writes a point if one is due. */
 MUST_CHECK int curves_step(struct train *train, bool epoch_ends, struct error *err);
+/* Writes pictures of the first batch of the run, as the point of step 1. Returns 0 once they are on the disk.
+ */
+MUST_CHECK int curves_images(struct train *train, uint32_t width, uint32_t height,
+			     const struct tfevents_image *images, uint32_t count, struct error *err);
 /* Begins the time that the rates of the next point by step cover. */
 void curves_rest(struct train *train);

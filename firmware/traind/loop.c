@@ -5,6 +5,7 @@
 #include "drivers/notify/alive.h"
 #include "traind/adapt.h"
 #include "traind/epochs.h"
+#include "traind/pictures.h"
 #include "traind/train.h"
 #include "traind/wait.h"
 
@@ -100,6 +101,8 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 		say_compiling(train, split);
 	if (r == 0 && split == SPLIT_TEST)
 		r = epochs_finish(train, err);
+	if (r == 0 && split == SPLIT_TRAIN && model_step(train->model) == 0)
+		pictures_write(train, &batch);
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
 					 : model_evaluate(train->model, &batch, err);

@@ -117,6 +117,39 @@ static void test_content(void **state)
 	assert_int_equal(offset, bytes);
 }
 
+/* The bytes that tf.summary.image() writes, without its field of the plugin's name for people. */
+static void test_images(void **state)
+{
+	static const struct tfevents_image images[] = { { "PNG one", 7 }, { "PNG 2", 5 } };
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	uint64_t bytes, offset = 0;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
+	assert_int_equal(tfevents_images(events, "pictures", 1, 20, 240, images, 2, &err), 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	EXPECT_EVENT("\x10\x01"
+		     "\x2a\x3b\x0a\x39\x0a\x08"
+		     "pictures"
+		     "B\x21\x08\x07\x12\x04\x12\x02\x08\x04"
+		     "B\x02"
+		     "20"
+		     "B\x03"
+		     "240"
+		     "B\x07"
+		     "PNG one"
+		     "B\x05"
+		     "PNG 2"
+		     "J\x0a\x0a\x08\x0a\x06"
+		     "images");
+	assert_int_equal(offset, bytes);
+}
+
 /* The bytes around the tensor's content, as tf.summary.histogram() writes them. histogram.c tests the
  * content. */
 static void test_histogram(void **state)
@@ -329,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_images, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_histogram, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_several, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rotates, setup, teardown),

@@ -32,24 +32,16 @@ struct preview {
 	bool json;
 };
 
-static bool is_picture(const struct config_feature *feature)
-{
-	return feature->dtype == CONFIG_PICTURE || (feature->dtype == CONFIG_UINT8 && feature->rank == 3 &&
-						    (feature->shape[2] == 1 || feature->shape[2] == 3));
-}
-
 static int find_features(struct preview *preview, struct error *err)
 {
 	const struct config *config = &preview->config;
 
-	preview->picture = preview->label = UINT32_MAX;
-	for (uint32_t i = 0; i < config->features; i++) {
-		if (preview->picture == UINT32_MAX && is_picture(&config->feature[i]))
-			preview->picture = i;
+	preview->label = UINT32_MAX;
+	preview->picture = view_feature(config);
+	for (uint32_t i = 0; i < config->features; i++)
 		if (strcmp(config->feature[i].name, config->model.label) == 0 &&
 		    config->feature[i].dtype == CONFIG_INT64 && !config->feature[i].values_max)
 			preview->label = i;
-	}
 	return preview->picture != UINT32_MAX
 		       ? 0
 		       : error_set(

@@ -281,6 +281,7 @@ struct config {
 	struct {
 		uint64_t every_steps, histogram_epochs; /* 0 = never */
 		uint64_t segment_bytes, upload_s;
+		uint64_t images; /* 0 = none */
 	} tensorboard;
 	struct {
 		int when_finished; /* enum config_power */

@@ -262,6 +262,8 @@ const struct config_key config_keys[] = {
 	  "steps between two points of the curves of loss, accuracy, learning rate, records/s and stall; 0 = one point per epoch" },
 	{ "tensorboard.histogram_epochs", KEY_INT, "epochs", "1", 0, 1e6, NO_NAMES, AT(tensorboard.histogram_epochs),
 	  "epochs between histograms of weights and gradients, like histogram_freq of Keras; 0 = no histograms" },
+	{ "tensorboard.images", KEY_INT, "pictures", "8", 0, 256, NO_NAMES, AT(tensorboard.images),
+	  "pictures of the first batch that TensorBoard shows, as the network sees them; only for a network that reads pictures; 0 = none" },
 	{ "tensorboard.segment_bytes", KEY_INT, "bytes", "131072", 4096, GIB, NO_NAMES, AT(tensorboard.segment_bytes),
 	  "largest size of an event file; a full file is uploaded once, the file that still grows is uploaded again and again" },
 	{ "tensorboard.upload_s", KEY_INT, "s", "10", 0, 86400, NO_NAMES, AT(tensorboard.upload_s),

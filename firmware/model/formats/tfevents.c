@@ -209,6 +209,34 @@ int tfevents_text(struct tfevents *events, const char *tag, uint64_t step, const
 	return append_tensor(events, tag, step, "text", &tensor, memory + tensor_bytes, buffer_bytes, err);
 }
 
+int tfevents_images(struct tfevents *events, const char *tag, uint64_t step, uint32_t width, uint32_t height,
+		    const struct tfevents_image *images, uint32_t count, struct error *err)
+{
+	CLEANUP(free_ptr) uint8_t *memory = NULL;
+	uint64_t tensor_bytes = EVENT_BYTES, buffer_bytes;
+	uint8_t shape_bytes[16];
+	char size[2][16];
+	struct wire tensor, shape = { shape_bytes, sizeof(shape_bytes), 0 };
+
+	for (uint32_t i = 0; i < count; i++)
+		tensor_bytes += images[i].bytes + 16;
+	buffer_bytes = 3 * (tensor_bytes + EVENT_BYTES);
+	memory = malloc(tensor_bytes + buffer_bytes);
+	if (!memory)
+		return error_set(err, -ENOMEM, "%s: no memory", events->path);
+	tensor = (struct wire){ memory, tensor_bytes, 0 };
+	(void)snprintf(size[0], sizeof(size[0]), "%u", width);
+	(void)snprintf(size[1], sizeof(size[1]), "%u", height);
+	add_dimension(&shape, count + 2);
+	wire_varint(&tensor, TENSOR_DTYPE, DT_STRING);
+	wire_bytes(&tensor, TENSOR_SHAPE, shape.data, shape.bytes);
+	for (uint32_t i = 0; i < 2; i++)
+		wire_string(&tensor, TENSOR_STRING, size[i]);
+	for (uint32_t i = 0; i < count; i++)
+		wire_bytes(&tensor, TENSOR_STRING, images[i].png, images[i].bytes);
+	return append_tensor(events, tag, step, "images", &tensor, memory + tensor_bytes, buffer_bytes, err);
+}
+
 /* ---- Going back ---- */
 
 /* Reads the step that begin_event() wrote. Returns false for the event that begins a file. */

@@ -3,7 +3,7 @@
  * TensorBoard's event files: TFRecords of tensorflow.Event, the first record of each file {file_version:
  * "brain.Event:2"}. A file has a bounded size. When it is full the next file begins, and the closed file
  * never grows again, so it is uploaded once. Scalars are simple values, which every reader understands.
- * Histograms and texts are tensors with a plugin's name, as in TensorFlow 2.
+ * Histograms, texts and images are tensors with a plugin's name, as in TensorFlow 2.
  *
  * Sources: tensorflow/core/util/event.proto, tensorflow/core/framework/{summary,tensor}.proto,
  * tensorboard/backend/event_processing/event_accumulator.py.
@@ -18,10 +18,10 @@
  * disk are not cut: their tensors may appear twice, with the same content.
  *
  * Order: tfevents_open -> tfevents_session_start -> (tfevents_scalars | tfevents_histogram | tfevents_text |
- * tfevents_sync)* -> tfevents_close. Every open makes a new file whose name sorts after the existing ones,
- * because readers read the files of a folder in the order of their names. Each record is appended by one
- * write, and is on the disk after tfevents_sync(). After an error the file holds whole records only. Only
- * tfevents_text() and the start of the next file allocate.
+ * tfevents_images | tfevents_sync)* -> tfevents_close. Every open makes a new file whose name sorts after the
+ * existing ones, because readers read the files of a folder in the order of their names. Each record is
+ * appended by one write, and is on the disk after tfevents_sync(). After an error the file holds whole
+ * records only. Only tfevents_text(), tfevents_images() and the start of the next file allocate.
  */
 #pragma once
 
@@ -62,5 +62,14 @@ MUST_CHECK int tfevents_histogram(struct tfevents *events, const char *tag, uint
 /* Writes a DT_STRING scalar, which is Markdown, for the plugin "text". */
 MUST_CHECK int tfevents_text(struct tfevents *events, const char *tag, uint64_t step, const char *text,
 			     struct error *err);
+struct tfevents_image {
+	const void *png; /* a PNG file */
+	uint64_t bytes;
+};
+/* Writes the PNG files of pictures of one size as a DT_STRING tensor [count + 2], which is width, height and
+ * the files, for the plugin "images", in one record. */
+MUST_CHECK int tfevents_images(struct tfevents *events, const char *tag, uint64_t step, uint32_t width,
+			       uint32_t height, const struct tfevents_image *images, uint32_t count,
+			       struct error *err);
 /* When this returns 0, every record so far is on the disk. */
 MUST_CHECK int tfevents_sync(struct tfevents *events, struct error *err);
