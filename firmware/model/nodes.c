@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/nodes.h"
 
+#include "core/base/nearest.h"
 #include "model/base/base.h"
 #include "model/graph/inputs.h"
 #include "model/layers/attributes.h"
@@ -359,17 +360,67 @@ static void add_base_layer(void *context, const struct config_layer *layer, cons
 	add_layer(addition->graph, layer, addition->mistakes);
 }
 
+/* Checks that the base can read the layer before it. Its size is 0 after a mistake, which is noted already.
+ */
+static void check_before_base(const struct graph *graph, struct mistakes *mistakes)
+{
+	const struct node *before = &graph->node[graph->nodes - 1];
+	const struct tensor *output = graph_at(graph, before->output);
+	char shape[SHAPE_TEXT_BYTES];
+
+	if (output->elements && !base_reads(output->rank, output->shape))
+		mistakes_add(mistakes, before->line,
+			     "model.base_after: found the layer '%s' of shape %s, allowed for %s: [height, "
+			     "width, %u], at least %u high and wide",
+			     before->name, shape_text(output, shape), graph->config->model.base,
+			     BASE_CHANNELS, BASE_SIDE_MIN);
+}
+
+static void add_base(struct graph *graph, struct mistakes *mistakes)
+{
+	if (graph->nodes)
+		check_before_base(graph, mistakes);
+	base_expand(graph->config, add_base_layer, &(struct addition){ graph, mistakes }, mistakes);
+}
+
+/* Adds the layers up to the one that model.base_after names. Returns their number: 0 if the base is first. */
+static uint32_t add_before_base(struct graph *graph, struct mistakes *mistakes)
+{
+	const struct config *config = graph->config;
+	const char *after = config->model.base_after;
+	struct nearest nearest = { .typed = after };
+	char meant[NEAREST_TEXT_BYTES];
+
+	if (!after || !*after)
+		return 0;
+	for (uint32_t i = 0; i < config->model.layers; i++) {
+		const uint32_t first = graph->nodes;
+
+		add_layer(graph, &config->model.layer[i], mistakes);
+		if (!strcmp(graph->node[first].name, after))
+			return i + 1;
+		nearest_try(&nearest, graph->node[first].name);
+	}
+	mistakes_add(mistakes, config_line(config, "model.base_after"),
+		     "model.base_after: found \"%.100s\", allowed: a layer of model.layers%s", after,
+		     nearest_text(&nearest, meant));
+	return config->model.layers;
+}
+
 void graph_add_layers(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
+	uint32_t added = 0;
 
 	/* Each layer may have a second node, for its activation. */
 	graph->node = calloc(2 * (BASE_LAYERS_MAX + CONFIG_LAYERS_MAX), sizeof(*graph->node));
 	if (!graph->node)
 		abort(); /* no memory: end the program, like graph_tensor() */
-	if (base_is_given(config))
-		base_expand(config, add_base_layer, &(struct addition){ graph, mistakes }, mistakes);
-	for (uint32_t i = 0; i < config->model.layers; i++)
+	if (base_is_given(config)) {
+		added = add_before_base(graph, mistakes);
+		add_base(graph, mistakes);
+	}
+	for (uint32_t i = added; i < config->model.layers; i++)
 		add_layer(graph, &config->model.layer[i], mistakes);
 	if (graph->nodes)
 		check_output(graph, mistakes);

@@ -136,6 +136,7 @@ static const struct {
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that reads it", NULL },
+	{ "model.base_after", has_base, "model.base", NULL },
 	{ "model.base_trainable", has_base, "model.base", NULL },
 	{ "model.base_unfreeze_from", has_base, "model.base", NULL },
 	{ "model.base_pooling", has_base, "model.base", NULL },

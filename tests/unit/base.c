@@ -196,6 +196,115 @@ static void test_refused(void **state)
 		"\"block5_conv1\"?");
 }
 
+/* ---- Layers before the base ---- */
+
+#define FLIP                                               \
+	{                                                  \
+		.op = "random_flip", .name = "", .line = 6 \
+	}
+#define CROP(side)                                                                                \
+	{                                                                                         \
+		.op = "random_crop", .name = "", .line = 7, .attributes = 2,                      \
+		.attribute = { { .key = "height", .type = ATTRIBUTE_INT, .i = side, .f = side },  \
+			       { .key = "width", .type = ATTRIBUTE_INT, .i = side, .f = side } }, \
+	}
+
+static struct config_layer augmented[] = { FLIP, CROP(48), DENSE(CLASSES), SOFTMAX };
+
+/* The layers of a base, as a file would list them. */
+struct listed {
+	struct config_layer layer[BASE_LAYERS_MAX];
+	uint32_t layers;
+};
+
+static void list_layer(void *context, const struct config_layer *layer, const char *module)
+{
+	struct listed *listed = context;
+	struct config_layer *kept = &listed->layer[listed->layers++];
+
+	(void)module;
+	*kept = *layer;
+	kept->name = strdup(layer->name);
+	for (uint32_t i = 0; i < layer->inputs; i++)
+		kept->input[i] = strdup(layer->input[i]);
+	assert_non_null(kept->name);
+}
+
+static void listed_done(struct listed *listed)
+{
+	for (uint32_t i = 0; i < listed->layers; i++) {
+		free((void *)listed->layer[i].name);
+		for (uint32_t j = 0; j < listed->layer[i].inputs; j++)
+			free((void *)listed->layer[i].input[j]);
+	}
+}
+
+static struct config augmented_config(const char *base, const char *after)
+{
+	struct config config = base_config(base);
+
+	config.model.layer = augmented;
+	config.model.layers = sizeof(augmented) / sizeof(*augmented);
+	config.model.base_after = after;
+	return config;
+}
+
+static void test_after_equals_written_by_hand(void **state)
+{
+	(void)state;
+	for (size_t b = 0; b < BASES; b++) {
+		struct config config = augmented_config(bases[b].name, "random_crop"), by_hand = config;
+		static struct listed listed;
+		struct mistakes mistakes = { .err = &(struct error){ 0 } };
+		struct graph graph, wanted;
+
+		config.model.base_trainable = by_hand.model.base_trainable = false;
+		listed = (struct listed){ .layers = 2, .layer = { augmented[0], augmented[1] } };
+		listed.layer[0].name = strdup("");
+		listed.layer[1].name = strdup("");
+		base_expand(&config, list_layer, &listed, &mistakes);
+		list_layer(&listed, &augmented[2], "");
+		list_layer(&listed, &augmented[3], "");
+		by_hand.model.base = by_hand.model.base_after = "";
+		by_hand.model.base_trainable = true;
+		by_hand.model.base_pooling = POOLING_NONE;
+		by_hand.model.layer = listed.layer;
+		by_hand.model.layers = listed.layers;
+		graph = build(&config);
+		wanted = build(&by_hand);
+		assert_string_equal(graph.hash, wanted.hash);
+		assert_int_equal(graph.nodes, wanted.nodes);
+		for (uint32_t i = 0; i < graph.nodes; i++) {
+			assert_string_equal(graph.node[i].name, wanted.node[i].name);
+			assert_int_equal(graph.node[i].inputs, wanted.node[i].inputs);
+			assert_memory_equal(graph.node[i].input, wanted.node[i].input,
+					    graph.node[i].inputs * sizeof(graph.node[i].input[0]));
+		}
+		assert_string_equal(graph.node[2].name, BASE_PREPROCESSING);
+		assert_int_equal(graph_at(&graph, graph.node[2].output)->shape[0], 48);
+		graph_done(&graph);
+		graph_done(&wanted);
+		listed_done(&listed);
+	}
+}
+
+static void test_after_refused(void **state)
+{
+	struct config config = augmented_config("resnet18", "random_flap");
+
+	(void)state;
+	refused(&config, "model.base_after: found \"random_flap\", allowed: a layer of model.layers; did you "
+			 "mean \"random_flip\"?");
+	augmented[1].attribute[0].i = 31;
+	config = augmented_config("resnet18", "random_crop");
+	refused(&config,
+		"7: model.base_after: found the layer 'random_crop' of shape [31, 48, 3], allowed for "
+		"resnet18: [height, width, 3], at least 32 high and wide");
+	augmented[1].attribute[0].i = 48;
+	config = augmented_config("resnet18", "softmax");
+	refused(&config, "model.base_after: found the layer 'softmax'");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +314,8 @@ int main(void)
 		cmocka_unit_test(test_unfrozen_from_module),
 		cmocka_unit_test(test_pooling_and_scaling),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_after_equals_written_by_hand),
+		cmocka_unit_test(test_after_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,16 @@ static struct config_layer crop_centre[] = { CENTRE("center_crop", 3, 4), UNIT, 
 static struct config_layer then_normalization[] = { OF_PIXELS("random_flip", "f"),
 						    OP("random_contrast", ATTRIBUTES(1, FACTOR(0.3))),
 						    OP("normalization"), RESCALING(0.002, 0), END };
+/* As before a frozen base: what is not trained reads pictures that change in training. */
+static struct config_layer before_frozen[] = {
+	OF_PIXELS("random_flip", "f"),
+	UNIT,
+	OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 4), INTS_ATTRIBUTE("kernel_size", 2, 3, 3),
+				BOOL_ATTRIBUTE("trainable", 0))),
+	OP("batch_norm", ATTRIBUTES(1, BOOL_ATTRIBUTE("trainable", 0))),
+	RELU,
+	END
+};
 
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
@@ -145,6 +155,7 @@ static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, crop_random, 6, 5, 3),
 	NET_WITHIN(2e-5, crop_centre, 6, 5, 3),
 	NET_WITHIN(2e-5, then_normalization, 6, 5, 3),
+	NET_WITHIN(2e-5, before_frozen, 6, 5, 3),
 };
 
 /* ---- Maps become one, and nothing remains outside training ---- */
@@ -189,6 +200,8 @@ static void test_nothing_outside_training(void **state)
 	assert_int_equal(launches_of(crop_random, true, "crop_places"), 1);
 	assert_int_equal(launches_of(crop_random, false, "crop_places"), 0);
 	assert_int_equal(launches_of(crop_random, false, "crop"), 2);
+	assert_int_equal(launches_of(before_frozen, true, "warp"), 1);
+	assert_int_equal(launches_of(before_frozen, false, "warp"), 0);
 }
 
 /* ---- Mistakes ---- */

@@ -216,7 +216,8 @@ struct config {
 		const char *sample_weight;           /* name of a feature, "" = none */
 		uint64_t top_k;                      /* 0 = without this metric */
 		/* The base network below `layer`: model/base/base.h. */
-		const char *base; /* "" = none */
+		const char *base;       /* "" = none */
+		const char *base_after; /* the layer of `layer` before the base; "" = the base is first */
 		bool base_trainable;
 		const char *base_unfreeze_from; /* a layer; "" = none */
 		int base_pooling;               /* enum config_pooling */

@@ -144,6 +144,8 @@ const struct config_key config_keys[] = {
 	  "K of the metric top-K accuracy, which counts a row as right when its class is among the K most probable classes; 0 = no such metric" },
 	{ "model.base", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(model.base),
 	  "image network whose layers come before `layers`: vgg16, vgg19, resnet18, resnet34, resnet50, mobilenet_v2 or efficientnet_lite0, without its classifier; empty = none" },
+	{ "model.base_after", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(model.base_after),
+	  "layer of model.layers behind which the base stands, such as the last random_flip or random_zoom, so that pictures are changed at random before the base reads them; empty = the base comes before all of them" },
 	{ "model.base_trainable", KEY_BOOL, "", "true", NO_BOUNDS, NO_NAMES, AT(model.base_trainable),
 	  "whether the weights of the base are trained; false = its layers are frozen, and their batch_norm uses its moving statistics" },
 	{ "model.base_unfreeze_from", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(model.base_unfreeze_from),

@@ -81,6 +81,12 @@ static void refuse_base(const struct config *config, struct mistakes *mistakes)
 		     nearest_text(&nearest, meant));
 }
 
+bool base_reads(uint32_t rank, const uint64_t *shape)
+{
+	return rank == 3 && shape[0] >= BASE_SIDE_MIN && shape[1] >= BASE_SIDE_MIN &&
+	       shape[2] == BASE_CHANNELS;
+}
+
 /* Checks that the base can read model.input. Says nothing where the feature does not exist: config_load() has
  * noted that. */
 static bool check_input(const struct config *config, struct mistakes *mistakes)
@@ -91,9 +97,8 @@ static bool check_input(const struct config *config, struct mistakes *mistakes)
 
 	if (!feature)
 		return false;
-	if (feature->rank == 3 && !feature->values_max && feature->dtype != CONFIG_INT64 &&
-	    feature->dtype != CONFIG_BYTES && feature->shape[0] >= BASE_SIDE_MIN &&
-	    feature->shape[1] >= BASE_SIDE_MIN && feature->shape[2] == BASE_CHANNELS)
+	if (!feature->values_max && feature->dtype != CONFIG_INT64 && feature->dtype != CONFIG_BYTES &&
+	    base_reads(feature->rank, feature->shape))
 		return true;
 	for (uint32_t i = 0; i < feature->rank && used < sizeof(shape); i++)
 		used += (size_t)snprintf(shape + used, sizeof(shape) - used, "%s%" PRIu64 "%s",

@@ -9,7 +9,10 @@
  * are layers, "NAME_pad".
  *
  * The first layer, "preprocess_input", scales pixels of 0 .. 255 as the base expects them
- * (config.model.base_scaling). Threads: none. Owners: what base_expand() gives to `add` is valid only during
+ * (config.model.base_scaling). It reads the layer before it: the feature config.model.input, or the layer
+ * that config.model.base_after names, so that layers that change pictures at random can stand before a base.
+ *
+ * Threads: none. Owners: what base_expand() gives to `add` is valid only during
  * the call.
  */
 #pragma once
@@ -40,6 +43,9 @@ const char *base_scaling(const struct config *config);
 /* The classifier that a file of PyTorch has beside the base: the beginning of the names of its tensors; NULL:
  * PyTorch has no network with the layers of this base. */
 const char *base_torch_head(const char *name);
+
+/* Returns whether a base can read images of this shape. */
+bool base_reads(uint32_t rank, const uint64_t *shape);
 
 /* Writes the layers of config.model.base in order; frozen ones have trainable = false. Notes mistakes: an
  * unknown base, an unknown layer in base_unfreeze_from, an input that the base cannot read. After a mistake
