@@ -62,6 +62,19 @@ holds() { # awk condition on v, the figure's value, name
 	ok $? "$3" "found ${2:-nothing}"
 }
 
+same_tensors() { # two safetensors files, number of tensors, beginnings of their names: whether both files have these, with the same bytes
+	python3 - "$@" <<-'PY'
+		import json, struct, sys
+		def tensors(path):
+		    data = open(path, "rb").read()
+		    n = struct.unpack("<Q", data[:8])[0]
+		    return {k: data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
+		old, new = map(tensors, sys.argv[1:3])
+		taken = [k for k in old if k in new and k.startswith(tuple(sys.argv[4:]) or "")]
+		sys.exit(len(taken) != int(sys.argv[3]) or any(old[k] != new[k] for k in taken))
+	PY
+}
+
 # The loss of a constant guess: the variance of the label, or the share of the largest class.
 variance=$(awk -F, 'NR > 1 { n++; s += $NF; q += $NF * $NF } END { print q / n - (s / n) ^ 2 }' "$work/size.csv")
 night regression
@@ -76,18 +89,9 @@ holds "v > $most + 0.05" "$(figure accuracy)" "it is right more often than one w
 answer=$(echo '{"features": [2.1, 1.3, 0.8, 0.3, 0, 0, 1.5, 0, 0.3, 2.2, 0]}' | "$kiln" predict "$work/store/runs/$run/model" 2>"$work/said")
 like "$answer" '"class":[0-4],.*"probabilities":\{"0":' "kiln predict takes a line of the table" "$(cat "$work/said")"
 
-night transfer "s,RUN/,$classes/,"
+night transfer-tables "s,RUN/,$classes/,"
 like "$(cat "$KILN_ROOT/run/kiln/night/traind.log")" 'starting with .*: 4 of 6 tensors; library as initialized' "it starts with two layers of the other run"
-python3 - "$work/store/runs/$classes/model/model.safetensors" "$work/store/runs/$run/model/model.safetensors" <<'PY'
-import json, struct, sys
-def tensors(path):
-    data = open(path, "rb").read()
-    n = struct.unpack("<Q", data[:8])[0]
-    return {k: data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]] for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
-old, new = map(tensors, sys.argv[1:])
-taken = [k for k in new if k.startswith(("normalization/", "hidden/"))]
-sys.exit(len(taken) != 4 or any(old[k] != new[k] for k in taken))
-PY
+same_tensors "$work/store/runs/$classes/model/model.safetensors" "$work/store/runs/$run/model/model.safetensors" 4 normalization/ hidden/
 ok $? "and they are the same at its end"
 holds "v > 0.8" "$(figure accuracy)" "the new task is learnt"
 
@@ -97,6 +101,19 @@ holds "v > 0.8" "$(figure accuracy)" "the new task is learnt"
 night pictures-s3 "s,s3://pictures,file://$work/store/flowers,; s,s3://kiln/runs,file://$work/store/runs,
 	s/endpoint = .*;.*//; s/epochs = 10/epochs = 2/; s/batch_rows = 32/batch_rows = 16/; \$ a ring: { small_pages = true; };"
 like "$("$kiln" evaluate "$work/store/runs/$run/model" --config "$work/pictures-s3.conf" 2>&1)" 'sunflower' "kiln evaluate says the names of its classes"
+
+# transfer.conf with the same pictures and smaller ones, and with weights of the same layout
+sed 's,224\, 224,64\, 64,' "$examples/transfer.conf" >"$work/base.conf"
+python3 tests/system/base_weights.py "$kiln" "$work/base.conf" "$work/keras.safetensors" &&
+	"$kiln" weights convert "$work/keras.safetensors" --base efficientnet_lite0 "$work/lite0.safetensors" >"$work/said" 2>&1
+ok $? "weights for transfer.conf" "$(cat "$work/said")"
+night transfer "s,s3://pictures,file://$work/store/flowers,; s,s3://kiln/runs,file://$work/store/runs,; s,s3://kiln/weights/.*safetensors,file://$work/lite0.safetensors,
+	s/endpoint = .*;.*//; s/epochs = 10/epochs = 1/; s/batch_rows = 32/batch_rows = 16/; s/224, 224/64, 64/; \$ a ring: { small_pages = true; };"
+like "$(cat "$KILN_ROOT/run/kiln/night/traind.log")" 'starting with .*: 245 of 247 tensors; classes as initialized' "it starts with them"
+same_tensors "$work/lite0.safetensors" "$work/store/runs/$run/model/model.safetensors" 245
+ok $? "and the base is the same at its end"
+picture=$(find "$work/store/flowers/test" -name '*.jpg' -print -quit)
+like "$("$kiln" predict "$work/store/runs/$run/model" "$picture" 2>&1)" 'tulip' "kiln predict says the names of its classes"
 
 # mixed.conf with two folders in the place of its stores, both of one table, and a network for it
 mkdir -p "$work/store/a" "$work/store/b"

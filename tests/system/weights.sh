@@ -3,45 +3,11 @@
 # kiln weights convert: refused usage and files; the converted weights start a run and are in its record; base networks in
 # kiln model summary and kiln config check. Numbers are compared with those of other programs by tests/interop.
 . "$(dirname "$0")/lib.sh"
-kiln=$KILN_BIN/kiln
+kiln=$KILN_BIN/kiln tests=$PWD/tests/system
 cd "$work" || exit 1
 
-# Writes the tensors of a configuration's base with Keras's names, all numbers 0.25: make OUT [LEFT OUT [ONE MORE]]
-cat >make.py <<'PY'
-import json, struct, subprocess, sys
-kiln, out, lacks, more = sys.argv[1:5]
-shapes = {}
-layers = json.loads(subprocess.run([kiln, "model", "summary", "base.conf", "--json"], capture_output=True).stdout)["layers"]
-channels = {"preprocess_input": 3}
-before = "preprocess_input"
-for layer in layers:
-    name, kind, width = layer["name"], layer["type"], layer["output_shape"][-1]
-    into = channels.get((layer.get("inputs") or [before])[0], 3)
-    if kind == "conv2d":
-        size = round((layer["params"] / into / width) ** 0.5)
-        shapes[f"{name}/kernel"] = [size, size, into, width]
-    elif kind == "depthwise_conv2d":
-        size = round((layer["params"] / into) ** 0.5)
-        shapes[f"{name}/kernel"] = [size, size, into, 1]
-    elif kind == "batch_norm":
-        shapes.update({f"{name}/{p}": [width] for p in ("gamma", "beta", "moving_mean", "moving_variance")})
-    channels[name], before = width, name
-shapes.pop(lacks, None)
-if more:
-    shapes[more] = [4]
-header, at = {}, 0
-for name, shape in shapes.items():
-    count = 1
-    for n in shape:
-        count *= n
-    header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + 4 * count]}
-    at += 4 * count
-text = json.dumps(header).encode()
-with open(out, "wb") as file:
-    file.write(struct.pack("<Q", len(text)) + text + struct.pack("<f", 0.25) * (at // 4))
-PY
-make() {
-	python3 make.py "$kiln" "$1" "${2-}" "${3-}"
+make() { # out, tensor to leave out, tensor more
+	python3 "$tests/base_weights.py" "$kiln" base.conf "$@"
 }
 
 config() { # more keys of the model
