@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base networks (model.base) beside keras.applications, torchvision and efficientnet-lite-pytorch: from the same weights
 and the same pixels, scaled by both, they give the same features, up to 1e-4 of the largest. The weights of PyTorch go the
-way that a user's go: tools/weights, then kiln weights convert; those of efficientnet_lite0 are real, of ImageNet. Arguments:
-parts of names to choose rows."""
+way that a user's go: tools/weights, then kiln weights convert; those of efficientnet_lite0 are real, of ImageNet. So do .h5
+files that Keras writes. Arguments: parts of names to choose rows."""
 import os
 import shutil
 import subprocess
@@ -64,7 +64,21 @@ def random_statistics(model, rng):
                                rng.normal(0, 0.2, w.shape) for w in layer.weights])
 
 
-def as_keras(base, height, width, work):
+def by_h5(model, base, work):
+    """The weights of a model by way of the file that Keras writes."""
+    model.save(f"{work}/model.h5")
+    return converted(sys.executable, f"{work}/model.h5", base, work)[0]
+
+
+def converted(python, file, base, work):
+    """The weights of a file by way of tools/weights and kiln weights convert, and their scaling."""
+    run(python, "tools/weights", file, f"{work}/theirs.safetensors")
+    said = run(f"{parity.BIN}/kiln", "weights", "convert", f"{work}/theirs.safetensors", "--base", base,
+               f"{work}/kiln.safetensors")
+    return safetensors.numpy.load_file(f"{work}/kiln.safetensors"), said.split('base_scaling = "')[1].split('"')[0]
+
+
+def as_keras(base, height, width, work, by_file=False):
     keras.backend.clear_session()
     keras.utils.set_random_seed(44)
     rng = np.random.default_rng(7)
@@ -74,7 +88,8 @@ def as_keras(base, height, width, work):
     pixels = rng.integers(0, 256, [ROWS, height, width, 3], np.uint8)
     scaled = getattr(keras.applications, MODULES[base]).preprocess_input(pixels.astype(np.float32))
     wanted = model(scaled, training=False).numpy()
-    return difference(numbers_of(base, "auto", pixels, wanted.shape[1], parity.weights_of(model), work), wanted)
+    weights = by_h5(model, base, work) if by_file else parity.weights_of(model)
+    return difference(numbers_of(base, "auto", pixels, wanted.shape[1], weights, work), wanted)
 
 
 def run(*arguments):
@@ -87,18 +102,29 @@ def run(*arguments):
 def as_torch(base, height, width, work):
     python = run("tests/interop/venv", "torch").strip()
     run(python, "tests/torch/features.py", base, str(height), str(width), work)
-    run(python, "tools/weights", f"{work}/weights.pth", f"{work}/torch.safetensors")
-    said = run(f"{parity.BIN}/kiln", "weights", "convert", f"{work}/torch.safetensors", "--base", base,
-               f"{work}/kiln.safetensors")
-    scaling = said.split('base_scaling = "')[1].split('"')[0]
+    weights, scaling = converted(python, f"{work}/weights.pth", base, work)
     peer = np.load(f"{work}/peer.npz")
-    weights = safetensors.numpy.load_file(f"{work}/kiln.safetensors")
     return difference(numbers_of(base, scaling, peer["pixels"], peer["features"].shape[1], weights, work), peer["features"])
+
+
+def refuses_new_form(work):
+    """Files of save_weights() have no names of layers."""
+    keras.Sequential([keras.Input([2]), keras.layers.Dense(1)]).save_weights(f"{work}/new.weights.h5")
+    try:
+        run(sys.executable, "tools/weights", f"{work}/new.weights.h5", f"{work}/new.safetensors")
+    except RuntimeError as error:
+        if "new.weights.h5: found no layer_names, allowed: " in str(error):
+            return 0
+        raise
+    raise RuntimeError("not refused")
 
 
 TORCH = ["vgg16", "vgg19", "resnet18", "resnet34"]
 ROWS_OF_ALL = [(f"{base}, {height}x{width}", lambda work, row=(base, height, width): as_keras(*row, work))
                for base in KERAS for height, width in [(64, 64)] + [(63, 49)] * (base not in ("vgg16", "vgg19"))]
+ROWS_OF_ALL += [(f"{base}, weights of an .h5 file, 64x64",
+                 lambda work, base=base: as_keras(base, 64, 64, work, by_file=True)) for base in KERAS]
+ROWS_OF_ALL += [("refused: an .h5 file without names of layers", refuses_new_form)]
 ROWS_OF_ALL += [(f"{base} of torchvision, 64x64", lambda work, base=base: as_torch(base, 64, 64, work)) for base in TORCH]
 # The package pads as it must at this size alone.
 ROWS_OF_ALL += [("efficientnet_lite0, weights of ImageNet, 224x224",
