@@ -8,18 +8,19 @@
 #include "model/graph/graph.h"
 
 static int write_form(const struct run *run, const struct graph *graph, const struct export_weights *weights,
-		      enum export_form form, struct error *err)
+		      const struct about *about, enum export_form form, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *data = NULL;
 	char name[SPOOL_NAME_BYTES], path[PATH_BYTES];
 	uint64_t bytes;
-	int r = export_model(graph, weights, form, &data, &bytes, err);
+	int r = export_model(graph, weights, about, form, &data, &bytes, err);
 
 	(void)snprintf(name, sizeof(name), "model/%s", export_file(form));
 	return r < 0 ? r : file_write_durable(spool_path(run->id, name, path), data, bytes, err);
 }
 
-void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count)
+void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count,
+		 const struct about *about)
 {
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	const struct export_weights weights = { tensors, count };
@@ -30,7 +31,7 @@ void forms_write(const struct run *run, const struct model_tensor *tensors, uint
 		return;
 	}
 	for (enum export_form form = 0; form < EXPORT_FORMS; form++)
-		if (write_form(run, &graph, &weights, form, &err) < 0)
+		if (write_form(run, &graph, &weights, about, form, &err) < 0)
 			log_warning("%s is not written: %s; `kiln export` can make it later",
 				    export_file(form), err.text);
 }

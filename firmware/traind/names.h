@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the names of the classes of a plan of objects (data/plan.h) as dataset.json into the model folder of
- * the spool, where `kiln predict` and `kiln evaluate` look for them. With shards, that file is the one that
- * kiln prep made, which kiln-oneshot begin copies there. Blocks: on the disk.
+ * The names of the classes, in dataset.json in the model folder of the spool, where `kiln predict` and `kiln
+ * evaluate` look for them. Of a plan of objects (data/plan.h) traind writes them; with shards, that file is
+ * the one that kiln prep made, which kiln-oneshot begin copies there. Blocks: on the disk.
  */
 #pragma once
 
 #include "core/run/run.h"
+#include "model/export/about.h"
 
-/* Does nothing without objects. Errors: those of the plan and of the file. */
+/* Writes the file of a plan of objects; else notes the classes of the file, if it is there, in run.json.
+ * Errors: those of the plan and of the file. */
 MUST_CHECK int names_write(const struct run *run, struct error *err);
+/* Makes what the finished model says of its data. Without the file, and if it is not JSON, its classes have
+ * no names. Errors: those of about_make(). */
+MUST_CHECK int names_about(const struct run *run, struct about *ret_about, struct error *err);

@@ -7,6 +7,7 @@
 #include "model/checkpoint.h"
 #include "model/formats/names.h"
 #include "traind/forms.h"
+#include "traind/names.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -55,13 +56,17 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 {
 	CLEANUP(free_ptr) struct model_tensor *parameters = calloc(count, sizeof(*parameters));
 	CLEANUP(free_ptr) char *config = NULL;
+	CLEANUP(about_done) struct about about = { 0 };
 	char path[PATH_BYTES], step[24];
 	uint32_t used = 0;
 	int r;
 
 	if (!parameters)
 		return error_set(err, -ENOMEM, "%s: no memory", train->writer.path);
-	forms_write(&train->run, tensors, count);
+	r = names_about(&train->run, &about, err);
+	if (r < 0)
+		return r;
+	forms_write(&train->run, tensors, count, &about);
 	r = file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &config, NULL, err);
 	if (r < 0)
 		return r;
@@ -79,10 +84,12 @@ static int write_model(const struct train *train, const struct model_tensor *ten
 			{ "run_id", train->run.id },
 			{ "step", step },
 			{ "config", config },
+			{ ABOUT_SCHEMA, about.schema },
+			{ ABOUT_CLASSES, about.classes },
 		};
 
 		return safetensors_write(train->writer.path, parameters, used, notes,
-					 sizeof(notes) / sizeof(notes[0]), err);
+					 sizeof(notes) / sizeof(notes[0]) - !about.classes, err);
 	}
 }
 

@@ -126,7 +126,7 @@ static void export_forms(const struct model_file *model)
 		struct error err = { 0 };
 		uint64_t bytes = 0;
 
-		must(export_model(&model->graph, &weights, form, &out, &bytes, &err) == 0 && bytes > 0);
+		must(export_model(&model->graph, &weights, NULL, form, &out, &bytes, &err) == 0 && bytes > 0);
 	}
 }
 

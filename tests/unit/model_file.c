@@ -185,7 +185,7 @@ static void test_export(void **state)
 			struct error err = { 0 };
 			uint64_t bytes = 0;
 
-			assert_int_equal(export_model(&graph, &weights, form, &data, &bytes, &err),
+			assert_int_equal(export_model(&graph, &weights, NULL, form, &data, &bytes, &err),
 					 cases[i].code);
 			if (cases[i].code < 0)
 				assert_non_null(strstr(err.text, cases[i].words + strlen("m: ")));

@@ -8,6 +8,7 @@
 #include "core/run/run.h"
 #include "drivers/gpu/gpu.h"
 #include "model/checkpoint.h"
+#include "model/export/about.h"
 
 #include <string.h>
 
@@ -143,6 +144,20 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 	return checkpoint_load(trained->model, trained->name, trained->saved.file, true, err);
 }
 
+/* Takes the names of the classes from the model itself, where it has them. */
+static int own_classes(const struct trained *trained, cJSON **ret_dataset, struct error *err)
+{
+	const char *text = safetensors_value(trained->saved.file, ABOUT_CLASSES);
+	cJSON *classes = NULL;
+	int r = text ? json_parse(trained->name, text, strlen(text), &classes, err) : 0;
+
+	if (r < 0 || !classes)
+		return r;
+	*ret_dataset = cJSON_CreateObject();
+	cJSON_AddItemToObject(*ret_dataset, "classes", classes);
+	return 0;
+}
+
 int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
@@ -150,7 +165,7 @@ int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct e
 	int r = store_get_all(trained->folder, DATASET_FILE, DATASET_MAX, &text, &bytes, err);
 
 	if (r == -ENOENT)
-		return 0;
+		return own_classes(trained, ret_dataset, err);
 	return r < 0 ? r : json_parse(DATASET_FILE, text, bytes, ret_dataset, err);
 }
 

@@ -61,9 +61,9 @@ MUST_CHECK int trained_load(struct trained *trained, struct error *err);
 /* Loads the model onto the device that its configuration names or, where this machine lacks that device, onto
  * any other device. `training`: the model must also compute its loss (model_evaluate()). */
 MUST_CHECK int trained_open_model(struct trained *trained, bool training, struct error *err);
-/* Reads dataset.json beside the model, which has the names of the classes. *ret_dataset stays NULL where
- * there is no such file. Owns: the caller frees it. Errors: those of a store; -EBADMSG the file is not JSON.
- */
+/* Reads dataset.json beside the model, which has the names of the classes. Without this file they are those
+ * in the model, if it has any; else *ret_dataset stays NULL. Owns: the caller frees it. Errors: those of a
+ * store; -EBADMSG the file, or the text in the model, is not JSON. */
 MUST_CHECK int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err);
 /* Finds how to reach the source `index` of the model, for its shards: a folder as it is; with one of the
  * options for a store the model's url with these options; else the store of kiln.conf that has this url; else

@@ -14,6 +14,8 @@ struct export_verb {
 	struct trained trained;
 	const char *output, *form;
 	struct store *store; /* the store that the output is written to */
+	cJSON *dataset;
+	struct about about;
 	cJSON *said;
 };
 
@@ -27,7 +29,7 @@ static int write_form(struct export_verb *verb, enum export_form form, struct er
 	int r;
 
 	weights.tensor = safetensors_tensors(saved->file, &weights.count);
-	r = export_model(&saved->graph, &weights, form, &data, &bytes, err);
+	r = export_model(&saved->graph, &weights, &verb->about, form, &data, &bytes, err);
 	if (r < 0)
 		return error_prefix(err, "%s", verb->trained.name);
 	r = store_put_checked(verb->store, export_file(form), data, bytes, NULL, err);
@@ -60,7 +62,9 @@ static int run(struct export_verb *verb, struct error *err)
 {
 	int r = trained_load(&verb->trained, err);
 
-	if (r < 0 || (r = open_output(verb, err)) < 0)
+	if (r < 0 || (r = trained_dataset(&verb->trained, &verb->dataset, err)) < 0 ||
+	    (r = about_make(&verb->trained.saved.config, verb->dataset, &verb->about, err)) < 0 ||
+	    (r = open_output(verb, err)) < 0)
 		return r;
 	verb->said = cJSON_CreateObject();
 	cJSON_AddStringToObject(verb->said, "output", verb->output);
@@ -76,6 +80,8 @@ static int run(struct export_verb *verb, struct error *err)
 static void done(struct export_verb *verb)
 {
 	cJSON_Delete(verb->said);
+	cJSON_Delete(verb->dataset);
+	about_done(&verb->about);
 	store_close(verb->store);
 	trained_done(&verb->trained);
 }

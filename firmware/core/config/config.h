@@ -400,6 +400,8 @@ MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 /* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and the
  * lists "layers", "schema" and, where the file has it, "sources". The caller frees the text. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
+/* Returns the list "schema" of it; NULL: no memory. The caller deletes it. */
+struct cJSON *config_schema_json(const struct config *config);
 
 /* Prints the documented kiln.conf: every key with unit, default, bounds and help. config/kiln.conf is this
  * output. */

@@ -96,9 +96,9 @@ static void json_sources(cJSON *out, const struct config *config)
 			list, json_element(config_source_keys, config_source_keys_count, &config->source[i]));
 }
 
-static void json_schema(cJSON *out, const struct config *config)
+cJSON *config_schema_json(const struct config *config)
 {
-	cJSON *list = cJSON_AddArrayToObject(out, "schema");
+	cJSON *list = cJSON_CreateArray();
 
 	for (uint32_t i = 0; i < config->features; i++) {
 		const struct config_feature *feature = &config->feature[i];
@@ -109,6 +109,7 @@ static void json_schema(cJSON *out, const struct config *config)
 			cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)feature->shape[d]));
 		cJSON_AddItemToArray(list, item);
 	}
+	return list;
 }
 
 int config_show_json(const char *path, char **ret_text, struct error *err)
@@ -132,6 +133,6 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 	if (config.memory->sources_given)
 		json_sources(root, &config);
 	json_layers(root, &config);
-	json_schema(root, &config);
+	cJSON_AddItemToObject(root, "schema", config_schema_json(&config));
 	return json_print(root, ret_text, err);
 }

@@ -24,6 +24,7 @@
  *
  *   version, id, name, started_s, seed, kiln_version
  *   config           text of the frozen configuration
+ *   schema           the features with all their keys, as `kiln config show --json` prints them
  *   start_run        run whose newest checkpoint this run starts with; "" = scratch
  *   weights_sha256   of the file that model.weights names, where the run starts with it
  *   plan_sha256      "" until fetchd has made the plan
@@ -45,6 +46,8 @@
  *                    its validation shards, or (replaced) on other objects with the keys of so many of them,
  *                    which may have held the same records. run: the newest such run
  *   test_seen        the same of its test shards
+ *   classes          [name]: of a plan of objects, in the order of their numbers; with shards traind notes
+ *                    those of dataset.json beside them
  *   changed          [key]: objects that changed after the plan was made, where the run went on with them
  *
  * by kiln-oneshot finished:

@@ -105,6 +105,7 @@ static bool fill_record(cJSON *record, const struct config *config, const char *
 		cJSON_AddStringToObject(record, "weights_sha256", start->sha256)) &&
 	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
 	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
+	       cJSON_AddItemToObject(record, "schema", config_schema_json(config)) &&
 	       cJSON_AddStringToObject(record, "config", text);
 }
 

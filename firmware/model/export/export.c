@@ -85,17 +85,18 @@ static void write_graph(struct wire *wire, const void *context)
 	out.writer->output(wire, graph_at(graph, graph->output));
 }
 
-int export_model(const struct graph *graph, const struct export_weights *weights, enum export_form form,
-		 uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
+int export_model(const struct graph *graph, const struct export_weights *weights, const struct about *about,
+		 enum export_form form, uint8_t **ret_data, uint64_t *ret_bytes, struct error *err)
 {
 	const struct export out = { .graph = graph, .writer = forms[form].writer, .weights = weights };
+	const struct about nothing = { 0 };
 	struct wire wire = { 0 };
 	int r = expect_tensors(graph, EXPECT_PARAMETERS, forms[form].name, weights->tensor, weights->count,
 			       err);
 
 	if (r < 0)
 		return r;
-	out.writer->file(&wire, graph, write_graph, &out);
+	out.writer->file(&wire, graph, about ? about : &nothing, write_graph, &out);
 	if (wire.bytes > FILE_MAX)
 		return error_set(err, -E2BIG, "%s: %" PRIu64 " bytes, allowed: up to %d", forms[form].name,
 				 wire.bytes, FILE_MAX);
@@ -103,7 +104,7 @@ int export_model(const struct graph *graph, const struct export_weights *weights
 	if (!wire.data)
 		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", forms[form].name,
 				 wire.capacity);
-	out.writer->file(&wire, graph, write_graph, &out);
+	out.writer->file(&wire, graph, about ? about : &nothing, write_graph, &out);
 	*ret_data = wire.data;
 	*ret_bytes = wire.bytes;
 	return 0;

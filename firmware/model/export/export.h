@@ -6,6 +6,9 @@
  * output has the name of the last layer's output. A ragged feature has two int64 inputs: "<name>/values" [n],
  * where values after the last split are ignored, and "<name>/splits" [rows + 1].
  *
+ * Both say what the model knows of its data (model/export/about.h): ONNX in metadata_props, a SavedModel in
+ * any_info of the meta graph, as a google.protobuf.Struct of texts.
+ *
  * Two tables make this work. Each layer describes itself in the operations of export_ops.h; each form
  * (onnx.c, saved_model.c) can write every operation as protocol buffers. So a new layer or a new form needs
  * only one new file. Sources: onnx.proto and the operators' documents of onnx.ai; tensorflow's
@@ -16,6 +19,7 @@
  */
 #pragma once
 
+#include "model/export/about.h"
 #include "model/formats/model_tensor.h"
 #include "model/graph/graph.h"
 
@@ -33,9 +37,9 @@ struct export_weights {
 	uint32_t count;
 };
 
-/* Makes the file of a form. `graph` is built without training. Owns: the caller frees *ret_data. Errors:
- * -E2BIG the file is larger than protocol buffers allow (2 GiB); -EBADMSG a tensor of the weights is missing
- * or is of another type or shape than in `graph` (formats/expect.h); -ENOMEM. */
+/* Makes the file of a form. `graph` is built without training. `about` may be NULL. Owns: the caller frees
+ * *ret_data. Errors: -E2BIG the file is larger than protocol buffers allow (2 GiB); -EBADMSG a tensor of the
+ * weights is missing or is of another type or shape than in `graph` (formats/expect.h); -ENOMEM. */
 MUST_CHECK int export_model(const struct graph *graph, const struct export_weights *weights,
-			    enum export_form form, uint8_t **ret_data, uint64_t *ret_bytes,
-			    struct error *err);
+			    const struct about *about, enum export_form form, uint8_t **ret_data,
+			    uint64_t *ret_bytes, struct error *err);

@@ -14,8 +14,9 @@ struct export_writer {
 	void (*input)(struct wire *graph, const struct tensor *tensor);
 	/* Called after all nodes: writes the model's output and everything else at the end of a graph. */
 	void (*output)(struct wire *graph, const struct tensor *tensor);
-	/* Writes the whole file; calls `fill` to write the graph into it. */
-	void (*file)(struct wire *file, const struct graph *graph,
+	/* Writes the whole file, with what is not NULL in `about`; calls `fill` to write the graph into it.
+	 */
+	void (*file)(struct wire *file, const struct graph *graph, const struct about *about,
 		     void (*fill)(struct wire *graph, const void *context), const void *context);
 };
 

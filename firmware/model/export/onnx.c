@@ -13,8 +13,10 @@ enum {
 	MODEL_PRODUCER = 2,
 	MODEL_PRODUCER_VERSION = 3,
 	MODEL_GRAPH = 7,
-	MODEL_OPERATORS = 8
+	MODEL_OPERATORS = 8,
+	MODEL_METADATA = 14
 };
+enum { METADATA_KEY = 1, METADATA_VALUE = 2 };
 enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
 enum {
@@ -360,7 +362,25 @@ static void fill_operators(struct wire *wire, const void *context)
 	wire_varint(wire, 2, OPERATOR_VERSION);
 }
 
-static void write_file(struct wire *file, const struct graph *graph,
+struct metadata {
+	const char *key, *value;
+};
+
+static void fill_metadata(struct wire *wire, const void *context)
+{
+	const struct metadata *metadata = context;
+
+	wire_string(wire, METADATA_KEY, metadata->key);
+	wire_string(wire, METADATA_VALUE, metadata->value);
+}
+
+static void write_metadata(struct wire *file, const char *key, const char *value)
+{
+	if (value)
+		wire_message(file, MODEL_METADATA, fill_metadata, &(struct metadata){ key, value });
+}
+
+static void write_file(struct wire *file, const struct graph *graph, const struct about *about,
 		       void (*fill)(struct wire *graph, const void *context), const void *context)
 {
 	(void)graph;
@@ -369,6 +389,8 @@ static void write_file(struct wire *file, const struct graph *graph,
 	wire_string(file, MODEL_PRODUCER_VERSION, KILN_VERSION);
 	wire_message(file, MODEL_OPERATORS, fill_operators, NULL);
 	wire_message(file, MODEL_GRAPH, fill, context);
+	write_metadata(file, ABOUT_SCHEMA, about->schema);
+	write_metadata(file, ABOUT_CLASSES, about->classes);
 }
 
 const struct export_writer export_onnx = {

@@ -13,7 +13,8 @@
 #define PRODUCER 119
 
 enum { SAVED_VERSION = 1, SAVED_META_GRAPH = 2 };
-enum { META_INFO = 1, META_GRAPH = 2, META_SIGNATURE = 5, INFO_TAGS = 4 };
+enum { META_INFO = 1, META_GRAPH = 2, META_SIGNATURE = 5, INFO_ANY = 3, INFO_TAGS = 4 };
+enum { ANY_TYPE = 1, ANY_VALUE = 2, STRUCT_FIELDS = 1, STRUCT_STRING = 3 };
 enum { GRAPH_NODE = 1, GRAPH_VERSIONS = 4, VERSIONS_PRODUCER = 1 };
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTRIBUTE = 5 };
 enum { MAP_KEY = 1, MAP_VALUE = 2 };
@@ -394,13 +395,47 @@ static void fill_signature_entry(struct wire *wire, const void *context)
 
 struct file {
 	const struct graph *graph;
+	const struct about *about;
 	void (*fill)(struct wire *graph, const void *context);
 	const void *context;
 };
 
+/* A field of google.protobuf.Struct. */
+struct about_text {
+	const char *key, *value;
+};
+
+static void fill_about_value(struct wire *wire, const void *context)
+{
+	wire_string(wire, STRUCT_STRING, ((const struct about_text *)context)->value);
+}
+
+static void fill_about_entry(struct wire *wire, const void *context)
+{
+	wire_string(wire, MAP_KEY, ((const struct about_text *)context)->key);
+	wire_message(wire, MAP_VALUE, fill_about_value, context);
+}
+
+static void fill_about(struct wire *wire, const void *context)
+{
+	const struct about *about = context;
+	const struct about_text texts[] = { { ABOUT_SCHEMA, about->schema },
+					    { ABOUT_CLASSES, about->classes } };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (texts[i].value)
+			wire_message(wire, STRUCT_FIELDS, fill_about_entry, &texts[i]);
+}
+
+static void fill_any(struct wire *wire, const void *context)
+{
+	wire_string(wire, ANY_TYPE, "type.googleapis.com/google.protobuf.Struct");
+	wire_message(wire, ANY_VALUE, fill_about, context);
+}
+
 static void fill_info_of_meta(struct wire *wire, const void *context)
 {
-	(void)context;
+	wire_message(wire, INFO_ANY, fill_any, context);
 	wire_string(wire, INFO_TAGS, "serve");
 }
 
@@ -408,15 +443,15 @@ static void fill_meta_graph(struct wire *wire, const void *context)
 {
 	const struct file *file = context;
 
-	wire_message(wire, META_INFO, fill_info_of_meta, NULL);
+	wire_message(wire, META_INFO, fill_info_of_meta, file->about);
 	wire_message(wire, META_GRAPH, file->fill, file->context);
 	wire_message(wire, META_SIGNATURE, fill_signature_entry, file->graph);
 }
 
-static void write_file(struct wire *out, const struct graph *graph,
+static void write_file(struct wire *out, const struct graph *graph, const struct about *about,
 		       void (*fill)(struct wire *graph, const void *context), const void *context)
 {
-	const struct file file = { graph, fill, context };
+	const struct file file = { graph, about, fill, context };
 
 	wire_varint(out, SAVED_VERSION, SCHEMA_VERSION);
 	wire_message(out, SAVED_META_GRAPH, fill_meta_graph, &file);
