@@ -183,6 +183,14 @@ export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 evaluated=$("$KILN_BIN/kiln" evaluate "$(echo "$work"/runs/trained/*)" --config "$work/kiln.conf" --split validation 2>&1)
 like "$evaluated" '^rows +[1-9]' "kiln evaluate reads the objects of the plan" "$evaluated"
 like "$evaluated" '^ +Tulip +a +a-b +rose' "and prints the names of the classes"
+worst=$("$KILN_BIN/kiln" evaluate "$(echo "$work"/runs/trained/*)" --config "$work/kiln.conf" --split validation --worst 4 2>&1)
+is "$(tail -n 4 <<<"$worst" | grep -cE '^[01]\.[0-9]{6}  (Tulip|a|a-b|rose) +(Tulip|a|a-b|rose) +[01]\.[0-9]{6}  .*\.(jpg|png): record 0$')" 4 \
+	"kiln evaluate --worst names the objects" "$(tail -n 4 <<<"$worst")"
+missing=
+for key in $(tail -n 4 <<<"$worst" | sed -E 's/.* ([^ ]+): record 0$/\1/'); do
+	[ -e "$pictures/$key" ] || missing+=" $key"
+done
+is "$missing" "" "by their keys"
 predicted=$("$KILN_BIN/kiln" predict "$(echo "$work"/runs/trained/*)" --data "file://$pictures" --split train 2>&1)
 like "$predicted" '"label": *"(Tulip|a|a-b|rose)"' "kiln predict names the class" "$(head -n 3 <<<"$predicted")"
 is "$(grep -c '"label"' <<<"$predicted")" 120 "of each object below a folder"

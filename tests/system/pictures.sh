@@ -104,3 +104,33 @@ PY
 "$kiln" evaluate "$model" --worst 1000 >worst 2>&1
 is "$(grep -cE '^[01]\.[0-9]{6}  (daisy|rose|tulip) +(daisy|rose|tulip) +[01]\.[0-9]{6}  test-[0-9]+-of-[0-9]+\.tfrecord: record [0-9]+$' worst)" \
 	"$(wc -l <records.json)" "more than there are: each record once"
+
+# ---- kiln predict FILE of a network that reads the pixels of kiln prep --raw ----
+
+sed "s|file://$work/data|file://$work/raw|; s|\"image/encoded\"|\"image/raw\"|; s|dtype = \"picture\"|dtype = \"uint8\"|; s|\"pictures\"|\"raw\"|
+	s|antialias = true; fit = \"crop\"; random_crop = true;||; s|epochs = 12|epochs = 1|" pictures.conf >raw.conf
+node raw
+"$kiln" prep pictures --config raw.conf --test-percent 20 --size 24 --raw --fit crop >prep.log 2>&1 &&
+	"$OLDPWD/tools/night" "$KILN_BIN" raw.conf >log 2>&1
+ok $? "pixels of kiln prep --raw: a run" "$(tail -n 20 prep.log log)"
+model=$work/runs/$(cat "$KILN_ROOT/run/kiln/night/run-id")/model
+is "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["classes"])' "${model%/model}/run.json")" "['daisy', 'rose', 'tulip']" \
+	"its record has the names of the classes"
+"$kiln" predict "$model" --split test >records.json 2>&1
+"$kiln" predict "$model" --json pictures >files.json 2>&1
+is "$(python3 - <<'PY'
+import json
+def key(answer):
+    return tuple(round(p, 5) for p in answer["probabilities"].values())
+files = {key(json.loads(line)) for line in open("files.json")}
+records = [key(json.loads(line)) for line in open("records.json")]
+print(len(files) > 60, len(records) > 10, all(record in files for record in records))
+PY
+)" "True True True" "predict of a file decodes it as prep did: the answer is that of its record" "$(head -n 3 files.json)"
+mv "$model/dataset.json" kept.json
+"$kiln" predict "$model" pictures/daisy/0000.jpg >none.log 2>&1
+like "$? $(cat none.log)" "^1 kiln: the network reads 'image/raw', pixels of \[ 24, 24, 3 \], and nothing says how a file becomes these: found no dataset.json" \
+	"without dataset.json nobody knows how to decode it"
+sed 's/"size":\t24/"size":\t48/' kept.json >"$model/dataset.json"
+"$kiln" predict "$model" pictures/daisy/0000.jpg >none.log 2>&1
+like "$? $(cat none.log)" "^1 kiln: the network reads 'image/raw'" "nor with one of another size"

@@ -132,13 +132,18 @@ int picture_small_jpeg(struct picture_decoder *decoder, const struct picture_ite
 
 /* ---- Pixels ---- */
 
+struct picture_form picture_small_raw_form(uint32_t side, const char *fit)
+{
+	return form_of(side, side, PICTURES_CHANNELS,
+		       strcmp(fit, "crop") == 0  ? FIT_CROP
+		       : strcmp(fit, "pad") == 0 ? FIT_PAD
+						 : FIT_STRETCH);
+}
+
 int picture_small_raw(struct picture_decoder *decoder, const struct picture_item *item, const void *file,
 		      uint32_t side, const char *fit, uint8_t *ret_pixels, struct error *err)
 {
-	const struct picture_form form = form_of(side, side, PICTURES_CHANNELS,
-						 strcmp(fit, "crop") == 0  ? FIT_CROP
-						 : strcmp(fit, "pad") == 0 ? FIT_PAD
-									   : FIT_STRETCH);
+	const struct picture_form form = picture_small_raw_form(side, fit);
 
 	return picture_decode(decoder, &form, (struct picture_place){ 0 }, file, item->bytes, ret_pixels,
 			      err);

@@ -19,7 +19,10 @@ MUST_CHECK int picture_small_jpeg(struct picture_decoder *decoder, const struct 
 				  const void *file, uint32_t height, uint32_t width, uint8_t **ret_data,
 				  uint64_t *ret_bytes, struct error *err);
 
-/* Makes side x side pixels of PICTURES_CHANNELS bytes. `fit`: a word of the schema's `fit`. */
+/* How `kiln prep --raw` makes side x side pixels of PICTURES_CHANNELS bytes. `fit`: a word of the schema's
+ * `fit`. */
+struct picture_form picture_small_raw_form(uint32_t side, const char *fit);
+/* Makes these pixels. */
 MUST_CHECK int picture_small_raw(struct picture_decoder *decoder, const struct picture_item *item,
 				 const void *file, uint32_t side, const char *fit, uint8_t *ret_pixels,
 				 struct error *err);

@@ -33,9 +33,11 @@ MUST_CHECK int predict_add_text(struct predict *predict, const char *text, size_
 MUST_CHECK int predict_texts(const struct predict *predict, struct error *err);
 void predict_texts_done(struct predict *predict);
 
-/* Tells whether the network's only input is a feature of dtype "picture". */
+/* Tells whether the network's only input is a feature of dtype "picture", or pixels: uint8 of three
+ * dimensions. */
 bool predict_reads_pictures(const struct predict *predict);
-/* Predicts files, the files below folders, and objects, and prints an answer for each. A file that is no
+/* Predicts files, the files below folders, and objects, and prints an answer for each. Pixels are made as
+ * `kiln prep --raw` made them. A file that is no
  * picture is named on standard error and left out. Errors: -EBADMSG there was one, after the answers for the
- * others; those of model_predict(). */
+ * others; -EINVAL dataset.json does not say how pixels are made; those of model_predict(). */
 MUST_CHECK int predict_pictures(const struct predict *predict, int names, char **name, struct error *err);

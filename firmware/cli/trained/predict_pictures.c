@@ -5,6 +5,7 @@
 #include "cli/base/say.h"
 #include "cli/base/where.h"
 #include "cli/base/whole.h"
+#include "cli/prep/picture_small.h"
 #include "core/base/paths.h"
 #include "core/base/visible.h"
 #include "data/picture.h"
@@ -17,7 +18,7 @@
 #define FILE_MAX (UINT64_C(256) << 20)
 #define TOP      5u
 
-struct pictures {
+struct picture_files {
 	const struct predict *predict;
 	struct picture_form form;
 	struct picture_decoder *decoder;
@@ -29,41 +30,65 @@ struct pictures {
 	uint64_t files, wrong;
 };
 
-bool predict_reads_pictures(const struct predict *predict)
+/* ---- What the network reads ---- */
+
+/* Returns the only input of the network; NULL: it has several. */
+static const struct config_feature *feature_of(const struct predict *predict)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
-	const struct config *config = &predict->trained.saved.config;
 
 	if (model_inputs(predict->trained.model, input) != 1)
-		return false;
-	for (uint32_t i = 0; i < config->features; i++)
-		if (strcmp(config->feature[i].name, input[0].name) == 0)
-			return config->feature[i].dtype == CONFIG_PICTURE;
-	return false;
+		return NULL;
+	return config_feature_named(&predict->trained.saved.config, input[0].name);
+}
+
+bool predict_reads_pictures(const struct predict *predict)
+{
+	const struct config_feature *feature = feature_of(predict);
+
+	return feature &&
+	       (feature->dtype == CONFIG_PICTURE || (feature->dtype == CONFIG_UINT8 && feature->rank == 3));
+}
+
+/* Pixels of `kiln prep --raw` are made as prep made them, which dataset.json says. */
+static int form_of(const struct predict *predict, struct picture_form *ret_form, struct error *err)
+{
+	const struct config_feature *feature = feature_of(predict);
+	const cJSON *made = cJSON_GetObjectItemCaseSensitive(predict->dataset, "pictures"),
+		    *fit = cJSON_GetObjectItemCaseSensitive(made, "fit"),
+		    *size = cJSON_GetObjectItemCaseSensitive(made, "size");
+	const uint64_t side = feature->shape[0];
+
+	if (feature->dtype == CONFIG_PICTURE) {
+		*ret_form = picture_form_of(feature);
+		return 0;
+	}
+	if (!cJSON_IsString(fit) || !cJSON_IsNumber(size) || size->valuedouble != (double)side ||
+	    feature->shape[1] != side || feature->shape[2] != PICTURES_CHANNELS)
+		return error_set(
+			err, -EINVAL,
+			"the network reads '%s', pixels of [ %" PRIu64 ", %" PRIu64 ", %" PRIu64
+			" ], and nothing says how a file becomes these: found no dataset.json beside "
+			"the model that `kiln prep --raw --size %" PRIu64
+			"` wrote, allowed without it: records, by --split, --data or standard input",
+			feature->name, side, feature->shape[1], feature->shape[2], side);
+	*ret_form = picture_small_raw_form((uint32_t)side, fit->valuestring);
+	return 0;
 }
 
 /* ---- Memory ---- */
 
-static const struct config_feature *feature_of(const struct predict *predict)
-{
-	const struct config *config = &predict->trained.saved.config;
-	struct model_input input[MODEL_INPUTS_MAX];
-	uint32_t i = 0;
-
-	(void)model_inputs(predict->trained.model, input);
-	while (strcmp(config->feature[i].name, input[0].name) != 0)
-		i++;
-	return &config->feature[i];
-}
-
-static int open_pictures(struct pictures *pictures, struct error *err)
+static int open_pictures(struct picture_files *pictures, struct error *err)
 {
 	const struct predict *predict = pictures->predict;
+	struct picture_form form;
+	int r = form_of(predict, &form, err);
 
-	pictures->form = picture_form_of(feature_of(predict));
+	if (r < 0)
+		return r;
+	pictures->form = form;
 	pictures->most = (uint32_t)predict->trained.saved.config.run.batch_rows;
-	pictures->row_bytes =
-		(uint64_t)pictures->form.height * pictures->form.width * pictures->form.channels;
+	pictures->row_bytes = (uint64_t)form.height * form.width * form.channels;
 	pictures->pixels = calloc(pictures->most, pictures->row_bytes);
 	pictures->name = calloc(pictures->most, sizeof(char *));
 	pictures->output = calloc(pictures->most, predict->answers.outputs * sizeof(float));
@@ -72,13 +97,13 @@ static int open_pictures(struct pictures *pictures, struct error *err)
 	return picture_decoder_new(&pictures->decoder, err);
 }
 
-static void forget_batch(struct pictures *pictures)
+static void forget_batch(struct picture_files *pictures)
 {
 	while (pictures->rows)
 		free(pictures->name[--pictures->rows]);
 }
 
-static void pictures_done(struct pictures *pictures)
+static void files_done(struct picture_files *pictures)
 {
 	forget_batch(pictures);
 	free(pictures->name);
@@ -103,7 +128,7 @@ static int print_json(const struct predict *predict, const char *name, const flo
 	return 0;
 }
 
-static int print_batch(struct pictures *pictures, struct error *err)
+static int print_batch(struct picture_files *pictures, struct error *err)
 {
 	const struct predict *predict = pictures->predict;
 
@@ -119,7 +144,7 @@ static int print_batch(struct pictures *pictures, struct error *err)
 	return 0;
 }
 
-static int predict_batch(struct pictures *pictures, struct error *err)
+static int predict_batch(struct picture_files *pictures, struct error *err)
 {
 	const void *const input[] = { pictures->pixels };
 	int r;
@@ -149,7 +174,7 @@ static int read_file(const struct predict *predict, const char *name, char **ret
 }
 
 /* A file that cannot be read or decoded is named at once, and the others are predicted. */
-static int add_file(struct pictures *pictures, const char *name, struct error *err)
+static int add_file(struct picture_files *pictures, const char *name, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
 	uint8_t *row = pictures->pixels + pictures->rows * pictures->row_bytes;
@@ -182,7 +207,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 }
 
 /* Adds the files below a folder, without hidden ones. */
-static int add_folder(struct pictures *pictures, char *folder, struct error *err)
+static int add_folder(struct picture_files *pictures, char *folder, struct error *err)
 {
 	char *const roots[] = { folder, NULL };
 	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
@@ -202,7 +227,7 @@ static int add_folder(struct pictures *pictures, char *folder, struct error *err
 
 int predict_pictures(const struct predict *predict, int names, char **name, struct error *err)
 {
-	CLEANUP(pictures_done) struct pictures pictures = { .predict = predict };
+	CLEANUP(files_done) struct picture_files pictures = { .predict = predict };
 	struct stat st;
 	int r = open_pictures(&pictures, err);
 
