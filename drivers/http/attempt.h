@@ -6,6 +6,7 @@
 #pragma once
 
 #include "drivers/http/http.h"
+#include "drivers/http/sockets.h"
 
 #include <stdatomic.h>
 
@@ -17,6 +18,7 @@ struct http {
 	struct http_options options;
 	char *ca_file;
 	CURLM *multi;
+	struct sockets sockets; /* the multi handle's */
 	CURL **idle; /* libcurl handles without a request; `handles` counts all handles, idle or not */
 	uint32_t idle_count, handles;
 	/* requests that wait for the limit or for a handle, in order of submission */
@@ -24,7 +26,7 @@ struct http {
 	struct http_pending active; /* requests in flight, the attempt that began first in front */
 	uint32_t active_count;
 	struct http_request *delayed; /* requests between two attempts, sorted by due_ms */
-	atomic_bool woken;
+	atomic_bool woken;            /* http_wake() was called since the last http_drive() with `wakes` */
 	struct pace pace;
 	uint64_t paced_bytes; /* value of counters.bytes_in at the last pace_look() */
 	struct http_counters counters;

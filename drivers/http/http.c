@@ -29,21 +29,27 @@ static bool more_handles(struct http *http)
 	return easy;
 }
 
-static int open_handles(struct http *http)
+static int no_memory(const struct http *http, struct error *err)
+{
+	return error_set(err, -ENOMEM, "no memory for %" PRIu32 " HTTP connections",
+			 http->options.connections);
+}
+
+static int open_handles(struct http *http, struct error *err)
 {
 	uint32_t most = http->options.connections_max + URGENT_MAX;
 
 	http->idle = calloc(most, sizeof(CURL *));
 	http->multi = curl_multi_init();
 	if (!http->idle || !http->multi)
-		return -ENOMEM;
+		return no_memory(http, err);
 	while (http->handles < http->options.connections)
 		if (!more_handles(http))
-			return -ENOMEM;
+			return no_memory(http, err);
 	(void)curl_multi_setopt(http->multi, CURLMOPT_PIPELINING,
 				http->options.http2 ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING);
 	(void)curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)most);
-	return 0;
+	return sockets_open(&http->sockets, http->multi, err);
 }
 
 /* The curl tool reads these environment variables, but libcurl does not: it reads only those for proxies. */
@@ -64,6 +70,7 @@ int http_open(const struct http_options *options, struct http **ret_http, struct
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	CLEANUP(http_closep) struct http *http = calloc(1, sizeof(*http));
+	int r;
 
 	(void)pthread_once(&once, init_curl);
 	if (!http)
@@ -75,9 +82,9 @@ int http_open(const struct http_options *options, struct http **ret_http, struct
 		  http->options.target_bytes_per_s);
 	http->ca_file =
 		strdup(options->ca_file && options->ca_file[0] ? options->ca_file : default_ca_file());
-	if (!http->ca_file || open_handles(http) < 0)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " HTTP connections",
-				 options->connections);
+	r = http->ca_file ? open_handles(http, err) : no_memory(http, err);
+	if (r < 0)
+		return r;
 	*ret_http = TAKE(http);
 	return 0;
 }
@@ -91,6 +98,7 @@ void http_close(struct http *http)
 	while (http->idle_count)
 		curl_easy_cleanup(http->idle[--http->idle_count]);
 	(void)curl_multi_cleanup(http->multi);
+	sockets_close(&http->sockets);
 	free(http->idle);
 	free(http->ca_file);
 	free(http);
@@ -265,16 +273,11 @@ static void start_due(struct http *http)
 	http->paced_bytes = http->counters.bytes_in;
 }
 
-static int advance(struct http *http, struct error *err)
+static void end_finished(struct http *http)
 {
 	CURLMsg *message;
-	CURLMcode code;
-	int running, left;
+	int left;
 
-	start_due(http);
-	code = curl_multi_perform(http->multi, &running);
-	if (code != CURLM_OK)
-		return error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
 	while ((message = curl_multi_info_read(http->multi, &left))) {
 		struct http_request *request = NULL;
 
@@ -283,7 +286,6 @@ static int advance(struct http *http, struct error *err)
 		(void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
 		end_attempt(http, request, message->data.result);
 	}
-	return 0;
 }
 
 static int poll_ms(struct http *http, uint64_t now, uint64_t deadline)
@@ -302,29 +304,34 @@ static int poll_ms(struct http *http, uint64_t now, uint64_t deadline)
 
 int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool wakes, struct error *err)
 {
-	uint64_t deadline = clock_ms() + timeout_ms;
+	uint64_t now = clock_ms(), deadline = now + timeout_ms;
 
 	for (;;) {
-		int r = advance(http, err);
-		uint64_t now = clock_ms();
+		int wait_ms, r;
 
+		start_due(http);
+		wait_ms = *until || (wakes && atomic_load_explicit(&http->woken, memory_order_relaxed))
+				  ? 0
+				  : poll_ms(http, now, deadline);
+		r = sockets_run(&http->sockets, wait_ms, err);
 		if (r < 0)
 			return r;
+		end_finished(http);
+		now = clock_ms();
 		/* acquire, pairs with the release in http_wake(): what the other thread wrote before its
 		 * http_wake() is visible here. */
 		if (*until || now >= deadline ||
 		    (wakes && atomic_exchange_explicit(&http->woken, false, memory_order_acquire)))
 			return 0;
-		(void)curl_multi_poll(http->multi, NULL, 0, poll_ms(http, now, deadline), NULL);
 	}
 }
 
 void http_wake(struct http *http)
 {
 	/* release, pairs with the acquire in http_drive(): http_drive() sees what this thread wrote before.
-	 */
-	atomic_store_explicit(&http->woken, true, memory_order_release);
-	(void)curl_multi_wakeup(http->multi);
+	 * Whoever finds the flag set leaves the wake-up to the thread that set it. */
+	if (!atomic_exchange_explicit(&http->woken, true, memory_order_release))
+		sockets_wake(&http->sockets);
 }
 
 static void cancel(struct http_request *request)

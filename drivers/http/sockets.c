@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/http/sockets.h"
+
+#include "core/base/cleanup.h"
+#include "core/base/clock.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#define EVENTS_MAX 64
+#define NEVER      UINT64_MAX
+
+/* ---- What libcurl calls ---- */
+
+static uint32_t events_of(int what)
+{
+	return (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+}
+
+/* `known` is not NULL where the socket is watched already. */
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *known)
+{
+	struct sockets *sockets = context;
+	struct epoll_event event = { .events = events_of(what), .data.fd = socket };
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		(void)epoll_ctl(sockets->epoll, EPOLL_CTL_DEL, socket, NULL);
+		return 0;
+	}
+	if (!known)
+		(void)curl_multi_assign(sockets->multi, socket, sockets);
+	return epoll_ctl(sockets->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) < 0 ? -1 : 0;
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *context)
+{
+	struct sockets *sockets = context;
+
+	(void)multi;
+	sockets->due_ms = timeout_ms < 0 ? NEVER : clock_ms() + (uint64_t)timeout_ms;
+	return 0;
+}
+
+/* ---- Open and close ---- */
+
+int sockets_open(struct sockets *sockets, CURLM *multi, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	*sockets = (struct sockets){ .multi = multi, .due_ms = NEVER };
+	sockets->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sockets->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	event.data.fd = sockets->wake;
+	if (sockets->epoll < 0 || sockets->wake < 0 ||
+	    epoll_ctl(sockets->epoll, EPOLL_CTL_ADD, sockets->wake, &event) < 0)
+		return error_set(err, -errno, "cannot watch sockets: %s", strerror(errno));
+	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	(void)curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, sockets);
+	(void)curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	(void)curl_multi_setopt(multi, CURLMOPT_TIMERDATA, sockets);
+	return 0;
+}
+
+void sockets_close(struct sockets *sockets)
+{
+	if (!sockets->multi)
+		return;
+	close_fd(&sockets->epoll);
+	close_fd(&sockets->wake);
+	sockets->multi = NULL;
+}
+
+/* ---- Run ---- */
+
+static int wait_of(const struct sockets *sockets, int timeout_ms)
+{
+	const uint64_t now = clock_ms();
+
+	if (sockets->due_ms <= now)
+		return 0;
+	return sockets->due_ms - now < (uint64_t)timeout_ms ? (int)(sockets->due_ms - now) : timeout_ms;
+}
+
+static int act(const struct sockets *sockets, curl_socket_t socket, int what, struct error *err)
+{
+	int running;
+	const CURLMcode code = curl_multi_socket_action(sockets->multi, socket, what, &running);
+
+	return code == CURLM_OK ? 0 : error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
+}
+
+static int on_event(const struct sockets *sockets, const struct epoll_event *event, struct error *err)
+{
+	uint64_t wakes;
+
+	if (event->data.fd == sockets->wake) {
+		(void)!read(sockets->wake, &wakes, sizeof(wakes));
+		return 0;
+	}
+	return act(sockets, event->data.fd,
+		   (event->events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+			   (event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+			   (event->events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0),
+		   err);
+}
+
+int sockets_run(struct sockets *sockets, int timeout_ms, struct error *err)
+{
+	struct epoll_event event[EVENTS_MAX];
+	int ready = epoll_wait(sockets->epoll, event, EVENTS_MAX, wait_of(sockets, timeout_ms)), r = 0;
+
+	if (ready < 0 && errno != EINTR)
+		return error_set(err, -errno, "cannot watch sockets: %s", strerror(errno));
+	for (int i = 0; i < ready && r == 0; i++)
+		r = on_event(sockets, &event[i], err);
+	if (r < 0 || sockets->due_ms > clock_ms())
+		return r;
+	sockets->due_ms = NEVER;
+	return act(sockets, CURL_SOCKET_TIMEOUT, 0, err);
+}
+
+void sockets_wake(const struct sockets *sockets)
+{
+	const uint64_t one = 1;
+
+	(void)!write(sockets->wake, &one, sizeof(one));
+}
