@@ -39,6 +39,7 @@ static void s3_close(struct store *store)
 	http_close(s3->http);
 	s3_calls_done(s3);
 	credential_clear(&s3->credential);
+	explicit_bzero(&s3->day, sizeof(s3->day));
 	free(s3->seen.slots);
 	s3_hedge_done(&s3->hedge);
 	free(store->url);

@@ -31,6 +31,7 @@ struct s3_store {
 	char host[S3_HOST_BYTES];
 	char bucket[CONFIG_BUCKET_MAX + 1], prefix[CONFIG_PREFIX_MAX + 2], region[CONFIG_REGION_MAX + 1];
 	struct credential credential;
+	struct sigv4_day day; /* the credential's signing key of the day of the last request */
 	struct s3_call *idle; /* list of calls that were used and can be used again */
 	/* memory for pool_calls calls, allocated by store_s3_open(); NULL = no pool */
 	struct s3_call *pool;
@@ -118,7 +119,7 @@ static inline void s3_url_free_part(char **part)
 	curl_free(*part);
 }
 
-/* Returns a zeroed call, from the pool where it has a free one. NULL: no memory; err says so. */
+/* Returns an empty call, from the pool where it has a free one. NULL: no memory; err says so. */
 struct s3_call *s3_call_new(struct s3_store *s3, enum http_method method, const char *key, struct error *err);
 /* Returns a second call that asks for the same range, for the hedge. NULL: no memory. */
 struct s3_call *s3_call_twin(struct s3_call *call);

@@ -52,7 +52,7 @@ static const char *payload_of(const struct s3_call *call)
 static int add_signature(struct s3_call *call, const char *host, const char *path, const char *query,
 			 struct error *err)
 {
-	const struct s3_store *s3 = call->s3;
+	struct s3_store *s3 = call->s3;
 	char when[SIGV4_TIME_BYTES], authorization[SIGV4_AUTHORIZATION_BYTES];
 	struct sigv4_pair headers[] = { { "host", host },
 					{ "x-amz-content-sha256", payload_of(call) },
@@ -67,7 +67,8 @@ static int add_signature(struct s3_call *call, const char *host, const char *pat
 	struct sigv4_key key = { .access_key_id = s3->credential.access_key_id,
 				 .secret_access_key = s3->credential.secret_access_key,
 				 .region = s3->region,
-				 .service = "s3" };
+				 .service = "s3",
+				 .day = &s3->day };
 	int r = 0;
 
 	sigv4_time((int64_t)time(NULL), when);

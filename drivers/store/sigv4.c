@@ -175,7 +175,7 @@ static void canonical_hash(const struct sigv4_request *request, const char *name
 	digest_hex(digest, sizeof(digest), out);
 }
 
-static int signing_key(const struct sigv4_key *key, const char *date, uint8_t out[static HASH_BYTES])
+static int make_signing_key(const struct sigv4_key *key, const char *date, uint8_t out[static HASH_BYTES])
 {
 	char secret[256];
 	int length = snprintf(secret, sizeof(secret), "AWS4%s", key->secret_access_key);
@@ -188,6 +188,23 @@ static int signing_key(const struct sigv4_key *key, const char *date, uint8_t ou
 	hmac(out, HASH_BYTES, "aws4_request", out);
 	mbedtls_platform_zeroize(secret, sizeof(secret));
 	return 0;
+}
+
+static int signing_key(const struct sigv4_key *key, const char *date, uint8_t out[static HASH_BYTES])
+{
+	struct sigv4_day *day = key->day;
+	int r;
+
+	if (day && strcmp(day->date, date) == 0) {
+		memcpy(out, day->key, HASH_BYTES);
+		return 0;
+	}
+	r = make_signing_key(key, date, out);
+	if (r == 0 && day) {
+		memcpy(day->key, out, HASH_BYTES);
+		(void)snprintf(day->date, sizeof(day->date), "%s", date);
+	}
+	return r;
 }
 
 int sigv4_authorization(const struct sigv4_request *request, const struct sigv4_key *key,

@@ -24,9 +24,17 @@ struct sigv4_pair {
 	const char *name, *value;
 };
 
+/* The signing key of a day, which all requests of the day share. Zeroed at the start. */
+struct sigv4_day {
+	char date[9]; /* "20130524"; "" = none yet */
+	uint8_t key[32];
+};
+
 struct sigv4_key {
 	const char *access_key_id, *secret_access_key;
 	const char *region, *service;
+	/* NULL, or where the signing key is kept from request to request; it belongs to the other members */
+	struct sigv4_day *day;
 };
 
 struct sigv4_request {

@@ -46,6 +46,36 @@ static void test_vectors(void **state)
 	}
 }
 
+/* The signing key of a day is kept, and made anew on another day. */
+static void test_days(void **state)
+{
+	static const char *const times[] = { "20130524T000000Z", "20130524T235959Z", "20130525T000000Z",
+					     "20130524T000000Z" };
+	static const struct sigv4_pair headers[] = { { "host", "h" } };
+	const struct sigv4_request request = { .method = "GET",
+					       .path = "/",
+					       .query = "",
+					       .headers = headers,
+					       .headers_count = 1,
+					       .payload_sha256 = SIGV4_EMPTY_SHA256 };
+	struct sigv4_day day = { 0 };
+	struct sigv4_key key = { "AKIAIOSFODNN7EXAMPLE", S3_SECRET, "us-east-1", "s3", NULL }, kept = key;
+	char expected[SIGV4_AUTHORIZATION_BYTES], found[SIGV4_AUTHORIZATION_BYTES];
+
+	(void)state;
+	kept.day = &day;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		assert_int_equal(sigv4_authorization(&request, &key, times[i], expected), 0);
+		assert_int_equal(sigv4_authorization(&request, &kept, times[i], found), 0);
+		assert_string_equal(found, expected);
+		assert_memory_equal(day.date, times[i], 8);
+	}
+	/* It is the kept key that signs. */
+	memset(day.key, 0, sizeof(day.key));
+	assert_int_equal(sigv4_authorization(&request, &kept, times[0], found), 0);
+	assert_string_not_equal(found, expected);
+}
+
 static void test_encode(void **state)
 {
 	static const struct {
@@ -113,9 +143,8 @@ static void test_too_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_encode),
-		cmocka_unit_test(test_query_order),
+		cmocka_unit_test(test_vectors),  cmocka_unit_test(test_days),
+		cmocka_unit_test(test_encode),   cmocka_unit_test(test_query_order),
 		cmocka_unit_test(test_too_long),
 	};
 
