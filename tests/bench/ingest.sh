@@ -45,25 +45,30 @@ upload() { # folder, copies of each file; its signed URLs come into $work/urls
 	"$python" tests/bench/bucket.py urls "$1" >"$work/urls"
 }
 
-# Serves the files below $work as a bucket "kiln". To an unsigned list request nginx answers with a list that this script
-# wrote.
+# Serves the files below $work as a bucket "kiln". To an unsigned list request nginx answers with a page of a list that this
+# script wrote.
 start_nginx() { # folder
 	local port
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	mkdir "$work/bucket"
 	mv "$work/$1" "$work/bucket/$1"
 	ln -s "$work/bucket/$1" "$work/$1"
-	python3 - "$work/bucket" "$1" >"$work/list.xml" <<-'PY'
+	python3 - "$work/bucket" "$1" "$work" <<-'PY'
 		import os, sys
-		bucket, folder = sys.argv[1:]
-		print('<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>kiln</Name>')
-		print("<IsTruncated>false</IsTruncated><EncodingType>url</EncodingType>")
-		names = [os.path.relpath(f"{path}/{name}", f"{bucket}/{folder}") for path, _, names in os.walk(f"{bucket}/{folder}") for name in names]
-		for name in sorted(names):
-		    st = os.stat(f"{bucket}/{folder}/{name}")  # nginx makes its ETags of time and size
-		    print(f"<Contents><Key>{folder}/{name}</Key><Size>{st.st_size}</Size>")
-		    print(f"<ETag>\"{int(st.st_mtime):x}-{st.st_size:x}\"</ETag><LastModified>2020-01-01T00:00:00Z</LastModified></Contents>")
-		print("</ListBucketResult>")
+		bucket, folder, work = sys.argv[1:]
+		names = sorted(os.path.relpath(f"{path}/{name}", f"{bucket}/{folder}") for path, _, names in os.walk(f"{bucket}/{folder}") for name in names)
+		for first in range(0, max(len(names), 1), 1000):
+		    more = first + 1000 < len(names)
+		    with open(f"{work}/list-{first}.xml", "w") as page:
+		        page.write('<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>kiln</Name>')
+		        page.write(f"<IsTruncated>{str(more).lower()}</IsTruncated><EncodingType>url</EncodingType>")
+		        if more:
+		            page.write(f"<NextContinuationToken>{first + 1000}</NextContinuationToken>")
+		        for name in names[first:first + 1000]:
+		            st = os.stat(f"{bucket}/{folder}/{name}")  # nginx makes its ETags of time and size
+		            page.write(f"<Contents><Key>{folder}/{name}</Key><Size>{st.st_size}</Size>")
+		            page.write(f"<ETag>\"{int(st.st_mtime):x}-{st.st_size:x}\"</ETag><LastModified>2020-01-01T00:00:00Z</LastModified></Contents>")
+		        page.write("</ListBucketResult>")
 	PY
 	cat >"$work/nginx.conf" <<-CONF
 		user $(id -un) $(id -gn);
@@ -79,9 +84,13 @@ start_nginx() { # folder
 			client_body_temp_path $work/tmp; proxy_temp_path $work/tmp; fastcgi_temp_path $work/tmp;
 			uwsgi_temp_path $work/tmp; scgi_temp_path $work/tmp;
 			default_type application/octet-stream;
+			map \$args \$page {
+				default 0;
+				"~continuation-token=(?<token>[0-9]+)" \$token;
+			}
 			server {
 				listen 127.0.0.1:$port;
-				location ~ ^/kiln/?$ { root $work; default_type application/xml; try_files /list.xml =404; }
+				location ~ ^/kiln/?$ { root $work; default_type application/xml; try_files /list-\$page.xml =404; }
 				location /kiln/ { alias $work/bucket/; }
 			}
 		}
