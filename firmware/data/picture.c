@@ -280,6 +280,13 @@ static uint32_t needed(const struct work *work, uint32_t i)
 	return end < down->key.from ? end : down->key.from;
 }
 
+/* Returns where line `i` of the result lies. */
+static uint8_t *place_of(const struct work *work, uint32_t i)
+{
+	return work->result + (work->layout.down.to + i) * work->result_line +
+	       (uint64_t)work->layout.across.to * work->channels;
+}
+
 static void make_line(struct work *work, uint32_t i)
 {
 	struct picture_decoder *decoder = work->decoder;
@@ -291,8 +298,7 @@ static void make_line(struct work *work, uint32_t i)
 	for (uint32_t k = 0; k < axis_taps(down, i); k++)
 		line[k] = columns_at(&decoder->columns, axis_first(down, i) + k);
 	picture_down(down, i, line, (uint64_t)across->to_size * work->channels, decoder->simd,
-		     work->result + (work->layout.down.to + i) * work->result_line +
-			     (uint64_t)across->to * work->channels);
+		     place_of(work, i));
 }
 
 /* Returns whether a line counts: lines behind the part, and lines that the filter passes over, do not. */
@@ -302,6 +308,14 @@ static bool counts(const struct work *work, uint32_t at)
 
 	return at >= down->from && at - down->from < down->from_size && work->made < down->to_size &&
 	       at - down->from >= axis_first(&work->decoder->down, next_line(work));
+}
+
+/* Whether each pixel of the result is one of the file's, in the file's order: no filter changes it. */
+static bool keeps_pixels(const struct layout *layout)
+{
+	return layout->across.from_size == layout->across.to_size &&
+	       layout->down.from_size == layout->down.to_size && !layout->mirror_across &&
+	       !layout->mirror_down;
 }
 
 /* Takes the next line of the file: makes the lines of the result that it completes. */
@@ -318,7 +332,13 @@ static void take_line(struct work *work, uint8_t *line)
 		gray_of_rgbx(line, work->lines.width);
 		pixel = PICTURE_GRAY;
 	}
-	picture_across(&decoder->across, pixel, line + (uint64_t)layout->across.from * pixel, decoder->simd,
+	line += (uint64_t)layout->across.from * pixel;
+	if (keeps_pixels(layout)) {
+		picture_copy(pixel, line, layout->across.to_size, decoder->simd,
+			     place_of(work, work->made++));
+		return;
+	}
+	picture_across(&decoder->across, pixel, line, decoder->simd,
 		       columns_at(&decoder->columns, at - layout->down.from));
 	while (work->made < layout->down.to_size &&
 	       needed(work, next_line(work)) <= at - layout->down.from + 1) {

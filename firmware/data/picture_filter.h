@@ -59,5 +59,10 @@ void picture_across(const struct picture_axis *axis, enum picture_pixel pixel, c
 void picture_down(const struct picture_axis *axis, uint32_t i, const int16_t *const *line, uint64_t columns,
 		  bool simd, uint8_t *ret_line);
 
+/* Makes a line of the result from a line of the same size: the values that both passes give where neither
+ * changes the size nor the direction. */
+void picture_copy(enum picture_pixel pixel, const uint8_t *line, uint32_t pixels, bool simd,
+		  uint8_t *ret_line);
+
 /* Bytes behind a line of columns that picture_across() writes. */
 #define PICTURE_COLUMNS_SPARE 64u

@@ -176,9 +176,41 @@ down_avx2(const int16_t *weight, uint32_t taps, const int16_t *const *line, uint
 	}
 	return x;
 }
+
+/* Copies 4 pixels at a time, and writes 16 bytes for their 12. Returns how many pixels it copied. */
+__attribute__((target("avx2"))) static uint32_t copy_avx2(const uint8_t *line, uint32_t pixels, uint8_t *out)
+{
+	const __m128i no_x = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+	uint32_t i = 0;
+
+	for (; i + 6 <= pixels; i += 4)
+		_mm_storeu_si128(
+			(__m128i *)(out + 3 * (uint64_t)i),
+			_mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(line + 4 * (uint64_t)i)), no_x));
+	return i;
+}
 #endif
 
 /* ---- Either ---- */
+
+void picture_copy(enum picture_pixel pixel, const uint8_t *line, uint32_t pixels, bool simd,
+		  uint8_t *ret_line)
+{
+	uint32_t i = 0;
+
+	if (pixel == PICTURE_GRAY) {
+		memcpy(ret_line, line, pixels);
+		return;
+	}
+#ifdef __x86_64__
+	if (simd)
+		i = copy_avx2(line, pixels, ret_line);
+#else
+	(void)simd;
+#endif
+	for (; i < pixels; i++)
+		memcpy(ret_line + 3 * (uint64_t)i, line + PICTURE_RGBX * (uint64_t)i, 3);
+}
 
 void picture_across(const struct picture_axis *axis, enum picture_pixel pixel, const uint8_t *line, bool simd,
 		    int16_t *ret_columns)

@@ -171,6 +171,8 @@ static void every_filter(void **state)
 		form.interpolation = (int)(n % 4);
 		form.antialias = n / 4 % 2;
 		must_decode(&file, &form, out);
+		if (form.height == HEIGHT && form.width == WIDTH)
+			assert_memory_equal(out, pixels, sizeof(pixels));
 		for (unsigned v = 0; v < form.height * form.width * 3; v++) {
 			const double expected =
 				resized(pixels, &form, v / 3 / form.width, v / 3 % form.width, v % 3);
@@ -216,6 +218,10 @@ static void vectors_agree(void **state)
 		picture_down(&axis, to / 2, lines, to * 3, false, out);
 		picture_down(&axis, to / 2, lines, to * 3, true, other);
 		assert_memory_equal(out, other, to * 3);
+		picture_copy(PICTURE_RGBX, line, to, false, out);
+		picture_copy(PICTURE_RGBX, line, to, true, other);
+		assert_memory_equal(out, other, to * 3);
+		assert_memory_equal(out + 3 * (to - 1), line + 4 * (to - 1), 3);
 		picture_axis_done(&axis);
 	}
 #else
