@@ -12,6 +12,7 @@
 #include "fetchd/shard/arrive.h"
 #include "fetchd/shard/network.h"
 #include "fetchd/shard/work.h"
+#include "fetchd/windows/shared.h"
 #include "fetchd/windows/stream.h"
 #include "fetchd/workers/worker.h"
 
@@ -48,6 +49,18 @@ static void note_extent(struct extent *extent, const uint64_t *size, uint64_t sh
 		extent->largest = size[0];
 }
 
+/* Notes the bytes that the small objects of a window take at most. `size` is in descending order. */
+static void note_shared(struct windows *all, const uint64_t *size, uint64_t shards, uint64_t count)
+{
+	uint64_t bytes = 0, small = 0;
+
+	for (uint64_t i = 0; i < shards && small < count; i++) {
+		bytes += shared_place(size[i]);
+		small += shared_place(size[i]) > 0;
+	}
+	all->shared_most = bytes > all->shared_most ? bytes : all->shared_most;
+}
+
 /* Computes the upper bound of the stored bytes of any window of a split: the sum of the split's largest
  * shards, as any shards may share a window. No sum of sizes overflows: PLAN_BYTES_MAX. */
 static int largest_window(struct fetch *fetch, uint32_t source, enum split split, uint64_t *ret_bytes,
@@ -66,6 +79,8 @@ static int largest_window(struct fetch *fetch, uint32_t source, enum split split
 	note_extent(&fetch->extent, size, shards);
 	for (uint64_t i = 0; i < shards && i < count; i++)
 		*ret_bytes += size[i];
+	if (fetch->objects)
+		note_shared(fetch->windows, size, shards, count);
 	return 0;
 }
 

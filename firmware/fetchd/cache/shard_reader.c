@@ -64,7 +64,7 @@ static int read_direct(struct fetch *fetch, struct shard *shard, struct error *e
 
 		if (given_up(fetch))
 			return error_set(err, -ECANCELED, "%s: no longer wanted", shard->plan.key);
-		r = cache_read_direct(&shard->view, at, DIRECT_STEP_BYTES, shard->raw.output.data + at, err);
+		r = cache_read_direct(&shard->view, at, DIRECT_STEP_BYTES, shard_memory(shard) + at, err);
 		if (r < 0)
 			return r;
 	}
@@ -123,7 +123,7 @@ static bool copy_unwritten(struct shard_reader *reader, struct shard *shard, con
 	if (!job)
 		return false;
 	if (shard_reserve(shard, &err) == 0) {
-		memcpy(shard->raw.output.data, job->data, shard->plan.bytes);
+		memcpy(shard_memory(shard), job->data, shard->plan.bytes);
 		copied = true;
 	}
 	(void)pthread_mutex_lock(&fetch->lock);

@@ -64,7 +64,7 @@ void writer_add(struct shard_writer *writer, struct shard *shard)
 	}
 	job = &writer->job[writer->head % WRITE_JOBS_MAX];
 	*job = (struct write_job){ .shard = shard,
-				   .data = shard->raw.output.data,
+				   .data = shard_memory(shard),
 				   .source = shard->plan.source,
 				   .key = shard->plan.key,
 				   .pin = shard->pin };
@@ -79,13 +79,20 @@ void writer_add(struct shard_writer *writer, struct shard *shard)
  * or the reader uses the buffer now. */
 static bool leave_window(struct shard_writer *writer, struct write_job *job)
 {
-	bool spilled = job->shard->raw.spilled; /* the job drops the file; the window needs no spare for it */
+	const bool shared = shard_is_shared(job->shard);
+	/* the job drops the file; the window needs no spare for it */
+	const bool spilled = !shared && job->shard->raw.spilled;
 
+	/* The bytes of a small object are copied, which nobody may read meanwhile. */
+	if (shared && (job->busy || job->readers > 0))
+		return false;
 	if ((spilled || writer->spares > 0) &&
 	    writer->backlog_bytes + job->pin.bytes <= writer->backlog_max) {
 		writer->backlog_bytes += job->pin.bytes;
 		job->own = shard_swap_raw(job->shard,
 					  spilled ? (struct buffer){ 0 } : writer->spare[--writer->spares]);
+		if (shared)
+			job->data = job->own.output.data;
 		job->shard->group->caching--;
 		job->shard = NULL;
 		return true;

@@ -152,7 +152,7 @@ static void ask_for(struct shard *shard, uint64_t part, uint64_t part_bytes)
 	request->pin = &shard->pin;
 	request->offset = part * part_bytes;
 	request->bytes = bytes - request->offset < part_bytes ? bytes - request->offset : part_bytes;
-	request->buffer = shard->raw.output.data + request->offset;
+	request->buffer = shard_memory(shard) + request->offset;
 	request->context = shard;
 	arrival_expect(shard, part, shard->source->fetch->sources->index_arrivals);
 }

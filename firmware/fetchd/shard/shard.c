@@ -66,6 +66,8 @@ void shard_begin(struct shard *shard, const struct plan_shard *plan, struct sour
 	shard->source = source;
 	shard->plan = *plan;
 	shard->parts = 0;
+	shard->slice = NULL;
+	shard->slice_bytes = 0;
 	shard->fetched_again = shard->cached = shard->repinned = shard->settled = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
@@ -111,13 +113,24 @@ void shard_expect(struct shard *shard, const struct shard_sizes *sizes)
 	}
 }
 
+/* An object that was replaced in the store may be larger than its place. */
+bool shard_is_shared(const struct shard *shard)
+{
+	return shard->slice_bytes > 0 && shard->plan.bytes <= shard->slice_bytes;
+}
+
+uint8_t *shard_memory(const struct shard *shard)
+{
+	return shard_is_shared(shard) ? shard->slice : shard->raw.output.data;
+}
+
 /* Returns the size for the buffer of the stored bytes. With `margin`, a buffer that must be allocated gets an
  * eighth more: the next shards are about as large and then fit without another allocation. */
 static uint64_t raw_bytes(const struct shard *shard, bool margin)
 {
 	uint64_t bytes = shard->plan.bytes, held = shard->raw.output.capacity;
 
-	if (bytes <= held)
+	if (bytes <= held || shard_is_shared(shard))
 		return held;
 	return margin && bytes > shard->raw.allocated ? bytes + bytes / 8 : bytes;
 }
@@ -136,23 +149,28 @@ static int reserved(struct shard *shard, int r, struct error *err)
 {
 	if (r < 0)
 		return error_prefix(err, "%s", shard->plan.key);
-	shard->stored = shard->raw.output.data;
+	shard->stored = shard_memory(shard);
 	return 0;
 }
 
 int shard_reserve(struct shard *shard, struct error *err)
 {
-	return reserved(shard, buffer_grow(&shard->raw, 0, raw_bytes(shard, shard->group->margin), err), err);
+	const uint64_t bytes = raw_bytes(shard, shard->group->margin);
+
+	return reserved(shard, shard_is_shared(shard) ? 0 : buffer_grow(&shard->raw, 0, bytes, err), err);
 }
 
 int shard_try_reserve(struct shard *shard, struct error *err)
 {
-	return reserved(shard, buffer_try(&shard->raw, 0, raw_bytes(shard, shard->group->margin), err), err);
+	const uint64_t bytes = raw_bytes(shard, shard->group->margin);
+
+	return reserved(shard, shard_is_shared(shard) ? 0 : buffer_try(&shard->raw, 0, bytes, err), err);
 }
 
 void shard_expect_raw(struct shard *shard)
 {
-	buffer_expect(&shard->raw, raw_bytes(shard, shard->group->margin));
+	if (!shard_is_shared(shard))
+		buffer_expect(&shard->raw, raw_bytes(shard, shard->group->margin));
 }
 
 void shard_release(struct shard *shard)
@@ -164,7 +182,11 @@ void shard_release(struct shard *shard)
 struct buffer shard_swap_raw(struct shard *shard, struct buffer spare)
 {
 	shard->stored = NULL;
-	return buffer_take(&shard->raw, spare);
+	if (!shard_is_shared(shard))
+		return buffer_take(&shard->raw, spare);
+	memcpy(spare.output.data, shard->slice, shard->plan.bytes);
+	spare.output.capacity = shard->plan.bytes;
+	return spare;
 }
 
 void shard_drop(struct shard *shard)

@@ -87,10 +87,14 @@ struct shard {
 	struct plan_shard plan;
 	struct store_pin pin;
 	struct buffer raw, inflated, index; /* bytes as fetched; inflated bytes; index of the records */
-	struct cache_view view;             /* mapping of the file in the cache; zeroed = none */
-	bool cached;                        /* the bytes come from the cache */
-	const uint8_t *stored;              /* bytes as the store has them: in `raw` or `view` */
-	const uint8_t *plain;               /* stored or inflated bytes */
+	/* Of a small object: its place in the window's shared buffer, in place of `raw`. slice_bytes 0 =
+	 * none. */
+	uint8_t *slice;
+	uint64_t slice_bytes;
+	struct cache_view view; /* mapping of the file in the cache; zeroed = none */
+	bool cached;            /* the bytes come from the cache */
+	const uint8_t *stored;  /* bytes as the store has them: in `raw` or `view` */
+	const uint8_t *plain;   /* stored or inflated bytes */
 	uint64_t plain_bytes;
 	struct record *record; /* in `index`; of an object: `whole` */
 	struct record whole;   /* an object is one record */
@@ -145,6 +149,11 @@ void shard_expect(struct shard *shard, const struct shard_sizes *sizes);
 /* Returns the bytes on the account once the stored bytes have a buffer. */
 uint64_t shard_bytes(const struct shard *shard, bool margin);
 
+/* Whether the stored bytes go into the shard's place in the shared buffer. */
+bool shard_is_shared(const struct shard *shard);
+/* Returns where the stored bytes go, once the shard has memory for them. */
+uint8_t *shard_memory(const struct shard *shard);
+
 /* Gets a buffer for the stored bytes. Errors: those of buffer_grow(), naming the key. */
 MUST_CHECK int shard_reserve(struct shard *shard, struct error *err);
 /* shard_reserve() without the wait on a full disk. */
@@ -153,7 +162,8 @@ MUST_CHECK int shard_try_reserve(struct shard *shard, struct error *err);
 void shard_expect_raw(struct shard *shard);
 /* Lets the buffer of the stored bytes rest. */
 void shard_release(struct shard *shard);
-/* Returns the buffer of the stored bytes, which the caller then owns; the shard goes on with `spare`. */
+/* Returns the buffer of the stored bytes, which the caller then owns; the shard goes on with `spare`. The
+ * bytes of a shared buffer are copied into `spare`, which is returned. */
 struct buffer shard_swap_raw(struct shard *shard, struct buffer spare);
 /* Frees all buffers. */
 void shard_drop(struct shard *shard);

@@ -13,4 +13,5 @@ struct windows {
 	uint32_t streams;
 	uint32_t ahead;         /* windows per stream that are read ahead of the window in use */
 	uint64_t largest_bytes; /* bytes on the account of the largest window so far */
+	uint64_t shared_most;   /* most bytes of a window's shared buffer (windows/shared.h) */
 };

@@ -5,6 +5,7 @@
 #include "fetchd/cache/shard_cache.h"
 #include "fetchd/cache/shard_object.h"
 #include "fetchd/shard/network.h"
+#include "fetchd/windows/shared.h"
 
 #include <inttypes.h>
 #include <sysexits.h>
@@ -59,6 +60,7 @@ static int allocate(struct fetch *fetch, struct window *window, struct error *er
 		window->shard[k].window = window;
 		window->shard[k].group = &window->group;
 	}
+	shared_begin(fetch, window);
 	return 0;
 }
 
@@ -77,7 +79,7 @@ int window_expect(struct fetch *fetch, struct window *window, const struct windo
 /* Returns the bytes on the account once the stored bytes of every shard have a buffer. */
 static uint64_t bytes_of(const struct window *window, bool margin)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = shared_bytes(window);
 
 	for (uint64_t k = 0; k < window->group.shards; k++)
 		bytes += shard_bytes(&window->shard[k], margin);
@@ -88,6 +90,7 @@ static void drop_shards(const struct fetch *fetch, struct window *window)
 {
 	for (uint64_t k = 0; k < fetch->settings->window_shards; k++)
 		shard_drop(&window->shard[k]);
+	buffer_drop(&window->shared);
 }
 
 /* Each buffer has grown to the largest shard that it has held. When all of them together exceed the window's
@@ -189,11 +192,14 @@ int window_load(struct fetch *fetch, struct window *window, struct window_id id,
 		const struct plan_shard shard = shard_at(fetch, window, k);
 
 		shard_begin(&window->shard[k], &shard, source);
+		if (fetch->objects)
+			window->shard[k].slice_bytes = shared_place(shard.bytes);
 		/* Within the budget: fetch_setup() added up the largest shards. */
 		window->group.bytes += shard.bytes;
 	}
 	fit_budget(fetch, window);
-	return begin(window, err);
+	r = shared_divide(window, err);
+	return r < 0 ? r : begin(window, err);
 }
 
 int window_load_rest(struct window *window, struct error *err)

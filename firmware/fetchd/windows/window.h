@@ -44,6 +44,7 @@ struct window {
 	struct window_id id;
 	struct group group;
 	struct shard *shard;      /* group.shards of them in use */
+	struct buffer shared;     /* the stored bytes of small objects (shared.h) */
 	uint64_t loading;         /* shards not settled yet */
 	const struct shard *last; /* the shard that was settled last */
 	/* Shards whose records can be gathered, and the index in the window of each one's first record: all
