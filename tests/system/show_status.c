@@ -35,6 +35,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->fetchd.cache_hits);
 	if (strcmp(member, "cache_written") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.cache_written);
+	if (strcmp(member, "memory_bytes") == 0 && status->daemon == STATUS_FETCHD)
+		return printf("%" PRIu64 "\n", status->fetchd.memory_bytes);
 	if (strcmp(member, "batch") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.batch);
 	if (strcmp(member, "checkpoint_step") == 0 && status->daemon == STATUS_UPLOADD)
