@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/worst.h"
 
+#include "core/base/visible.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -90,11 +92,11 @@ void worst_print(const struct worst *worst, const struct answers *answers)
 	for (uint32_t i = 0; i < worst->count; i++) {
 		const struct worst_row *row = &worst->row[i];
 
-		printf("%.6f  %-12s %-12s %.6f  %s%s%" PRIu64 "\n", row->label_probability,
+		printf("%.6f  %-12s %-12s %.6f  ", row->label_probability,
 		       answer_class_text(answers, row->label, label),
-		       answer_class_text(answers, row->predicted, predicted), row->probability,
-		       row->origin.key ? row->origin.key : "line ", row->origin.key ? ": record " : "",
-		       row->origin.record);
+		       answer_class_text(answers, row->predicted, predicted), row->probability);
+		visible_print(row->origin.key ? row->origin.key : "line ", stdout);
+		printf("%s%" PRIu64 "\n", row->origin.key ? ": record " : "", row->origin.record);
 	}
 }
 
