@@ -2,6 +2,7 @@
 #include "model/build.h"
 
 #include "model/adapt.h"
+#include "model/base/base.h"
 #include "model/graph/inputs.h"
 #include "model/hash.h"
 #include "model/layout.h"
@@ -42,7 +43,24 @@ void graph_check(const struct config *config, struct mistakes *mistakes)
 	graph_done(&graph);
 }
 
-int graph_build(const struct config *config, bool training, struct graph *ret_graph, struct error *err)
+/* Takes out the layers after the base, with all that they alone read. */
+static void cut_head(struct graph *graph)
+{
+	uint32_t inputs = 0;
+
+	for (uint32_t i = graph->base_tensors; i < graph->tensors; i++)
+		free(graph->tensor[i].constant);
+	graph->nodes = graph->base_nodes;
+	graph->tensors = graph->base_tensors;
+	graph->output = graph->node[graph->nodes - 1].output;
+	while (inputs < graph->inputs && graph->input[inputs] < graph->tensors)
+		inputs++;
+	graph->inputs = inputs;
+}
+
+/* Builds the whole graph, or that of the base alone. */
+static int build(const struct config *config, bool training, bool base, struct graph *ret_graph,
+		 struct error *err)
 {
 	struct graph graph = { .config = config, .training = training, .batch_rows = config->run.batch_rows };
 	struct mistakes mistakes = { .file = config->file, .err = err };
@@ -51,6 +69,11 @@ int graph_build(const struct config *config, bool training, struct graph *ret_gr
 	describe(&graph, &mistakes);
 	if (mistakes.count)
 		r = -EINVAL;
+	else if (base && !graph.base_nodes)
+		r = error_set(err, -EINVAL, "%s: model.base: found nothing, expected one of %s", config->file,
+			      base_names());
+	if (r == 0 && base)
+		cut_head(&graph);
 	if (r == 0) {
 		layout_state(&graph);
 		r = graph_set_hash(&graph, err);
@@ -60,4 +83,14 @@ int graph_build(const struct config *config, bool training, struct graph *ret_gr
 	else
 		*ret_graph = graph;
 	return r;
+}
+
+int graph_build(const struct config *config, bool training, struct graph *ret_graph, struct error *err)
+{
+	return build(config, training, false, ret_graph, err);
+}
+
+int graph_build_base(const struct config *config, struct graph *ret_graph, struct error *err)
+{
+	return build(config, false, true, ret_graph, err);
 }

@@ -13,3 +13,7 @@ void graph_check(const struct config *config, struct mistakes *mistakes);
  * file and line of the first mistake. */
 MUST_CHECK int graph_build(const struct config *config, bool training, struct graph *ret_graph,
 			   struct error *err);
+/* Builds the graph of config.model.base alone, without training: its output is the last layer of the base,
+ * which the first layer of config.model.layers reads. Errors: as of graph_build(); -EINVAL there is no base.
+ */
+MUST_CHECK int graph_build_base(const struct config *config, struct graph *ret_graph, struct error *err);

@@ -62,14 +62,13 @@ static int make_buffers(struct model *model, struct error *err)
 	return r;
 }
 
-static int open_model(struct model *model, bool training, struct error *err)
+/* Plans and binds the graph, which is built. */
+static int open_graph(struct model *model, struct error *err)
 {
 	struct plan *const plans[4] = { &model->predict, &model->evaluate, &model->train, &model->final };
 	struct gpu_memory have;
-	int r = graph_build(model->config, training, &model->graph, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	emit_plans(model);
 	layout_work(&model->graph, (const struct plan *const *)plans, model->graph.training ? 4 : 1);
 	have = gpu_memory(model->gpu);
@@ -87,8 +86,9 @@ static int open_model(struct model *model, bool training, struct error *err)
 	return r == 0 ? state_open(model, err) : r;
 }
 
-int model_open(struct gpu *gpu, const struct config *config, bool training, struct model **ret_model,
-	       struct error *err)
+/* Opens the whole model, or the base alone. */
+static int open_model(struct gpu *gpu, const struct config *config, bool training, bool base,
+		      struct model **ret_model, struct error *err)
 {
 	CLEANUP(model_closep) struct model *model = calloc(1, sizeof(*model));
 	int r;
@@ -97,10 +97,24 @@ int model_open(struct gpu *gpu, const struct config *config, bool training, stru
 		return error_set(err, -ENOMEM, "model: out of memory");
 	model->gpu = gpu;
 	model->config = config;
-	r = open_model(model, training, err);
+	r = base ? graph_build_base(config, &model->graph, err)
+		 : graph_build(config, training, &model->graph, err);
+	if (r == 0)
+		r = open_graph(model, err);
 	if (r == 0)
 		*ret_model = TAKE(model);
 	return r;
+}
+
+int model_open(struct gpu *gpu, const struct config *config, bool training, struct model **ret_model,
+	       struct error *err)
+{
+	return open_model(gpu, config, training, false, ret_model, err);
+}
+
+int model_open_base(struct gpu *gpu, const struct config *config, struct model **ret_model, struct error *err)
+{
+	return open_model(gpu, config, false, true, ret_model, err);
 }
 
 void model_close(struct model *model)

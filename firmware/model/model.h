@@ -83,6 +83,10 @@ struct model_metrics {
  * memory: the text says how much is needed, and for what. */
 MUST_CHECK int model_open(struct gpu *gpu, const struct config *config, bool training,
 			  struct model **ret_model, struct error *err);
+/* Does what model_open() does without training, for the base of the configuration alone (graph_build_base()):
+ * model_predict() gives the outputs of the base. Errors: those of model_open() and graph_build_base(). */
+MUST_CHECK int model_open_base(struct gpu *gpu, const struct config *config, struct model **ret_model,
+			       struct error *err);
 /* Waits for the queue. Release the last snapshot before this call. Accepts NULL. */
 void model_close(struct model *model);
 void model_closep(struct model **model);

@@ -341,6 +341,15 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 			     "not frozen");
 }
 
+static void check_features_of(const struct graph *graph, struct mistakes *mistakes)
+{
+	const char *of = graph->config->model.features_of;
+
+	if (of && *of && !base_exists(of))
+		mistakes_add(mistakes, config_line(graph->config, "model.features_of"),
+			     "model.features_of: found \"%.100s\", allowed: %s", of, base_names());
+}
+
 static void add_layer(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
 {
 	add_node(graph, layer, mistakes);
@@ -416,10 +425,13 @@ void graph_add_layers(struct graph *graph, struct mistakes *mistakes)
 	graph->node = calloc(2 * (BASE_LAYERS_MAX + CONFIG_LAYERS_MAX), sizeof(*graph->node));
 	if (!graph->node)
 		abort(); /* no memory: end the program, like graph_tensor() */
+	check_features_of(graph, mistakes);
 	if (base_is_given(config)) {
 		added = add_before_base(graph, mistakes);
 		add_base(graph, mistakes);
 	}
+	graph->base_nodes = base_is_given(config) ? graph->nodes : 0;
+	graph->base_tensors = graph->tensors;
 	for (uint32_t i = added; i < config->model.layers; i++)
 		add_layer(graph, &config->model.layer[i], mistakes);
 	if (graph->nodes)

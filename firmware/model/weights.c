@@ -163,16 +163,19 @@ static bool is_used(const struct weights *weights, const char *name)
 static int match_all(const struct match *match, struct error *err)
 {
 	const struct graph *graph = match->graph;
+	const char *of = graph->config->model.features_of;
+	const bool features = of && *of;
 	struct weights *weights = match->weights;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < graph->nodes; i++)
 		if (has_parameters(&graph->node[i]))
 			r = match_layer(match, &graph->node[i], err);
-	for (uint32_t i = 0; i < match->tensors; i++)
+	/* With features_of the others belong to the base, which the finished model gets. */
+	for (uint32_t i = 0; i < match->tensors && !features; i++)
 		if (name_is_parameter(match->tensor[i].name) && !is_used(weights, match->tensor[i].name))
 			add_name(weights->unused, match->tensor[i].name);
-	if (r == 0 && !weights->matched)
+	if (r == 0 && !weights->matched && !features)
 		return error_set(
 			err, -EINVAL, "%s: none of its tensors fits a layer: found %s, the layers are %s",
 			match->what, *weights->unused ? weights->unused : "nothing", weights->initial);

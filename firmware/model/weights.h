@@ -36,9 +36,9 @@ void weights_check(const struct graph *graph, struct mistakes *mistakes);
 /* Matches the tensors of the file with the graph's layers; `what` is the name of the file in errors.
  * ret_weights points to names in the graph and to data in the file, so both must outlive it. Errors: -EINVAL
  * a tensor has another shape, unless config.model.weights_skip_mismatch is set (the text names the shape); or
- * no tensor at all fits; or no tensor fits a layer in config.model.weights_layers;
- * or the file's weights belong to another model.base_scaling (convert.h). -EBADMSG a tensor does not
- * have a type of floats, or a tensor in a file of Kiln has no CRC. */
+ * no tensor at all fits, which is right with config.model.features_of alone; or no tensor fits a layer in
+ * config.model.weights_layers; or the file's weights belong to another model.base_scaling (convert.h).
+ * -EBADMSG a tensor does not have a type of floats, or a tensor in a file of Kiln has no CRC. */
 MUST_CHECK int weights_match(const struct graph *graph, const char *what, const struct safetensors *file,
 			     struct weights *ret_weights, struct error *err);
 /* Writes the matched tensors into the model. Blocks. Errors: -EBADMSG a number is NaN or infinite, or is out

@@ -3,6 +3,7 @@
 #include "core/run/run.h"
 #include "model/adapt.h"
 #include "model/build.h"
+#include "model/features.h"
 #include "model/weights.h"
 #include "preflight/preflight.h"
 #include "preflight/stores.h"
@@ -89,6 +90,7 @@ static int match(const struct graph *graph, const char *path, char text[static W
 	if (r < 0)
 		return error_prefix(err, "%s", what);
 	if ((r = weights_match(graph, what, file, &weights, err)) < 0 ||
+	    (r = features_check(graph->config, what, file, err)) < 0 ||
 	    (r = adapt_open(graph, &weights, &adapt, err)) < 0)
 		return r;
 	(void)weights_text(&weights, text);

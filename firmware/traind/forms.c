@@ -3,9 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/run/spool.h"
-#include "model/build.h"
 #include "model/export/export.h"
-#include "model/graph/graph.h"
 
 static int write_form(const struct run *run, const struct graph *graph, const struct export_weights *weights,
 		      const struct about *about, enum export_form form, struct error *err)
@@ -19,19 +17,14 @@ static int write_form(const struct run *run, const struct graph *graph, const st
 	return r < 0 ? r : file_write_durable(spool_path(run->id, name, path), data, bytes, err);
 }
 
-void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count,
-		 const struct about *about)
+void forms_write(const struct run *run, const struct graph *graph, const struct model_tensor *tensors,
+		 uint32_t count, const struct about *about)
 {
-	CLEANUP(graph_done) struct graph graph = { 0 };
 	const struct export_weights weights = { tensors, count };
 	struct error err = { 0 };
 
-	if (graph_build(&run->config, false, &graph, &err) < 0) {
-		log_warning("no model for other tools: %s", err.text);
-		return;
-	}
 	for (enum export_form form = 0; form < EXPORT_FORMS; form++)
-		if (write_form(run, &graph, &weights, about, form, &err) < 0)
+		if (write_form(run, graph, &weights, about, form, &err) < 0)
 			log_warning("%s is not written: %s; `kiln export` can make it later",
 				    export_file(form), err.text);
 }

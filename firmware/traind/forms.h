@@ -4,9 +4,11 @@
 
 #include "core/run/run.h"
 #include "model/export/about.h"
+#include "model/graph/graph.h"
 #include "model/model.h"
 
 /* Writes the model in every format. A file that cannot be written is logged and does not stop the run: `kiln
- * export` makes the file from model.safetensors at any time. `tensors` hold the data of all parameters. */
-void forms_write(const struct run *run, const struct model_tensor *tensors, uint32_t count,
-		 const struct about *about);
+ * export` makes the file from model.safetensors at any time. `graph` is that of the model, built without
+ * training; `tensors` hold the data of all parameters. */
+void forms_write(const struct run *run, const struct graph *graph, const struct model_tensor *tensors,
+		 uint32_t count, const struct about *about);

@@ -71,10 +71,11 @@ int names_write(const struct run *run, struct error *err)
 	return file_write_durable(spool_path(run->id, NAMES_FILE, path), text, strlen(text), err);
 }
 
-int names_about(const struct run *run, struct about *ret_about, struct error *err)
+int names_about(const struct run *run, const struct config *config, struct about *ret_about,
+		struct error *err)
 {
 	CLEANUP(json_free) cJSON *dataset = NULL;
 
 	read_file(run, &dataset);
-	return about_make(&run->config, dataset, ret_about, err);
+	return about_make(config, dataset, ret_about, err);
 }

@@ -5,17 +5,14 @@
 #include "core/run/spool.h"
 #include "drivers/notify/alive.h"
 #include "model/checkpoint.h"
-#include "model/formats/names.h"
-#include "traind/forms.h"
-#include "traind/names.h"
+#include "traind/finished.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#define CONFIG_BYTES_MAX (4u << 20)
-#define WRITE_LEASE_S    900u /* for the watchdog: time for a checkpoint on the slowest disk */
+#define WRITE_LEASE_S 900u /* for the watchdog: time for a checkpoint on the slowest disk */
 
 /* ---- The writer thread ---- */
 
@@ -49,50 +46,6 @@ static int write_checkpoint(const struct train *train, const struct model_tensor
 				 err);
 }
 
-/* Writes model.safetensors after the other forms of the model: once it is there, the folder is complete. The
- * file contains the configuration, so that the network can be built again from this file alone. */
-static int write_model(const struct train *train, const struct model_tensor *tensors, uint32_t count,
-		       struct error *err)
-{
-	CLEANUP(free_ptr) struct model_tensor *parameters = calloc(count, sizeof(*parameters));
-	CLEANUP(free_ptr) char *config = NULL;
-	CLEANUP(about_done) struct about about = { 0 };
-	char path[PATH_BYTES], step[24];
-	uint32_t used = 0;
-	int r;
-
-	if (!parameters)
-		return error_set(err, -ENOMEM, "%s: no memory", train->writer.path);
-	r = names_about(&train->run, &about, err);
-	if (r < 0)
-		return r;
-	forms_write(&train->run, tensors, count, &about);
-	r = file_read(path_of(PATH_RUN, "config", path), CONFIG_BYTES_MAX, &config, NULL, err);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < count; i++)
-		if (name_is_parameter(tensors[i].name))
-			parameters[used++] = tensors[i];
-	(void)snprintf(step, sizeof(step), "%" PRIu64, train->writer.step);
-	{
-		const struct safetensors_note notes[] = {
-			{ "format", MODEL_FORMAT },
-			{ "version", CHECKPOINT_VERSION },
-			{ "graph_hash", model_graph_hash(train->model) },
-			{ "layers_hash", model_layers_hash(train->model) },
-			{ "data_hash", train->run.plan_sha256 },
-			{ "run_id", train->run.id },
-			{ "step", step },
-			{ "config", config },
-			{ ABOUT_SCHEMA, about.schema },
-			{ ABOUT_CLASSES, about.classes },
-		};
-
-		return safetensors_write(train->writer.path, parameters, used, notes,
-					 sizeof(notes) / sizeof(notes[0]) - !about.classes, err);
-	}
-}
-
 static uint64_t thread_cpu_us(void)
 {
 	struct timespec used = { 0 };
@@ -116,7 +69,8 @@ static int write_snapshot(struct train *train, uint64_t *ret_worked_us, struct e
 	if (r == 0 && train->ring && !ring_intact(train->ring))
 		r = error_set(err, -EUCLEAN, "the ring's file was cut while its batches were in use");
 	if (r == 0)
-		r = train->writer.final ? write_model(train, tensors, count, err)
+		r = train->writer.final ? finished_write(train, train->writer.path, train->writer.step,
+							 tensors, count, err)
 					: write_checkpoint(train, tensors, count, err);
 	model_snapshot_release(train->model);
 	*ret_worked_us = copied_us + thread_cpu_us() - start_cpu_us - copied_cpu_us;

@@ -358,6 +358,19 @@ static void test_base(void **state)
 		{ "a pooling that is none", STORES "model: { base_pooling = \"mean\"; };",
 		  "k.conf:2: model.base_pooling: found \"mean\", allowed: one of \"none\", \"avg\", "
 		  "\"max\"" },
+		{ "features beside a base",
+		  STORES
+		  "model: { base = \"vgg16\"; layers = ( { op = \"softmax\"; } );\nfeatures_of = \"vgg16\"; "
+		  "weights = \"b\"; };",
+		  "k.conf:3: model.features_of: found \"vgg16\" beside model.base on line 2, allowed: one of "
+		  "them" },
+		{ "features without the file of their base", STORES "model: { features_of = \"vgg16\"; };",
+		  "k.conf:2: model.features_of: found \"vgg16\", allowed: with model.weights = the file "
+		  "base.safetensors that kiln prep --features wrote" },
+		{ "features and the weights of the last run",
+		  STORES
+		  "run: { start_from = \"latest\"; };\nmodel: { features_of = \"vgg16\"; weights = \"b\"; };",
+		  "k.conf:2: run.start_from: found \"latest\", allowed with model.features_of: \"scratch\"" },
 		{ "a scaling that is none", STORES "model: { base_scaling = \"rgb\"; };",
 		  "k.conf:2: model.base_scaling: found \"rgb\", allowed: one of \"auto\", \"none\", "
 		  "\"caffe\", "

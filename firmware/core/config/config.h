@@ -222,6 +222,9 @@ struct config {
 		const char *base_unfreeze_from; /* a layer; "" = none */
 		int base_pooling;               /* enum config_pooling */
 		int base_scaling;               /* enum config_scaling */
+		/* The base whose output `input` is, where it was computed before: model/features.h; "" =
+		 * none. */
+		const char *features_of;
 		const char *weights; /* initial weights: a URL or a key below the sink's url, "" = none */
 		const char *weights_layers; /* names of the layers that get these weights; "" = all layers */
 		bool weights_skip_mismatch;

@@ -154,6 +154,8 @@ const struct config_key config_keys[] = {
 	  "global pooling after the base, as `pooling` in Keras: avg = mean of each channel, max = its largest number" },
 	{ "model.base_scaling", KEY_ENUM, "", "auto", NO_BOUNDS, { "auto", "none", "caffe", "tf", "torch", "lite" }, AT(model.base_scaling),
 	  "how the first layer of the base scales pixels of 0 .. 255: auto = as the base expects it (vgg16, vgg19, resnet50: caffe; mobilenet_v2: tf; resnet18, resnet34: torch; efficientnet_lite0: lite), none = not at all, others = `mode` of the layer preprocess_input" },
+	{ "model.features_of", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, AT(model.features_of),
+	  "image network that computed the feature model.input, as `kiln prep --features` writes it; model.weights then names the file base.safetensors beside the shards, and the finished model has the network before `layers`, so that it reads pictures; empty = none" },
 	{ "model.weights", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(model.weights),
 	  "safetensors file with the first weights of a new run, for when run.start_from gives none; tensors are matched by name; the file is s3://bucket/key on the server of the sink, file:///path, or a key below sink.url" },
 	{ "model.weights_layers", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, AT(model.weights_layers),

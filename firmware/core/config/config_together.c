@@ -27,6 +27,31 @@ static void check_base(struct config_reading *reading)
 			     from);
 }
 
+/* Checks that the finished model of a run on features can get the base: from the file of model.weights, and
+ * from no other weights. */
+static void check_features(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const char *of = config->model.features_of;
+
+	if (!is_set(of))
+		return;
+	if (is_set(config->model.base))
+		mistakes_add(
+			reading->mistakes, config_line(config, "model.features_of"),
+			"model.features_of: found \"%.100s\" beside model.base on line %u, allowed: one of "
+			"them",
+			of, config_line(config, "model.base"));
+	if (config->model.weights && !*config->model.weights)
+		mistakes_add(reading->mistakes, config_line(config, "model.features_of"),
+			     "model.features_of: found \"%.100s\", allowed: with model.weights = the file "
+			     "base.safetensors that kiln prep --features wrote",
+			     of);
+	if (config->run.start_from == START_LATEST)
+		mistakes_add(reading->mistakes, config_line(config, "run.start_from"),
+			     "run.start_from: found \"latest\", allowed with model.features_of: \"scratch\"");
+}
+
 /* Checks that model.input is a feature of numbers, where it is needed: it is not needed where the first layer
  * has a list of inputs. Whether the first layer can read the feature is checked by the model. */
 static void check_input(struct config_reading *reading, const char *name)
@@ -174,6 +199,7 @@ void config_check_together(struct config_reading *reading)
 	check_callbacks(reading);
 	check_notify(reading);
 	check_base(reading);
+	check_features(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])

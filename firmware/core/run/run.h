@@ -89,8 +89,8 @@
 #define RUN_ARCHIVES_MAX 30u
 #define RUN_JSON_MAX     (4u << 20) /* bytes of run.json: no reader takes more, on the disk or in the store */
 /* In PATH_RUN: the initial weights of a run with start_from = latest or model.weights. kiln-oneshot begin
- * downloads the file, traind reads it while the run has no checkpoint of its own, and the file is removed
- * when the record is moved to the archive. */
+ * downloads the file, traind reads it while the run has no checkpoint of its own and, with model.features_of,
+ * when it writes the finished model; the file is removed when the record is moved to the archive. */
 #define RUN_START_FILE "start.safetensors"
 /* In PATH_RUN: exists after the run has stopped or ended, and its trainer has done its last step.
  * kiln-finished.path waits for this file; kiln-oneshot begin and kiln-oneshot finished remove it. */

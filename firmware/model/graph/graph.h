@@ -139,6 +139,8 @@ struct graph {
 	uint32_t tensors, tensors_capacity, nodes;
 	struct tensor *tensor;
 	struct node *node;
+	uint32_t base_nodes,
+		base_tensors; /* of config.model.base: its nodes are the first ones; all tensors so far */
 	uint32_t inputs, input[GRAPH_INPUTS_MAX]; /* tensors of the inputs of a batch; config.model.input is
 						     the first, if a layer reads it */
 	uint32_t label, empty, output;

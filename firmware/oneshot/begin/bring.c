@@ -135,14 +135,18 @@ static int note_record(void *context, const struct store_object *object)
 	return 0;
 }
 
-static int bring_its_weights(const struct run *run, const char *text, uint64_t bytes,
+/* Brings the file of model.weights, where the run needs it: without a checkpoint it starts from this file;
+ * the finished model of a run on features has the base that is in it. */
+static int bring_its_weights(const struct run *run, const char *text, uint64_t bytes, bool checkpoint,
 			     char ret_path[static PATH_BYTES], struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	char found[DIGEST_HEX_BYTES];
 	int r = stored_record_config("run.json", text, bytes, &config, err);
 
-	return r < 0 ? r : weights_bring(&config, run->weights_sha256, ret_path, found, err);
+	if (r < 0 || (checkpoint && !*config.model.features_of))
+		return r;
+	return weights_bring(&config, run->weights_sha256, ret_path, found, err);
 }
 
 /* Brings the newest checkpoint of an unfinished run. Where it has no checkpoint, the run starts from its
@@ -155,8 +159,8 @@ static int bring_its_start(struct store *sink, const struct run *run, const char
 	int r = bring_checkpoint(sink, run->id, &any, err);
 
 	*ret_path = '\0';
-	if (r == 0 && !any && *run->weights_sha256)
-		return bring_its_weights(run, text, bytes, ret_path, err);
+	if (r == 0 && *run->weights_sha256)
+		return bring_its_weights(run, text, bytes, any, ret_path, err);
 	if (r < 0 || any || !*run->start_run)
 		return r;
 	r = bring_start(sink, run->start_run, ret_path, err);

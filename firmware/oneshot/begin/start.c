@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "model/adapt.h"
 #include "model/checkpoint.h"
+#include "model/features.h"
 #include "model/weights.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
@@ -50,6 +51,8 @@ static int check_weights(const char *file, const struct graph *graph, const stru
 		(void)error_prefix(err, "%s", graph->config->model.weights);
 	else
 		r = weights_match(graph, graph->config->model.weights, weights, &match, err);
+	if (r == 0)
+		r = features_check(graph->config, graph->config->model.weights, weights, err);
 	if (r == 0 && (r = check_adapt(graph, &match, err)) == 0)
 		log_info("%s: %s", graph->config->model.weights, weights_text(&match, text));
 	else
