@@ -21,3 +21,7 @@ struct plan_glob plan_glob_of(const struct config *config, uint32_t source, enum
 /* Lists all sources and writes the plan to `path`. Blocks: on the network, minutes for large listings.
  * Errors: -ENOENT no object matches a glob; those of plan_add() and of the store. */
 MUST_CHECK int plan_list(const struct config *config, const char *path, struct error *err);
+/* Checks that each lane of each source has a train shard, and that no object is in two splits: a figure on
+ * records that were trained on says nothing. Errors: -EINVAL with the keys of the configuration and the
+ * object. */
+MUST_CHECK int plan_list_check(const struct config *config, const struct plan *plan, struct error *err);

@@ -16,32 +16,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Refuses an object in two splits: a figure on records that were trained on says nothing. Both lists are in
- * bytewise key order. */
-static int check_apart(const struct config *config, const struct plan *plan, uint32_t source, enum split one,
-		       enum split other, struct error *err)
-{
-	const struct plan_glob a = plan_glob_of(config, source, one), b = plan_glob_of(config, source, other);
-	uint64_t i = 0, j = 0;
-
-	while (i < plan_source_shards(plan, source, one) && j < plan_source_shards(plan, source, other)) {
-		const char *key = plan_shard(plan, source, one, i).key;
-		int order = strcmp(key, plan_shard(plan, source, other, j).key);
-
-		if (order == 0)
-			return error_set(
-				err, -EINVAL,
-				"object \"%s\" is matched by %s \"%s\" and %s \"%s\", but belongs in "
-				"one split only",
-				key, a.key, a.text, b.key, b.text);
-		if (order < 0)
-			i++;
-		else
-			j++;
-	}
-	return 0;
-}
-
 /* Refuses a callback that monitors the validation where there is no validation split: it would never do
  * anything. */
 static int check_monitor(const struct config *config, const struct plan *plan, struct error *err)
@@ -64,28 +38,8 @@ static int check_monitor(const struct config *config, const struct plan *plan, s
 			  : "at least 2 train shards, or split.by = \"prefix\" with a validation_glob");
 }
 
-static int check_source(const struct config *config, const struct plan *plan, uint32_t source,
-			struct error *err)
-{
-	uint64_t shards = plan_source_shards(plan, source, SPLIT_TRAIN);
-
-	if (shards < config->order.lanes)
-		return error_set(err, -EINVAL,
-				 "order.lanes: found %" PRIu64 ", %s has %" PRIu64
-				 " train shards: each lane needs at least one",
-				 config->order.lanes, config->source[source].store.url, shards);
-	for (int one = 0; one < SPLIT_MAX; one++)
-		for (int other = one + 1; other < SPLIT_MAX; other++) {
-			int r = check_apart(config, plan, source, (enum split)one, (enum split)other, err);
-
-			if (r < 0)
-				return r;
-		}
-	return 0;
-}
-
-static int check_sources(const struct config *config, const struct plan *plan, struct store_pin *ret_manifest,
-			 struct error *err)
+static int compare_manifests(const struct config *config, const struct plan *plan,
+			     struct store_pin *ret_manifest, struct error *err)
 {
 	const struct store_options options = store_options_of(config);
 	int r = 0;
@@ -93,8 +47,8 @@ static int check_sources(const struct config *config, const struct plan *plan, s
 	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
 		CLEANUP(store_closep) struct store *store = NULL;
 
-		if ((r = check_source(config, plan, i, err)) == 0 &&
-		    (r = store_open(&config->source[i].store, &options, &store, err)) == 0)
+		r = store_open(&config->source[i].store, &options, &store, err);
+		if (r == 0)
 			r = manifest_compare(store, plan, i, &ret_manifest[i], err);
 	}
 	return r;
@@ -129,7 +83,8 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	if ((r = plan_list(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
 	    (r = check_monitor(&run->config, plan, err)) < 0 ||
 	    (r = classes_check(&run->config, plan, err)) < 0 ||
-	    (r = check_sources(&run->config, plan, manifest, err)) < 0 ||
+	    (r = plan_list_check(&run->config, plan, err)) < 0 ||
+	    (r = compare_manifests(&run->config, plan, manifest, err)) < 0 ||
 	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = classes_note(plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
