@@ -5,6 +5,7 @@
 #include "core/base/temporary.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
+#include "model/features.h"
 
 #include <string.h>
 
@@ -104,6 +105,19 @@ static int fetch_plan(const struct trained *trained, const char *path, struct er
 			    : r;
 }
 
+/* Refuses the splits of a model that was trained on features: its plan has shards of features. */
+static int check_reads_plan(const struct trained *trained, struct error *err)
+{
+	const char *base = safetensors_value(trained->saved.file, FEATURES_NOTE);
+
+	if (!base)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "%s: its run read features of %s, and the model reads pictures: give the pictures "
+			 "with --data",
+			 trained->name, base);
+}
+
 static int open_sources(struct shards *shards, const struct trained *trained, struct error *err)
 {
 	int r = 0;
@@ -164,12 +178,31 @@ static int list_plan(struct shards *shards, const struct trained *trained, enum 
 		     struct error *err)
 {
 	char path[PATH_BYTES];
-	int r = temporary_file("plan", path, err);
+	int r = check_reads_plan(trained, err);
 
-	if (r < 0)
+	if (r < 0 || (r = temporary_file("plan", path, err)) < 0)
 		return r;
 	r = open_plan(shards, trained, path, split, err);
 	(void)unlink(path);
+	return r;
+}
+
+/* Takes the classes of objects from dataset.json beside the model: a run on features has them there alone. */
+static int read_classes(struct shards *shards, const struct trained *trained, struct error *err)
+{
+	const cJSON *name, *names;
+	int r = trained_dataset(trained, &shards->dataset, err);
+
+	names = json_member(shards->dataset, "classes");
+	cJSON_ArrayForEach(name, names) {
+		if (r == 0 && cJSON_IsString(name)) {
+			CLEANUP(free_ptr) char *key = NULL;
+
+			if (asprintf(&key, "%s/", name->valuestring) < 0)
+				return error_set(err, -ENOMEM, "no memory for the names of classes");
+			r = plan_classes_add(&shards->classes, key, err);
+		}
+	}
 	return r;
 }
 
@@ -183,6 +216,8 @@ static int open_names(struct shards *shards, const struct trained *trained, stru
 
 	if (!config_reads_objects(&trained->saved.config))
 		return 0;
+	if (safetensors_value(trained->saved.file, FEATURES_NOTE))
+		return read_classes(shards, trained, err);
 	if ((r = temporary_file("plan", path, err)) < 0)
 		return r;
 	if (open_checked(trained, path, &shards->names, &why) < 0)
@@ -224,14 +259,16 @@ struct plan_shard shards_get(const struct shards *shards, uint64_t index)
 	return plan_shard(shards->plan, source, shards->split, index);
 }
 
-int shards_class(const struct shards *shards, const char *key, uint64_t *ret_class, struct error *err)
+int shards_class(struct shards *shards, const char *key, uint64_t *ret_class, struct error *err)
 {
 	const struct plan *plan = shards->plan ? shards->plan : shards->names;
 
-	if (plan && plan_label(plan, key, ret_class))
+	if (plan ? plan_label(plan, key, ret_class) : plan_classes_number(&shards->classes, key, ret_class))
 		return 0;
 	return error_set(err, -EINVAL, "%s: its folder is no class of the model%s", key,
-			 plan ? "" : ": the model's run has no plan, which has the names of the classes");
+			 plan || shards->classes.count
+				 ? ""
+				 : ": the model's run has no plan, which has the names of the classes");
 }
 
 void shards_done(struct shards *shards)
@@ -243,4 +280,6 @@ void shards_done(struct shards *shards)
 	free(shards->key);
 	plan_close(shards->plan);
 	plan_close(shards->names);
+	plan_classes_done(&shards->classes);
+	cJSON_Delete(shards->dataset);
 }

@@ -4,13 +4,15 @@
  * run's plan, or all shards below a URL, in the order of their keys.
  *
  * The plan comes from the store. shards_open() checks that it is the plan that the model was trained with:
- * its SHA-256 is in the model's metadata, and its settings are those of the model's configuration.
+ * its SHA-256 is in the model's metadata, and its settings are those of the model's configuration. The plan
+ * of a model that was trained on features (model/features.h) lists these and no pictures, so it is not read.
  */
 #pragma once
 
 #include "cli/trained/records_source.h"
 #include "cli/trained/trained.h"
 #include "data/plan.h"
+#include "data/plan_classes.h"
 
 struct shards {
 	struct store *store[CONFIG_SOURCES_MAX];
@@ -18,6 +20,8 @@ struct shards {
 	struct plan *plan; /* NULL: the shards below a URL, `key` */
 	struct plan
 		*names; /* the plan of the run for objects below a URL: it has their classes; NULL = none */
+	struct plan_classes classes; /* in their place for a model that was trained on features */
+	cJSON *dataset;              /* dataset.json, which has these classes; NULL = none */
 	enum split split;
 	char **key;
 	uint64_t count, capacity;
@@ -33,7 +37,6 @@ void shards_done(struct shards *shards);
  * store. A shard below a URL has no ETag, no version and no size. */
 struct plan_shard shards_get(const struct shards *shards, uint64_t index);
 
-/* Finds the class of a key by the plan of the model's run, for a model of objects. Errors: -EINVAL the run
- * has no plan, or its plan no such class. */
-MUST_CHECK int shards_class(const struct shards *shards, const char *key, uint64_t *ret_class,
-			    struct error *err);
+/* Finds the class of a key by the plan of the model's run, or by dataset.json beside a model that was trained
+ * on features, for a model of objects. Errors: -EINVAL the run has no plan, or no such class. */
+MUST_CHECK int shards_class(struct shards *shards, const char *key, uint64_t *ret_class, struct error *err);

@@ -9,6 +9,7 @@
 #include "cli/prep/parallel.h"
 #include "cli/prep/set.h"
 #include "cli/prep/write.h"
+#include "cli/verbs/prep_features.h"
 #include "cli/verbs/verbs.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 /* ---- The row ---- */
 
 static const struct verb_operand operands[] = {
-	{ .name = "INPUT", .value = VERB_LOCATION, .repeated = true },
+	{ .name = "INPUT", .value = VERB_LOCATION, .optional = true, .repeated = true },
 	{ 0 },
 };
 
@@ -24,7 +25,9 @@ static const struct verb_option location_options[] = {
 	{ .name = "output",
 	  .value = VERB_LOCATION,
 	  .argument = "URL",
-	  .help = "folder to write the shards to: s3://bucket/prefix or file:///folder" },
+	  .help = "folder to write the shards to: s3://bucket/prefix or file:///folder; with --features also "
+		  "a "
+		  "path" },
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
@@ -33,6 +36,12 @@ static const struct verb_option location_options[] = {
 };
 
 static const struct verb_option options[] = {
+	{ .name = "features",
+	  .value = VERB_FILE,
+	  .argument = "CONF",
+	  .help = "in the place of INPUT: run the frozen model.base of this kiln.conf over all its pictures, "
+		  "and write "
+		  "its outputs" },
 	{ .name = "test",
 	  .value = VERB_LOCATION,
 	  .argument = "INPUT",
@@ -272,8 +281,13 @@ static int prep_verb(const struct arguments *arguments)
 {
 	CLEANUP(done) struct prep prep = { .lock = -1 };
 	struct error err = { 0 };
-	int r = read_options(&prep, arguments);
+	int r;
 
+	if (arguments_have(arguments, "features"))
+		return prep_features_verb(arguments);
+	if (arguments->operands == 0)
+		return cli_usage(arguments->name, "expected INPUT or --features");
+	r = read_options(&prep, arguments);
 	if (r != CLI_OK)
 		return r;
 	return prepare(&prep, arguments, &err) < 0 ? cli_error(&err) : CLI_OK;
@@ -282,7 +296,8 @@ static int prep_verb(const struct arguments *arguments)
 const struct verb verb_prep = {
 	.name = "prep",
 	.summary = "turn raw texts, images and pictures into shards in a store",
-	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]",
+	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]\n"
+		    "prep --features CONF --output FOLDER [OPTION...]",
 	.about =
 		"Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
 		"label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
@@ -297,7 +312,20 @@ const struct verb verb_prep = {
 		"folders: the folder of a picture is its class, and a folder train, val or test above it its "
 		"split; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
 		"and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
-		"Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.",
+		"Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.\n\n"
+		"With --features the verb runs model.base of CONF, which must be frozen, over the pictures "
+		"of each split "
+		"once, as an evaluation sees them, and writes its outputs as float features into the folders "
+		"train, "
+		"validation and test of the output. features.conf there trains the layers after the base "
+		"alone; the "
+		"finished model has the base, too, and reads pictures. A verb that was stopped goes on with "
+		"the same "
+		"command after the last whole shard; pictures or weights that have changed meanwhile are "
+		"refused. The "
+		"options for it are --records-per-shard (of single objects), --seed, --threads, --replace "
+		"and --json, and "
+		"those of the store.",
 	.operands = operands,
 	.options = { location_options, where_options, options },
 	.here = true,

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "cli/features/job.h"
+
+/* Writes features.conf, dataset.json and manifest.jsonl, and takes the mark of an unfinished set away. Call
+ * it when all shards are there. Errors: those of the stores; -EFBIG the manifest is larger than a run reads.
+ */
+MUST_CHECK int beside_write(struct job *job, struct error *err);
+/* Prints the summary. */
+void beside_report(const struct job *job);
