@@ -7,7 +7,7 @@
  * addresses; after an address that does not answer the next one is tried.
  *
  *     http.c      the loop, and what follows an attempt
- *     pending.c   requests that wait
+ *     pending.c   requests that wait         sockets.c which sockets and timers are due
  *     attempt.c   one attempt: libcurl's options, bytes, outcome
  *     pace.c      how many at once           retry.c   which failures may pass
  *     range.c     Content-Range              times.h   how far a request is
