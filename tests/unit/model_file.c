@@ -193,6 +193,47 @@ static void test_export(void **state)
 	graph_done(&graph);
 }
 
+/* An export holds the texts about its data that there are. Other programs' readers find them:
+ * tests/interop/pictures.py. */
+static void test_about(void **state)
+{
+	static const char dataset_text[] = "{ \"classes\": [ \"a\\u001bb\", \"rose\" ], \"schema\": 3 }";
+	static const char *const dataset[] = { dataset_text, "{ \"classes\": 2 }", "[ ]" };
+	CLEANUP(config_done) struct config config = { 0 };
+	struct graph graph;
+
+	(void)state;
+	assert_int_equal(file_write_durable(path, config_text, strlen(config_text), NULL), 0);
+	assert_int_equal(config_load(path, &config, NULL), 0);
+	assert_int_equal(graph_build(&config, false, &graph, NULL), 0);
+	for (size_t i = 0; i < 2 * sizeof(dataset) / sizeof(*dataset); i++) {
+		const struct export_weights weights = { cases[0].tensor, 2 };
+		CLEANUP(about_done) struct about about = { 0 };
+		CLEANUP(json_free) cJSON *json = NULL;
+		CLEANUP(free_ptr) uint8_t *data = NULL;
+		const char *text = dataset[i / 2];
+		uint64_t bytes;
+
+		assert_int_equal(json_parse("d", text, strlen(text), &json, NULL), 0);
+		assert_int_equal(about_make(&config, json, &about, NULL), 0);
+		assert_non_null(strstr(about.schema, "[4]"));
+		assert_null(strchr(about.schema, '\n'));
+		if (i < 2)
+			assert_string_equal(about.classes, "[\"a\\u001bb\",\"rose\"]");
+		else
+			assert_null(about.classes);
+		assert_int_equal(
+			export_model(&graph, &weights, &about, i % 2, &data, &bytes, &(struct error){ 0 }),
+			0);
+		assert_non_null(memmem(data, bytes, about.schema, strlen(about.schema)));
+		if (about.classes)
+			assert_non_null(memmem(data, bytes, about.classes, strlen(about.classes)));
+		else
+			assert_null(memmem(data, bytes, "classes", strlen("classes")));
+	}
+	graph_done(&graph);
+}
+
 static int make_path(void **state)
 {
 	int fd = mkstemp(path);
@@ -213,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_no_configuration),
 		cmocka_unit_test(test_export),
+		cmocka_unit_test(test_about),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);
