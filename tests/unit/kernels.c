@@ -142,7 +142,7 @@ static void test_plans_choose_their_sources(void **state)
 	static const char *const mlp[] = { "gemm_6x64", "gemm_packed_8x16",
 					   "softmax",   "softmax_crossentropy",
 					   "metrics",   "adam" };
-	static const char *const image[] = { "conv_8x32", "max_pool_backward", "sgd_momentum" };
+	static const char *const image[] = { "conv_packed_8x32", "max_pool_backward", "sgd_momentum" };
 	struct gpu_source source[SOURCES];
 	char names[256];
 
@@ -150,7 +150,7 @@ static void test_plans_choose_their_sources(void **state)
 	chosen(mlp, 6, names);
 	assert_string_equal(names, "gemm.cl gemm_packed.cl softmax.cl losses.cl metrics.cl update.cl ");
 	chosen(image, 3, names);
-	assert_string_equal(names, "update.cl conv.cl pool.cl ");
+	assert_string_equal(names, "update.cl conv_packed.cl pool.cl ");
 	chosen(NULL, 0, names);
 	assert_string_equal(names, "");
 	assert_int_equal(choose(NULL, 0, source), SOURCES);

@@ -14,6 +14,14 @@ static struct config_layer convs[] = { CONV2D(3, CONV(5, 3, 3), SAME), RELU,
 				       CONV2D(4, CONV(37, 3, 2), SAME, STRIDES(2, 1)), IMAGE_END };
 static struct config_layer conv_wide[] = { CONV2D(2, CONV(17, 1, 1)), CONV2D(2, CONV(70, 3, 3)), RELU,
 					   IMAGE_END };
+/* Plain products of matrices; one adds its gradient to that of the sum. */
+static struct config_layer conv_points[] = { NAMED("conv2d", "a", ATTRIBUTES(2, CONV(17, 1, 1))),
+					     RELU,
+					     CONV2D(3, CONV(33, 1, 1), BOOL_ATTRIBUTE("use_bias", 0)),
+					     CONV2D(2, CONV(17, 1, 1)),
+					     OP("add", INPUTS_OF(2, "conv2d_2", "a")),
+					     CONV2D(3, CONV(9, 1, 1), STRIDES(2, 1)),
+					     IMAGE_END };
 static struct config_layer conv_dilated[] = { CONV2D(3, CONV(3, 2, 2), SAME),
 					      CONV2D(5, CONV(20, 3, 2), SAME,
 						     INTS_ATTRIBUTE("dilation_rate", 2, 2, 1),
@@ -58,6 +66,7 @@ static struct config_layer global_flat[] = { DENSE(6), OP("global_average_poolin
 static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, convs, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_wide, 5, 5, 2),
+	NET_WITHIN(2e-5, conv_points, 5, 5, 2),
 	NET_WITHIN(2e-5, conv_dilated, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_apart, 7, 6, 3),
 	NET_WITHIN(2e-5, conv_dropped, 6, 5, 3),

@@ -1,66 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution on CPU devices, window g (window.cl):
- *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
- * A [images, in, K], B [taps, K, N], C [images, out, N], M = images * positions. This is a GEMM that gathers the rows
- * of A separately for each tap; instead of padding it reads `zeros` [K]. Work-groups, tiles, edges and epilogue are
- * those of gemm.cl.
- *
- * Reduction class: each sum runs over taps, then channels, in order, with one fma per term, for every size of tile;
- * taps that are padding for a whole tile are left out. Reference: reference() in layers/conv.c. Tolerance: taps * K *
- * 2^-24 of the sum of absolute products.
- */
-
-#define POSITION(r)                                                          \
-	const int n##r = min(i0 + r, M - 1), c##r = n##r % g->out[1];        \
-	const int line##r = n##r / g->out[1] % g->out[0];                       \
-	__global const stored *image##r = A + n##r / g->out[1] / g->out[0] * image;
-#define ROW(r)     const int y##r = window_source(g, 0, line##r, kh);
-#define ANY_ROW(r) any |= y##r >= 0;
-#define POINT(r)                                                             \
-	const int x##r = window_source(g, 1, c##r, kw);                      \
-	__global const stored *p##r =                                        \
-		y##r < 0 || x##r < 0 ? zeros : image##r + ((size_t)y##r * g->in[1] + x##r) * K;
-#define POINT_STEP1(r) { const float16 x = load(k, p##r); TERM(r, 0) }
-#define POINT_STEP2(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) }
-#define POINT_STEP4(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }
-
-#define CONV(name, rows, vectors, ALL, ZERO, LOAD, STEP, STORE, C_PUT)                                          \
-	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
-		GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)                \
-	{                                                                                                      \
-		const int i0 = get_group_id(0) * rows, j0 = get_group_id(1) * 16 * vectors;                    \
-		const size_t image = (size_t)g->in[0] * g->in[1] * K;                                          \
-		float tile[rows * 16 * vectors] __attribute__((aligned(64)));                                  \
-                                                                                                               \
-		ALL(POSITION) ALL(ZERO) for (int kh = 0; kh < g->size[0]; kh++)                                \
-		{                                                                                              \
-			bool any = false;                                                                      \
-                                                                                                               \
-			ALL(ROW) ALL(ANY_ROW) for (int kw = 0; any && kw < g->size[1]; kw++)                   \
-			{                                                                                      \
-				__global const stored *b = B + (size_t)(kh * g->size[1] + kw) * K * N + j0;    \
-                                                                                                               \
-				ALL(POINT) for (int k = 0; k < K; k++)                                         \
-				{                                                                              \
-					LOAD ALL(STEP) b += N;                                                 \
-				}                                                                              \
-			}                                                                                      \
-		}                                                                                              \
-		if (!epilogue && i0 + rows <= M && j0 + 16 * vectors <= N) {                                   \
-			__global stored *c = C + (size_t)i0 * N + j0;                                          \
-                                                                                                               \
-			ALL(C_PUT) return;                                                                     \
-		}                                                                                              \
-		ALL(STORE) finish_tile(tile, rows, vectors, i0, j0, C, M, N, epilogue, bias, mask, scale,      \
-				       threshold, layer, step, first_row, key_low, key_high);                  \
-	}
-
-CONV(conv_6x64, 6, 4, SIX, ZERO4, LOAD4, POINT_STEP4, STORE4, PUT4)
-CONV(conv_8x32, 8, 2, EIGHT, ZERO2, LOAD2, POINT_STEP2, STORE2, PUT2)
-CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
-
-/*
  * Gradients of kernel and bias, on CPU devices:
  *   partial[chunk][t][k][j] = sum over the chunk's images and positions p of X[source(p, t)][k] * DY[p][j]
  *   partial[chunk][taps][0][j] = sum over the chunk's images and positions p of DY[p][j]
@@ -70,7 +9,7 @@ CONV(conv_8x16, 8, 1, EIGHT, ZERO1, LOAD1, POINT_STEP1, STORE1, PUT1)
  * cache while all channels pass over them.
  *
  * Reduction class: images, rows, columns in order with one fma per term, then conv_sum; the same on every device.
- * Reference: that of the convolution. Tolerance: positions * images of a chunk * 2^-24 of the sum of absolute products.
+ * Reference: reference() in layers/conv.c. Tolerance: positions * images of a chunk * 2^-24 of the sum of absolute products.
  */
 #define BLOCK_POSITIONS 64
 
@@ -166,6 +105,29 @@ ELEMENTS conv_sum(__global const float *partial, __global float *dkernel, __glob
 		dkernel[i] = sum;
 	else
 		dbias[i % filters] = sum;
+}
+
+/* The same for CPU devices, which do not use conv_sum: a group is one work-item, which computes a row of dkernel, or dbias.
+ * Groups (taps * channels + 1, 1). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void conv_sum_lines(
+	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
+	int filters, int tap_rows, int columns)
+{
+	const int row = get_group_id(0), kernel_rows = taps * channels;
+	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
+	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
+	__global float *out = row < kernel_rows ? dkernel + (size_t)row * filters : dbias;
+
+	for (int j = 0; out && j < filters; j += 16) {
+		float16 sum = 0;
+
+		for (int c = 0; c < chunks; c++)
+			sum += get16(0, partial + c * size + at * columns + j);
+		if (filters - j >= 16)
+			put16(sum, 0, out + j);
+		else
+			store_lanes(sum, filters - j, out + j);
+	}
 }
 
 /* out [taps, filters, channels] = in [taps, channels, filters] with the taps in reverse order, channels and filters

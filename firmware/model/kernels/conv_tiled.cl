@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolutions of conv.cl for devices that are not CPUs: groups of 16 x 16 work-items, tiles of both matrices in
+ * The convolutions of conv_packed.cl and conv.cl for devices that are not CPUs: groups of 16 x 16 work-items, tiles of both matrices in
  * local memory; each item computes one number of the result. Parameters, order of the sums, references and tolerances
- * are those of conv.cl, but `zeros` is not used. In `partial`, tap_rows = channels, and columns is rounded up to SIDE.
+ * are those of these files, but `zeros` is not used. In `partial`, tap_rows = channels, and columns is rounded up to SIDE.
  */
 
 /* Returns the index in the images at which the channels begin that tap `tap` of position `p` covers; -1: padding. `p`

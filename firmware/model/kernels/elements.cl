@@ -131,6 +131,34 @@ ELEMENTS move_image(__global const stored *from, __global stored *to, int add, i
 	}
 }
 
+/* The same for CPU devices: a group is one work-item, which computes a line of `to`. */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void move_lines(
+	__global const stored *from, __global stored *to, int add, int rows, int columns, int to_line, int lines, int line,
+	int top, int left)
+{
+	const int to_lines = columns / to_line, row = get_group_id(0) / to_lines, y = get_group_id(0) % to_lines - top;
+	const bool inside = row < rows && y >= 0 && y < lines;
+	const int begin = inside ? clamp(left, 0, to_line) : to_line;
+	const int end = inside ? clamp(left + line, begin, to_line) : to_line;
+	int x = begin;
+
+	to += get_group_id(0) * (size_t)to_line;
+	from += ((long)row * lines + y) * line - left;
+	for (int i = 0; !add && i < begin; i++)
+		store(0.0f, i, to);
+	for (; x + 16 <= end; x += 16) {
+		float16 value = load16(0, from + x);
+
+		if (add)
+			value += load16(0, to + x);
+		store16(value, 0, to + x);
+	}
+	for (; x < end; x++)
+		store(load(x, from) + (add ? load(x, to) : 0), x, to);
+	for (int i = end; !add && i < to_line; i++)
+		store(0.0f, i, to);
+}
+
 /* y = a + b */
 ELEMENTS add_two(__global const stored *a, __global const stored *b, __global stored *y, int rows, int columns)
 {

@@ -69,14 +69,18 @@ static void add_forward(struct plan *plan, const struct node *node, bool trainin
 static void add_backward(struct plan *plan, const struct node *node)
 {
 	const struct tensor *output = output_of(plan, node);
-	const struct block dy = { output->gradient, output->elements, 0 };
 
 	for (uint32_t i = 0; i < node->inputs; i++) {
 		bool add = false;
-		const struct block dx = { plan_gradient(plan, node->input[i], &add), output->elements, 0 };
+		const uint32_t dx = plan_gradient(plan, node->input[i], &add);
 
-		if (dx.tensor != GRAPH_NO_TENSOR)
-			copy_columns(plan, &dy, &dx, add, 1, output->elements);
+		if (dx != GRAPH_NO_TENSOR)
+			plan_emit(plan, &(struct launch){
+						.kernel = "rescale",
+						.groups = { per_element(output) },
+						ARGUMENTS(IN(output->gradient), OUT(dx), FLOAT(1), FLOAT(0),
+							  INT(add), AT(ROWS), INT(output->elements)),
+					});
 	}
 }
 

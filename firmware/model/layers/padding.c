@@ -56,8 +56,9 @@ static void emit_move(struct plan *plan, uint32_t from, uint32_t to, int64_t top
 	const uint64_t channels = target->shape[2];
 
 	plan_emit(plan, &(struct launch){
-				.kernel = "move_image",
-				.groups = { per_element(target) },
+				.kernel = plan->cpu ? "move_lines" : "move_image",
+				.groups = { plan->cpu ? (struct extent){ .per_row = target->shape[0] }
+						      : per_element(target) },
 				ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(target->elements),
 					  INT(target->shape[1] * channels), INT(source->shape[0]),
 					  INT(source->shape[1] * channels), INT(top),

@@ -25,13 +25,24 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
  * position of the window. */
 static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
 {
-	struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->conv);
+	struct launch launch = gemm_conv_launch(plan, gemm);
 
 	launch.arguments = CONV_ARGUMENTS;
 	launch.argument[CONV_WINDOW] = (struct argument)IN(window);
 	if (plan->cpu)
 		launch.argument[CONV_ZEROS] = (struct argument)IN(zeros(plan, conv));
 	plan_emit(plan, &launch);
+}
+
+/* Returns whether the convolution is a plain matrix product, because each position reads the number of the
+ * input at the same place alone. Then CPU devices compute it by the kernels for matrices, which have the same
+ * bits. */
+static bool is_product(const struct plan *plan, const struct conv *conv)
+{
+	const struct window *window = &conv->window;
+
+	return plan->cpu && window_taps(window) == 1 && window->in[0] == window->out[0] &&
+	       window->in[1] == window->out[1];
 }
 
 void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
@@ -42,9 +53,13 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 				   .m = GEMM_ROWS,
 				   .n = conv->filters,
 				   .k = conv->channels,
-				   .per_row = window_positions(&conv->window) };
+				   .per_row = window_positions(&conv->window),
+				   .node = conv->node };
 
-	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
+	if (is_product(plan, conv))
+		gemm_emit(plan, &gemm);
+	else
+		emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
 }
 
 /* Appends the launch that flips the kernel from [taps, channels, filters] to [taps in reverse order, filters,
@@ -71,16 +86,22 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 			      uint32_t dx, bool add)
 {
 	const struct window mirrored = window_mirrored(&conv->window);
-	const struct gemm gemm = { .a = dy,
-				   .b = emit_flipped(plan, conv, kernel),
-				   .c = dx,
-				   .m = GEMM_ROWS,
-				   .n = conv->channels,
-				   .k = conv->filters,
-				   .per_row = window_positions(&mirrored),
-				   .add = add };
+	struct gemm gemm = { .a = dy,
+			     .c = dx,
+			     .m = GEMM_ROWS,
+			     .n = conv->channels,
+			     .k = conv->filters,
+			     .per_row = window_positions(&mirrored),
+			     .add = add,
+			     .node = conv->node };
 
-	emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
+	gemm.b_transposed = plan->cpu;
+	gemm.b = plan->cpu ? storage_copy(plan, conv->node, "kernel_stored", kernel)
+			   : emit_flipped(plan, conv, kernel);
+	if (is_product(plan, conv))
+		gemm_emit(plan, &gemm);
+	else
+		emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
 }
 
 /* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */
@@ -109,12 +130,14 @@ static void make_partials(struct plan *plan, const struct node *node, struct par
 
 static void emit_sum(struct plan *plan, const struct partials *partials, uint32_t dkernel, uint32_t dbias)
 {
+	const uint64_t rows = partials->taps * partials->channels + 1;
+
 	plan_emit(
 		plan,
 		&(struct launch){
-			.kernel = "conv_sum",
-			.groups = { { .fixed = (partials->taps * partials->channels + 1) * partials->filters,
-				      .tile = ELEMENT_GROUP } },
+			.kernel = plan->cpu ? "conv_sum_lines" : "conv_sum",
+			.groups = { { .fixed = rows * (plan->cpu ? 1 : partials->filters),
+				      .tile = plan->cpu ? 1 : ELEMENT_GROUP } },
 			ARGUMENTS(IN(partials->tensor), OUT(dkernel), argument_optional(dbias, ARGUMENT_OUT),
 				  INT(partials->chunks), INT(partials->taps), INT(partials->channels),
 				  INT(partials->filters), INT(partials->tap_rows), INT(partials->columns)),

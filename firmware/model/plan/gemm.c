@@ -5,9 +5,12 @@
 
 /* A wide tile uses each value of A more often; a narrow tile wastes fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
-	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_6x64", "conv_kernel_6x64", 6, 64 },
-	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_8x32", "conv_kernel_8x32", 8, 32 },
-	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_8x16", "conv_kernel_8x16", 8, 16 },
+	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_packed_6x64", "conv_kernel_6x64", 6,
+	  64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_packed_8x32", "conv_kernel_8x32", 8,
+	  32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", "conv_kernel_8x16", 8,
+	  16 },
 };
 static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
 					   "conv_kernel_16x16", 16,           16 };
@@ -17,7 +20,7 @@ static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NU
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
 /* With fewer rows of C, a packed panel is not read often enough to pay for packing. */
 #define PACKED_ROWS_MIN 48u
-/* kernels/gemm_packed.cl has the same numbers. PANELS: tiles side by side in a group. PACKED_TERMS_AT_ONCE:
+/* kernels/panels.cl has the same numbers. PANELS: tiles side by side in a group. PACKED_TERMS_AT_ONCE:
  * largest K without partial sums in memory. PACKED_ROWS_MAX: most rows of a group with partial sums;
  * PACKED_ROWS_AT_ONCE: without. */
 #define PANELS               2u
@@ -106,14 +109,13 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
 }
 
-/* Returns how many rows of C a group computes, so that there are enough groups for all cores and all have
- * about the same size. */
-static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile)
+/* Returns how many rows of C a group computes, at most `most`, so that there are enough groups for all cores
+ * and all have about the same size. */
+static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile,
+			   uint64_t most)
 {
 	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
 		       panels = (gemm->n + columns - 1) / columns;
-	const uint64_t most =
-		whole(plan, gemm, gemm->k) <= PACKED_TERMS_AT_ONCE ? PACKED_ROWS_AT_ONCE : PACKED_ROWS_MAX;
 	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_cache = (m + most - 1) / most;
 	const uint64_t groups = for_cores > for_cache ? for_cores : for_cache;
 	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
@@ -142,9 +144,31 @@ static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 	return transposed;
 }
 
-static void emit_packed(struct plan *plan, const struct gemm *gemm)
+/* Returns a launch of a kernel that packs B. */
+static struct launch packed_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
+				   uint64_t most)
 {
 	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
+	struct launch launch = gemm_launch(plan, gemm, kernel);
+
+	launch.groups[0].tile = group_rows(plan, gemm, tile, most);
+	launch.groups[1].tile = PANELS * tile->columns;
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
+	return launch;
+}
+
+struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm)
+{
+	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
+
+	return plan->cpu ? packed_launch(plan, gemm, tile->conv, PACKED_ROWS_MAX)
+			 : gemm_launch(plan, gemm, tile->conv);
+}
+
+static void emit_packed(struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t most =
+		whole(plan, gemm, gemm->k) <= PACKED_TERMS_AT_ONCE ? PACKED_ROWS_AT_ONCE : PACKED_ROWS_MAX;
 	struct gemm plain = *gemm;
 	struct launch launch;
 
@@ -152,10 +176,7 @@ static void emit_packed(struct plan *plan, const struct gemm *gemm)
 		plain.a = emit_transposed(plan, gemm);
 		plain.a_transposed = false;
 	}
-	launch = gemm_launch(plan, &plain, tile->packed);
-	launch.groups[0].tile = group_rows(plan, gemm, tile);
-	launch.groups[1].tile = PANELS * tile->columns;
-	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
+	launch = packed_launch(plan, &plain, gemm_tile(true, gemm->n)->packed, most);
 	plan_emit(plan, &launch);
 }
 

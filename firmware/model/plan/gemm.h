@@ -41,6 +41,8 @@ const struct gemm_tile *gemm_tile(bool cpu, uint64_t n);
 /* Returns a launch like that of gemm_emit(), but of another kernel. The first parameters of this kernel must
  * be those of the GEMM kernels. */
 struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel);
+/* Returns a launch of the convolution of this size: gemm_tile()->conv. On CPU devices it packs B. */
+struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
 
 /* Indices of the parameters of every GEMM kernel. Fusion sets the arguments from GEMM_EPILOGUE on. */
 enum gemm_argument {

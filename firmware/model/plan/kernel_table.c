@@ -26,6 +26,7 @@ const struct kernel kernel_table[] = {
 	{ "multiply_two", KERNEL_FILE_elements, 0 },
 	{ "multiply_sum", KERNEL_FILE_elements, 0 },
 	{ "move_image", KERNEL_FILE_elements, 0 },
+	{ "move_lines", KERNEL_FILE_elements, 0 },
 	{ "add_two", KERNEL_FILE_elements, 0 },
 	{ "copy_columns", KERNEL_FILE_elements, 0 },
 	{ "bias_add", KERNEL_FILE_elements, 0 },
@@ -104,14 +105,16 @@ const struct kernel kernel_table[] = {
 	{ "adapt_scale", KERNEL_FILE_loss_scale, 0 },
 	{ "unscale_gradients", KERNEL_FILE_loss_scale, 0 },
 	/* conv.cl */
-	{ "conv_6x64", KERNEL_FILE_conv, 0 },
-	{ "conv_8x32", KERNEL_FILE_conv, 0 },
-	{ "conv_8x16", KERNEL_FILE_conv, 0 },
 	{ "conv_kernel_6x64", KERNEL_FILE_conv, 0 },
 	{ "conv_kernel_8x32", KERNEL_FILE_conv, 0 },
 	{ "conv_kernel_8x16", KERNEL_FILE_conv, 0 },
 	{ "conv_sum", KERNEL_FILE_conv, 0 },
+	{ "conv_sum_lines", KERNEL_FILE_conv, 0 },
 	{ "conv_flip", KERNEL_FILE_conv, 0 },
+	/* conv_packed.cl */
+	{ "conv_packed_6x64", KERNEL_FILE_conv_packed, 0 },
+	{ "conv_packed_8x32", KERNEL_FILE_conv_packed, 0 },
+	{ "conv_packed_8x16", KERNEL_FILE_conv_packed, 0 },
 	/* conv_tiled.cl */
 	{ "conv_16x16", KERNEL_FILE_conv_tiled, 0 },
 	{ "conv_kernel_16x16", KERNEL_FILE_conv_tiled, 0 },

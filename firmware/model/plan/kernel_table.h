@@ -13,6 +13,7 @@
 	each(philox) \
 	each(groups) \
 	each(tile) \
+	each(panels) \
 	each(labels) \
 	each(step) \
 	each(window)
@@ -34,6 +35,7 @@
 	each(gradients) \
 	each(loss_scale) \
 	each(conv) \
+	each(conv_packed) \
 	each(conv_tiled) \
 	each(depthwise) \
 	each(pool) \
