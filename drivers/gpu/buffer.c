@@ -7,23 +7,38 @@
 #include <sys/mman.h>
 
 /* CPU devices use host memory in place; it must be aligned to a page. */
-#define HOST_ALIGN 4096u
+#define HOST_ALIGN ((uint64_t)4096)
 /* Large pages help kernels that read a matrix column by column: with small pages each row is in another page,
  * which costs a miss of the processor's page table cache (TLB). */
-#define LARGE_PAGE (2u << 20)
+#define LARGE_PAGE ((uint64_t)2 << 20)
 
-/* Allocates zeroed memory, on large pages where the kernel has some. */
+static uint64_t host_bytes(uint64_t bytes)
+{
+	return (bytes + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
+}
+
+/* Maps zeroed memory, on large pages where the kernel has some. A page takes memory only once somebody writes
+ * to it: a network that is never stored needs no memory for a copy of its state. */
 static void *host_memory(uint64_t bytes)
 {
-	const uint64_t align = bytes < LARGE_PAGE ? HOST_ALIGN : LARGE_PAGE,
-		       rounded = (bytes + HOST_ALIGN - 1) / HOST_ALIGN * HOST_ALIGN;
-	void *memory = NULL;
+	const uint64_t align = bytes < LARGE_PAGE ? HOST_ALIGN : LARGE_PAGE, rounded = host_bytes(bytes);
+	uint8_t *mapped, *memory;
+	uint64_t before;
 
-	if (!rounded || posix_memalign(&memory, align, rounded) != 0)
+	if (!rounded)
 		return NULL;
+	mapped = mmap(NULL, rounded + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED)
+		return NULL;
+	before = (align - (uintptr_t)mapped % align) % align;
+	memory = mapped + before;
+	if (before)
+		(void)munmap(mapped, before);
+	if (align > before)
+		(void)munmap(memory + rounded, align - before);
 	if (bytes >= LARGE_PAGE)
 		(void)madvise(memory, rounded, MADV_HUGEPAGE);
-	return memset(memory, 0, rounded);
+	return memory;
 }
 
 struct gpu_memory gpu_memory(const struct gpu *gpu)
@@ -113,7 +128,8 @@ void gpu_buffer_free(struct gpu_buffer *buffer)
 		return;
 	if (buffer->memory)
 		(void)clReleaseMemObject(buffer->memory);
-	free(buffer->host);
+	if (buffer->host)
+		(void)munmap(buffer->host, host_bytes(buffer->bytes));
 	free(buffer);
 }
 
