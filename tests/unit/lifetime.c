@@ -3,6 +3,7 @@
  * plans of networks; and a step has the same bits as with a place for each tensor. */
 #include "tests/reference.h"
 
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,10 @@
 #define ROWS       6u
 #define CLASSES    3u
 #define INPUTS_MAX 1200u
-#define BLOCKS_MAX 65536u
+#define BLOCKS_MAX (1u << 20)
+#define IDS        6u
+#define TOKENS_MAX 9u
+#define TABLE      11u
 #define RUNS       6u
 
 static struct gpu *gpu;
@@ -66,6 +70,19 @@ static struct config_layer residual[] = { NAMED_CONV("a"),
 					  OP("gelu"),
 					  END };
 
+/* Tables of ids and of ragged tokens, beside numbers. */
+#define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
+static struct config_layer tables[] = {
+	NAMED("embedding_bag", "a", INPUTS_OF(1, "tokens"), ATTRIBUTES(2, TABLE_OF(12))),
+	RELU,
+	NAMED("embedding", "b", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(2))),
+	OP("flatten"),
+	NAMED("dense", "c", INPUTS_OF(1, "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("units", 12))),
+	OP("add", INPUTS_OF(3, "relu", "flatten", "c")),
+	DROPOUT(0.3),
+	END
+};
+
 static const struct net {
 	const char *label;
 	struct config_layer *layer;
@@ -77,6 +94,7 @@ static const struct net {
 	{ "vgg_like", vgg_like, sizeof(vgg_like) / sizeof(*vgg_like), 16 },
 	{ "mobile_like", mobile_like, sizeof(mobile_like) / sizeof(*mobile_like), 12 },
 	{ "residual", residual, sizeof(residual) / sizeof(*residual), 8 },
+	{ "tables", tables, sizeof(tables) / sizeof(*tables), 0 },
 };
 
 static uint64_t inputs_of(const struct net *net)
@@ -93,6 +111,11 @@ static struct config config_of(const struct net *net)
 		config.feature[0].shape[0] = config.feature[0].shape[1] = net->side;
 		config.feature[0].shape[2] = 3;
 	}
+	config.features = 4;
+	config.feature[2] =
+		(struct config_feature){ .name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS } };
+	config.feature[3] =
+		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS_MAX };
 	return config;
 }
 
@@ -299,6 +322,51 @@ static void test_networks_read_what_they_wrote(void **state)
 	}
 }
 
+/* Runs the plans of a network that share one arena, as those of a model do, in a random order. */
+static void check_plans(const struct config *config, bool cpu, const char *label)
+{
+	static struct blocks blocks;
+	struct plan plan[3];
+	const struct plan *const plans[] = { &plan[0], &plan[1], &plan[2] };
+	struct graph graph;
+	struct error err = { 0 };
+	uint64_t seed = 44;
+
+	harness_must(graph_build(config, true, &graph, &err), &err);
+	for (uint32_t p = 0; p < 3; p++) {
+		plan_init(&plan[p], &graph, cpu);
+		(p == 0 ? pass_emit_predict : p == 1 ? pass_emit_evaluate : pass_emit_train)(&plan[p]);
+	}
+	layout_work(&graph, plans, 3);
+	for (uint32_t p = 0; p < 3; p++)
+		give_first(&plan[p], &blocks);
+	for (uint32_t run = 0; run < RUNS; run++)
+		run_in_thought(&plan[below(&seed, 3)], &blocks, run == 0 || below(&seed, 2), label);
+	for (uint32_t p = 0; p < 3; p++)
+		plan_done(&plan[p]);
+	graph_done(&graph);
+}
+
+/* Every network of config/examples, with a small batch, on both kinds of devices. */
+static void test_examples_read_what_they_wrote(void **state)
+{
+	glob_t examples;
+
+	(void)state;
+	assert_int_equal(glob("config/examples/*.conf", 0, NULL, &examples), 0);
+	assert_true(examples.gl_pathc >= 3);
+	for (size_t i = 0; i < examples.gl_pathc; i++) {
+		CLEANUP(config_done) struct config config = { 0 };
+		struct error err = { 0 };
+
+		harness_must(config_load(examples.gl_pathv[i], &config, &err), &err);
+		config.run.batch_rows = 2;
+		check_plans(&config, true, examples.gl_pathv[i]);
+		check_plans(&config, false, examples.gl_pathv[i]);
+	}
+	globfree(&examples);
+}
+
 /* Fills with NaN every byte of the work arena in which no tensor lives after launch `after`; -1: before the
  * first. */
 static void poison(struct harness *h, const struct lifetime *life, int64_t after)
@@ -362,12 +430,60 @@ static void fill_parameters(struct harness *h)
 	}
 }
 
+/* ---- A batch ---- */
+
+static struct gpu_buffer *buffer_of(const void *data, uint64_t bytes)
+{
+	struct gpu_buffer *buffer = NULL;
+	struct error err = { 0 };
+
+	harness_must(gpu_buffer_create(gpu, bytes, &buffer, &err), &err);
+	harness_must(gpu_write(gpu, buffer, 0, data, bytes, true, &err), &err);
+	return buffer;
+}
+
+/* Returns the column of an input: ids, tokens with their splits, which leave some rows empty, or `numbers`.
+ */
+static struct gpu_buffer *column_of(const char *name, uint32_t step, const float *numbers, uint64_t bytes)
+{
+	int64_t whole[ROWS * TOKENS_MAX];
+	uint64_t seed = 44 + step;
+
+	if (!strcmp(name, "sentence"))
+		return buffer_of(numbers, bytes);
+	for (uint32_t i = 0; i < ROWS * TOKENS_MAX; i++)
+		whole[i] = below(&seed, TABLE);
+	if (!strcmp(name, "tokens/splits"))
+		for (uint32_t i = 0, end = 0; i <= ROWS; i++, end += i % 3 ? 1 + i : 0)
+			whole[i] = end;
+	return buffer_of(whole, sizeof(whole));
+}
+
+static void make_batch(const struct graph *graph, const struct net *net, uint32_t step,
+		       struct plan_values *values)
+{
+	static float input[ROWS * INPUTS_MAX];
+	static int64_t label[ROWS * CLASSES];
+
+	assert_true(inputs_of(net) <= INPUTS_MAX);
+	fill_batch(step, ROWS, inputs_of(net), CLASSES, input, label);
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		values->input[i] =
+			column_of(graph_at(graph, graph->input[i])->name, step, input, sizeof(input));
+	values->label = buffer_of(label, sizeof(label));
+}
+
+static void free_batch(const struct graph *graph, struct plan_values *values)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		gpu_buffer_free(values->input[i]);
+	gpu_buffer_free(values->label);
+}
+
 /* Makes three steps and returns the bytes of state and gradients after them. */
 static uint8_t *train(const struct net *net, int precision, bool shared, uint64_t *ret_bytes)
 {
 	struct config config = config_of(net);
-	static float input[ROWS * INPUTS_MAX];
-	static int64_t label[ROWS * CLASSES];
 	struct gpu_program *program = NULL;
 	struct error err = { 0 };
 	struct harness h;
@@ -382,25 +498,19 @@ static uint8_t *train(const struct net *net, int precision, bool shared, uint64_
 	h.shared = shared;
 	harness_bind(&h, program);
 	fill_parameters(&h);
-	assert_true(inputs_of(net) <= INPUTS_MAX);
 	for (uint32_t step = 0; step < 3; step++) {
 		struct plan_values values = { .rows = (int32_t)(ROWS - step), /* smaller batches, too */
 					      .valid_rows = (int32_t)(ROWS - step),
 					      .row_weight = 1.0f / (float)(ROWS - step),
 					      .step = step };
 
-		fill_batch(step, ROWS, inputs_of(net), CLASSES, input, label);
-		harness_must(gpu_buffer_create(gpu, sizeof(input), &values.input[0], &err), &err);
-		harness_must(gpu_buffer_create(gpu, sizeof(label), &values.label, &err), &err);
-		harness_must(gpu_write(gpu, values.input[0], 0, input, sizeof(input), true, &err), &err);
-		harness_must(gpu_write(gpu, values.label, 0, label, sizeof(label), true, &err), &err);
+		make_batch(&h.graph, net, step, &values);
 		optimizer_values(&h.graph, step, &values);
 		if (shared)
 			run_poisoned(&h, &values);
 		else
 			harness_run(&h, &values);
-		gpu_buffer_free(values.input[0]);
-		gpu_buffer_free(values.label);
+		free_batch(&h.graph, &values);
 		h.plan.bound = false;
 	}
 	*ret_bytes = h.graph.arena_bytes[ARENA_STATE] + h.graph.arena_bytes[ARENA_GRADIENT];
@@ -440,6 +550,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_plans_read_what_they_wrote),
 		cmocka_unit_test(test_networks_read_what_they_wrote),
+		cmocka_unit_test(test_examples_read_what_they_wrote),
 		cmocka_unit_test(test_poison_changes_no_bit),
 	};
 

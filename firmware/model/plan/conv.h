@@ -8,8 +8,7 @@
  * multiply (dx gathers dy through the mirrored window, with the flipped kernel), so the next kernels fuse as
  * into a GEMM. dkernel and dbias are sums over all positions of all images. The images are cut into at most
  * CONV_CHUNKS_MAX chunks, by the size of the batch; each chunk is summed, then the chunks: an order that does
- * not depend on the device. See kernels/conv_packed.cl, conv.cl and
- * conv_tiled.cl.
+ * not depend on the device. See kernels/conv_packed.cl, conv.cl and conv_tiled.cl.
  *
  * Depthwise convolutions have an order of every sum that does not depend on the device
  * (kernels/depthwise.cl). CPU devices work on whole lines in vectors of 16 channels, unless a channel has
