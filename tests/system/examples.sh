@@ -115,6 +115,13 @@ ok $? "and the base is the same at its end"
 picture=$(find "$work/store/flowers/test" -name '*.jpg' -print -quit)
 like "$("$kiln" predict "$work/store/runs/$run/model" "$picture" 2>&1)" 'tulip' "kiln predict says the names of its classes"
 
+# pictures-shards.conf: the same pictures, as its comment makes shards of them
+"$kiln" prep "$work/store/flowers" --output "file://$work/store/pictures" >"$work/said" 2>&1
+ok $? "kiln prep makes shards of the class folders" "$(cat "$work/said")"
+night pictures-shards "s/epochs = 10/epochs = 2/; s/batch_rows = 32/batch_rows = 16/"
+like "$("$kiln" predict "$work/store/runs/$run/model" "$work/store/flowers/test/rose" 2>&1 | head -n 1)" \
+	'/rose/[0-9]*\.(jpg|png): (daisy|dandelion|rose|sunflower|tulip) 0\.[0-9]{4}, ' "kiln predict says the names of its classes"
+
 # mixed.conf with two folders in the place of its stores, both of one table, and a network for it
 mkdir -p "$work/store/a" "$work/store/b"
 cp "$work"/store/section/*-0000[0-6]-* "$work/store/a/"
