@@ -188,11 +188,11 @@ install: deps
 	install -m 644 config/kiln.conf $(DESTDIR)/etc/kiln/kiln.conf.reference
 	rootfs/install "$(DESTDIR)" "$(PREFIX)"
 
-# make demo [IMDB=DIR] [STORE=s3]
+# make demo [IMDB=DIR | PICTURES=DIR] [STORE=s3]
 demo: deps
 	@$(if $(filter s3,$(STORE)),tools/deps/install store)
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
-	@tools/demo --bin $(B)/bin $(if $(IMDB),--imdb $(IMDB)) $(if $(STORE),--store $(STORE))
+	@tools/demo --bin $(B)/bin $(if $(IMDB),--imdb $(IMDB)) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(STORE),--store $(STORE))
 
 # A bootable disk image, below build/image: make image [GPU=cpu|intel|amd|nvidia] [KERNEL=amd64|cloud] [MIRROR=URL]
 GPU    ?= cpu
@@ -355,6 +355,7 @@ help:
 	@echo
 	@echo "  make demo                  install, build, run the main job on real input, show the result"
 	@echo "  make demo IMDB=DIR         the same with the Large Movie Review Dataset in DIR"
+	@echo "  make demo PICTURES=DIR     the same with the pictures in the class folders of DIR"
 	@echo "  make demo STORE=s3         the same through a real S3 server on loopback"
 	@echo "  make test                  install, build, run all tests"
 	@echo

@@ -1,7 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo as a user runs it, on the package descriptions of this machine's apt.
+# The demo as a user runs it: on pictures in class folders, and on the package descriptions of this machine's apt.
 . "$(dirname "$0")/lib.sh"
+
+"$KILN_BUILD/system/make_pictures" "$work/flowers" 60 72 80 1 daisy rose tulip
+tools/demo --bin "$KILN_BIN" --root "$work/pictures" --pictures "$work/flowers" --epochs 6 >"$work/log" 2>&1
+ok $? "the demo with pictures ends well" "$(tail -n 40 "$work/log")"
+log=$(cat "$work/log")
+like "$log" '^180 files in 3 class folders$' "it counts the files and the classes"
+like "$log" '^test accuracy +[0-9.]+ %' "it shows the accuracy"
+is "$(grep -cE '/flowers/(daisy|rose|tulip)/0000\.jpg: (daisy|rose|tulip) [01]\.[0-9]{4}, ' "$work/log")" 3 "it predicts a picture of each class, by name"
+is "$(find "$work/pictures/preview" -name '*.png' | wc -l)" 16 "it shows pictures as the network sees them"
+tools/demo --bin "$KILN_BIN" --root "$work/pictures" --pictures "$work/flowers/rose" >"$work/log" 2>&1
+is "$? $(cat "$work/log" | tail -n 1)" "2 tools/demo: $work/flowers/rose: found 0 class folders, expected two or more" "a folder without class folders is refused"
+tools/demo --bin "$KILN_BIN" --root "$work/pictures" --pictures "$work/none" >"$work/log" 2>&1
+like "$? $(tail -n 1 "$work/log")" '^2 tools/demo: .*/none: no such folder' "and one that there is not"
 
 if [ -z "$(apt-cache dumpavail 2>/dev/null | head -n 1)" ] && ! apt-get update >/dev/null 2>&1; then
 	skip "the demo reaches 85 % on the test split" "apt knows no packages here, and apt-get update fails"
