@@ -8,9 +8,9 @@
 
 #include <spng.h>
 
-/* Largest chunk besides the pixels, and largest sum of the chunks that the library keeps. */
-#define CHUNK_BYTES_MAX  (UINT64_C(64) << 20)
-#define CHUNKS_BYTES_MAX (UINT64_C(64) << 20)
+/* Most bytes of the chunks that the library reads besides the pixels: texts and a colour profile, inflated. A
+ * few KB of a file can ask for all of them, and each core has a decoder. */
+#define CHUNKS_BYTES_MAX (UINT64_C(16) << 20)
 
 struct reader {
 	spng_ctx *png; /* NULL between two files */
@@ -25,6 +25,11 @@ struct reader {
 static int fail(struct reader *reader, int code, struct error *err)
 {
 	spng_ctx_free(TAKE(reader->png));
+	if (code == SPNG_ECHUNK_LIMITS)
+		return error_set(err, -EBADMSG,
+				 "PNG of %" PRIu64 " bytes: found more chunks besides its pixels, or larger "
+				 "ones, than the library may keep: at most %" PRIu64 " bytes in all",
+				 reader->bytes, CHUNKS_BYTES_MAX);
 	return error_set(err, code == SPNG_EMEM ? -ENOMEM : -EBADMSG,
 			 "PNG of %" PRIu64 " bytes, before line %" PRIu32 ": %s", reader->bytes, reader->next,
 			 spng_strerror(code));
@@ -61,7 +66,7 @@ static int begin_png(void *opened, const void *file, uint64_t bytes, struct pict
 	if (!reader->png)
 		return error_set(err, -ENOMEM, "no memory for a PNG decoder");
 	if ((code = spng_set_image_limits(reader->png, INT32_MAX, INT32_MAX)) ||
-	    (code = spng_set_chunk_limits(reader->png, CHUNK_BYTES_MAX, CHUNKS_BYTES_MAX)) ||
+	    (code = spng_set_chunk_limits(reader->png, CHUNKS_BYTES_MAX, CHUNKS_BYTES_MAX)) ||
 	    (code = spng_set_png_buffer(reader->png, file, bytes)) ||
 	    (code = spng_get_ihdr(reader->png, &reader->header)))
 		return fail(reader, code, err);

@@ -161,6 +161,10 @@ static int finish(struct loop *loop)
 	(void)pthread_mutex_lock(&fetch->lock);
 	page_write(&loop->page, &loop->producer, &loop->tune);
 	(void)pthread_mutex_unlock(&fetch->lock);
+	if (fetch->warnings > 0)
+		log_notice("the decoder warned %" PRIu64
+			   " times of a picture that has all its pixels and is used",
+			   fetch->warnings);
 	shard_cache_end(fetch);
 	return 0;
 }

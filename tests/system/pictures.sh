@@ -6,6 +6,13 @@ kiln=$KILN_BIN/kiln
 cd "$work" || exit 1
 
 "$KILN_BUILD/system/make_pictures" pictures 40 40 48 1 daisy rose tulip
+# Bytes that belong to nothing, in a picture that has all its pixels.
+python3 - pictures/daisy/0000.jpg <<'PY'
+import sys
+data = open(sys.argv[1], "rb").read()
+at = 4 + int.from_bytes(data[4:6], "big")
+open(sys.argv[1], "wb").write(data[:at] + b"abc" + data[at:])
+PY
 cat >pictures.conf <<CONF
 run: { name = "pictures"; epochs = 12; batch_rows = 16; };
 source: { url = "file://$work/data"; };
@@ -33,6 +40,7 @@ ok $? "prep makes shards" "$(cat prep.log)"
 
 "$OLDPWD/tools/night" "$KILN_BIN" pictures.conf >log 2>&1
 ok $? "the daemons train on them" "$(tail -n 20 log)"
+like "$(cat "$KILN_ROOT/run/kiln/night/fetchd.log")" 't[a-z]+-[0-9]+-of-[0-9]+\.tfrecord: byte [0-9]+: the decoder warned of a picture that has all its pixels' "a warning of the library is named"
 run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 model=$work/runs/$run/model
 "$kiln" report --config pictures.conf --json "$run" >run.json

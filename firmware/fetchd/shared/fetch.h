@@ -92,7 +92,8 @@ struct fetch {
 
 	pthread_mutex_t lock;
 	pthread_cond_t progress; /* a window, a slot or a copy into the cache is finished */
-	bool discard; /* guarded by the lock: give up all loads, the reader asks for another cursor */
+	bool discard;      /* guarded by the lock: give up all loads, the reader asks for another cursor */
+	uint64_t warnings; /* guarded by the lock: how often a picture was decoded with a warning */
 	const struct cursor *cursor; /* guarded by the lock: the producer's; NULL = not yet */
 };
 

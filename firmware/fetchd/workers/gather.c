@@ -2,6 +2,7 @@
 #include "fetchd/workers/gather.h"
 
 #include "core/base/events.h"
+#include "core/base/log.h"
 #include "data/tfrecord.h"
 #include "fetchd/shard/sources.h"
 #include "fetchd/workers/slot_quarantine.h"
@@ -56,13 +57,28 @@ static int parse_row(const struct batch_slot *batch, struct batch_pictures *pict
 	return batch_parse(batch, pictures, row, data, from.record->bytes, bits, err);
 }
 
+/* Counts a picture that was decoded with a warning; names the first one. */
+static void note_warning(struct fetch *fetch, struct window_record from)
+{
+	bool first;
+
+	(void)pthread_mutex_lock(&fetch->lock);
+	first = fetch->warnings++ == 0;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	if (first)
+		log_notice("%s: byte %" PRIu64
+			   ": the decoder warned of a picture that has all its pixels; such pictures are "
+			   "used and counted",
+			   from.shard->plan.key, from.record->offset);
+}
+
 /* Parses one record into row `row`. */
 static void gather_row(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
 		       struct window_record from, struct row_fault *fault)
 {
 	const struct shard *shard = from.shard;
 	struct error err;
-	uint64_t bits = 0;
+	uint64_t bits = 0, warnings;
 	int r;
 
 	if (from.record->bad) {
@@ -73,9 +89,12 @@ static void gather_row(const struct batch_slot *batch, struct batch_pictures *pi
 	if (pictures)
 		bits = plan_record_bits(fault->fetch->plan, &shard->plan, shard->window->id.pass,
 					from.record->offset);
+	warnings = batch_pictures_warnings(pictures);
 	r = parse_row(batch, pictures, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
+	if (batch_pictures_warnings(pictures) > warnings)
+		note_warning(fault->fetch, from);
 }
 
 /* Notes a span's faults in the slot. The slot's error is that of its first faulty row, in whatever order the
