@@ -32,17 +32,25 @@ const char *http_method_name(enum http_method method)
 
 /* ---- What libcurl calls ---- */
 
+void attempt_has_connection(struct http_request *request)
+{
+	request->http->connecting -= request->connecting;
+	request->connecting = false;
+}
+
 /* libcurl calls this when the request has a connection and is sent next. The time is noted here and not at
  * the end, because it is read while the request is in flight. */
 static int on_connected(void *userdata, char *to, char *from, int to_port, int from_port)
 {
-	const struct http_request *request = userdata;
+	struct http_request *request = userdata;
 
 	(void)to;
 	(void)from;
 	(void)to_port;
 	(void)from_port;
-	request->times->connected_us = clock_us();
+	attempt_has_connection(request);
+	if (request->times)
+		request->times->connected_us = clock_us();
 	return CURL_PREREQFUNC_OK;
 }
 
@@ -311,10 +319,8 @@ void attempt_set_options(struct http_request *request)
 	(void)curl_easy_setopt(easy, CURLOPT_READDATA, request);
 	(void)curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
 	(void)curl_easy_setopt(easy, CURLOPT_SEEKDATA, request);
-	if (request->times) {
-		(void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
-		(void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
-	}
+	(void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+	(void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, request);
 	if (http->ca_file[0])
 		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
 	/* the head of a proxy's answer is no head of the server's */

@@ -25,6 +25,8 @@ struct http {
 	struct http_pending waiting;
 	struct http_pending active; /* requests in flight, the attempt that began first in front */
 	uint32_t active_count;
+	uint32_t connecting;          /* requests in flight that have no connection yet */
+	uint64_t looked_ms;           /* clock_ms() of the last sockets_look() */
 	struct http_request *delayed; /* requests between two attempts, sorted by due_ms */
 	atomic_bool woken;            /* http_wake() was called since the last http_drive() with `wakes` */
 	struct pace pace;
@@ -34,6 +36,9 @@ struct http {
 
 /* Sets libcurl's options for request->easy. Called after the handler's prepare(). */
 void attempt_set_options(struct http_request *request);
+
+/* Notes that the request has a connection, or needs none any more. */
+void attempt_has_connection(struct http_request *request);
 
 /* Returns the outcome of a transfer that ended with libcurl's `code`: 0, HTTP_AGAIN or a negative errno;
  * *ret_class is the class of the failure. */

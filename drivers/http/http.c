@@ -7,7 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#define URGENT_MAX 2u /* libcurl handles beyond connections_max, for urgent requests */
+#define CONNECT_LOOK_MS 10
+#define URGENT_MAX      2u /* libcurl handles beyond connections_max, for urgent requests */
 
 /* ---- Open and close ---- */
 
@@ -175,6 +176,8 @@ static void start(struct http *http, struct http_request *request)
 					     .sent_us = request->started_us };
 	request->easy = http->idle[--http->idle_count];
 	attempt_set_options(request);
+	request->connecting = true;
+	http->connecting++;
 	pending_append(&http->active, request);
 	http->active_count++;
 	(void)curl_multi_add_handle(http->multi, request->easy);
@@ -183,6 +186,7 @@ static void start(struct http *http, struct http_request *request)
 static void detach(struct http *http, struct http_request *request)
 {
 	(void)curl_multi_remove_handle(http->multi, request->easy);
+	attempt_has_connection(request);
 	http->idle[http->idle_count++] = request->easy;
 	request->easy = NULL;
 	pending_remove(&http->active, request);
@@ -302,6 +306,19 @@ static int poll_ms(struct http *http, uint64_t now, uint64_t deadline)
 	return until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
 }
 
+/* Waits, sends and receives. While a request has no connection, libcurl looks at all of them from time to
+ * time: sockets.h says why. */
+static int run(struct http *http, int wait_ms, struct error *err)
+{
+	const int most_ms = http->connecting ? CONNECT_LOOK_MS : wait_ms;
+	const int r = sockets_run(&http->sockets, wait_ms < most_ms ? wait_ms : most_ms, err);
+
+	if (r < 0 || !http->connecting || clock_ms() - http->looked_ms < CONNECT_LOOK_MS)
+		return r;
+	http->looked_ms = clock_ms();
+	return sockets_look(&http->sockets, err);
+}
+
 int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool wakes, struct error *err)
 {
 	uint64_t now = clock_ms(), deadline = now + timeout_ms;
@@ -313,7 +330,7 @@ int http_drive(struct http *http, uint32_t timeout_ms, const bool *until, bool w
 		wait_ms = *until || (wakes && atomic_load_explicit(&http->woken, memory_order_relaxed))
 				  ? 0
 				  : poll_ms(http, now, deadline);
-		r = sockets_run(&http->sockets, wait_ms, err);
+		r = run(http, wait_ms, err);
 		if (r < 0)
 			return r;
 		end_finished(http);

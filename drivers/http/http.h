@@ -117,7 +117,7 @@ struct http_request {
 	CURL *easy;
 	struct curl_slist *headers;
 	uint64_t body_sent, headers_seen, reply_seen, due_ms, not_before_ms, failed_ms;
-	bool head_seen;
+	bool head_seen, connecting;
 	int stopped; /* the error with which head() or data() stopped the transfer */
 	struct error err;
 	struct http_request *next;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define CURL_DISABLE_DEPRECATION /* curl_multi_socket_all(), see sockets_look() */
 #include "drivers/http/sockets.h"
 
 #include "core/base/cleanup.h"
@@ -119,6 +120,14 @@ int sockets_run(struct sockets *sockets, int timeout_ms, struct error *err)
 		return r;
 	sockets->due_ms = NEVER;
 	return act(sockets, CURL_SOCKET_TIMEOUT, 0, err);
+}
+
+int sockets_look(const struct sockets *sockets, struct error *err)
+{
+	int running;
+	const CURLMcode code = curl_multi_socket_all(sockets->multi, &running);
+
+	return code == CURLM_OK ? 0 : error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
 }
 
 void sockets_wake(const struct sockets *sockets)

@@ -31,5 +31,9 @@ void sockets_close(struct sockets *sockets);
  * receive. Errors: -EIO libcurl cannot go on; those of the kernel. */
 MUST_CHECK int sockets_run(struct sockets *sockets, int timeout_ms, struct error *err);
 
+/* Lets libcurl look at every transfer. libcurl 7.88 closes a socket whose connection was refused, and tries
+ * the next address of the host when it looks at the transfer once more: without this call, after 200 ms. */
+MUST_CHECK int sockets_look(const struct sockets *sockets, struct error *err);
+
 /* Ends the wait of the current or the next sockets_run(). */
 void sockets_wake(const struct sockets *sockets);
