@@ -246,6 +246,27 @@ is "$("$kiln" prep --features objects.conf 2>&1 | head -n 1)" "kiln prep: expect
 is "$("$kiln" prep pictures --features objects.conf --output x 2>&1 | head -n 1)" "kiln prep: found pictures together with --features, whose pictures are those of CONF" "with INPUT"
 is "$("$kiln" prep --features objects.conf --raw --output x 2>&1 | head -n 1)" "kiln prep: found --raw together with --features, expected only one of them" "with an option of another form"
 
+# ---- A run that goes on with another disk ----
+
+has_checkpoint() {
+	ls "$work/runs/$(cat "$KILN_ROOT/run/kiln/night/run-id")"/checkpoints/ckpt-*
+}
+node disk
+sed 's/epochs = 3;/epochs = 150;/; s/name = "pictures"/name = "long"/' shards/features.conf >long.conf
+"$night" "$KILN_BIN" long.conf >night.log 2>&1 &
+wait_for 120 has_checkpoint
+kill -TERM $!
+wait $! 2>/dev/null
+id=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+[ ! -e "runs/$id/model/model.safetensors" ]
+ok $? "a run on features is stopped" "$(tail -n 5 night.log)"
+rm -rf "${KILN_ROOT:?}/data/kiln/run" "$KILN_ROOT/data/kiln/spool"
+"$night" "$KILN_BIN" long.conf >night.log 2>&1
+ok $? "another disk goes on" "$(tail -n 5 night.log)"
+like "$(cat night.log)" "$id: no good checkpoint on this disk; going on from checkpoints/ckpt-" "from a checkpoint of the store"
+"$kiln" predict "runs/$id/model" pictures/rose/0001.jpg >one 2>&1
+like "$? $(cat one)" '^0 pictures/rose/0001\.jpg: (daisy|rose|tulip) [01]\.[0-9]{4}, ' "and its model has the base"
+
 # ---- A run whose file of the base is another ----
 
 sed "s/features_of = \"mobilenet_v2\"/features_of = \"resnet18\"/" shards/features.conf >wrong.conf
