@@ -79,6 +79,16 @@ static void relu_forward(struct plan *plan, const struct node *node, bool traini
 				});
 }
 
+/* Returns the tensor from which the derivative is computed. Where zeros are all that replaces small numbers,
+ * the output says the same as the input, which then needs no memory until the backward pass. In 16 bits the
+ * output may be max_value rounded down. */
+static uint32_t derivative_of(const struct plan *plan, const struct node *node, const struct relu *relu)
+{
+	const bool is_known = relu->slope == 0 && relu->threshold == 0 && relu->most > 0;
+
+	return is_known && plan->graph->storage == DTYPE_F32 ? node->output : node->input[0];
+}
+
 static void relu_backward(struct plan *plan, const struct node *node)
 {
 	const struct tensor *output = output_of(plan, node);
@@ -100,13 +110,14 @@ static void relu_backward(struct plan *plan, const struct node *node)
 					    [RELU_BACKWARD_COLUMNS] = INT(output->elements)),
 			  });
 	else
-		plan_emit(plan, &(struct launch){
-					.kernel = "relu_limited_backward",
-					.groups = { per_element(output) },
-					ARGUMENTS(IN(output->gradient), IN(node->input[0]), OUT(dx),
-						  FLOAT(relu.most), FLOAT(relu.slope), FLOAT(relu.threshold),
-						  INT(add), AT(ROWS), INT(output->elements)),
-				});
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "relu_limited_backward",
+				  .groups = { per_element(output) },
+				  ARGUMENTS(IN(output->gradient), IN(derivative_of(plan, node, &relu)),
+					    OUT(dx), FLOAT(relu.most), FLOAT(relu.slope),
+					    FLOAT(relu.threshold), INT(add), AT(ROWS), INT(output->elements)),
+			  });
 }
 
 static void relu_reference(const struct op_reference *r)
