@@ -298,7 +298,7 @@ test-soak: deps-test programs tests
 
 test-interop: deps-test programs tests
 	@tools/deps/install bench
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) tests/run interop:tests/interop/run
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=2400 tests/run interop:tests/interop/run
 
 # With the libraries of the next Debian, mbedTLS 3.6 among them, in a container.
 test-debian13: deps-test
