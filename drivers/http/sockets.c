@@ -5,6 +5,7 @@
 #include "core/base/cleanup.h"
 #include "core/base/clock.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,6 +18,17 @@
 static uint32_t events_of(int what)
 {
 	return (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
+}
+
+/* epoll may know a socket that libcurl takes for a new one, or not know one that libcurl has opened again.
+ */
+static int watch(const struct sockets *sockets, curl_socket_t socket, bool known, struct epoll_event *event)
+{
+	if (epoll_ctl(sockets->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, event) == 0)
+		return 0;
+	if (errno != (known ? ENOENT : EEXIST))
+		return -1;
+	return epoll_ctl(sockets->epoll, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, event);
 }
 
 /* `known` is not NULL where the socket is watched already. */
@@ -32,7 +44,10 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *context, 
 	}
 	if (!known)
 		(void)curl_multi_assign(sockets->multi, socket, sockets);
-	return epoll_ctl(sockets->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket, &event) < 0 ? -1 : 0;
+	if (watch(sockets, socket, known != NULL, &event) == 0)
+		return 0;
+	sockets->fault = errno;
+	return -1;
 }
 
 static int on_timer(CURLM *multi, long timeout_ms, void *context)
@@ -84,12 +99,20 @@ static int wait_of(const struct sockets *sockets, int timeout_ms)
 	return sockets->due_ms - now < (uint64_t)timeout_ms ? (int)(sockets->due_ms - now) : timeout_ms;
 }
 
+static int result_of(const struct sockets *sockets, CURLMcode code, struct error *err)
+{
+	if (code == CURLM_OK)
+		return 0;
+	if (sockets->fault)
+		return error_set(err, -EIO, "cannot watch a socket: %s", strerror(sockets->fault));
+	return error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
+}
+
 static int act(const struct sockets *sockets, curl_socket_t socket, int what, struct error *err)
 {
 	int running;
-	const CURLMcode code = curl_multi_socket_action(sockets->multi, socket, what, &running);
 
-	return code == CURLM_OK ? 0 : error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
+	return result_of(sockets, curl_multi_socket_action(sockets->multi, socket, what, &running), err);
 }
 
 static int on_event(const struct sockets *sockets, const struct epoll_event *event, struct error *err)
@@ -125,9 +148,8 @@ int sockets_run(struct sockets *sockets, int timeout_ms, struct error *err)
 int sockets_look(const struct sockets *sockets, struct error *err)
 {
 	int running;
-	const CURLMcode code = curl_multi_socket_all(sockets->multi, &running);
 
-	return code == CURLM_OK ? 0 : error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
+	return result_of(sockets, curl_multi_socket_all(sockets->multi, &running), err);
 }
 
 void sockets_wake(const struct sockets *sockets)

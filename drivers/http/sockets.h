@@ -20,6 +20,7 @@ struct sockets {
 	CURLM *multi;
 	int epoll, wake; /* wake: an eventfd */
 	uint64_t due_ms; /* clock_ms() at which libcurl wants to be called; UINT64_MAX = never */
+	int fault;       /* errno of a socket that epoll did not take; libcurl then gives up all transfers */
 };
 
 /* Watches the sockets of `multi`. `sockets` must not move afterwards. Errors: those of the kernel. */
