@@ -13,7 +13,8 @@
 #include <string.h>
 
 struct view {
-	const struct config *config;
+	struct config
+		config;  /* a copy, with run.batch_rows as the view has them; the members are not its own */
 	struct gpu *gpu; /* NULL before view_start() */
 	struct graph graph;
 	struct plan plan;
@@ -113,7 +114,8 @@ static void find_layers(struct view *view, const char *feature)
 		next = only_reader(graph, next->output);
 }
 
-int view_new(const struct config *config, uint32_t feature, struct view **ret_view, struct error *err)
+int view_new(const struct config *config, uint32_t feature, uint32_t rows, struct view **ret_view,
+	     struct error *err)
 {
 	CLEANUP(view_freep) struct view *view = calloc(1, sizeof(*view));
 	const uint64_t *shape = config->feature[feature].shape;
@@ -121,11 +123,12 @@ int view_new(const struct config *config, uint32_t feature, struct view **ret_vi
 
 	if (!view)
 		return error_set(err, -ENOMEM, "no memory for a view of pictures");
-	view->config = config;
+	view->config = *config;
+	view->config.run.batch_rows = rows;
 	view->scale = 1;
 	view->from = (struct view_shape){ (uint32_t)shape[0], (uint32_t)shape[1], (uint32_t)shape[2] };
 	view->to = view->from;
-	if ((r = graph_build(config, false, &view->graph, err)) < 0)
+	if ((r = graph_build(&view->config, false, &view->graph, err)) < 0)
 		return r;
 	view->node = calloc(view->graph.nodes, sizeof(void *));
 	if (!view->node)
@@ -160,7 +163,7 @@ static uint64_t pixels_of(struct view_shape shape)
 static int make_buffers(struct view *view, struct error *err)
 {
 	struct graph *graph = &view->graph;
-	const uint64_t rows = view->config->run.batch_rows, bytes = graph->arena_bytes[ARENA_WORK];
+	const uint64_t rows = view->config.run.batch_rows, bytes = graph->arena_bytes[ARENA_WORK];
 	int r;
 
 	view->buffer = calloc(graph->tensors, sizeof(void *));

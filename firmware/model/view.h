@@ -9,7 +9,7 @@
  *
  * Order: view_new -> view_layers, view_shape -> view_start -> view_draw* -> view_free. One thread. The
  * configuration and the device must outlive the view. It computes in float32, also where the training stores
- * fewer bits. Cost: memory on the device for run.batch_rows pictures of each layer at most.
+ * fewer bits. Cost: memory on the device for `rows` pictures of each layer at most.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ struct view_shape {
 };
 
 /* `feature`: the index of a feature of pixels in the configuration, of shape [ height, width, 1 or 3 ].
- * Errors: those of graph_build(). */
-MUST_CHECK int view_new(const struct config *config, uint32_t feature, struct view **ret_view,
+ * `rows`: the most pictures that view_draw() gets. Errors: those of graph_build(). */
+MUST_CHECK int view_new(const struct config *config, uint32_t feature, uint32_t rows, struct view **ret_view,
 			struct error *err);
 /* Returns the number of layers; without any, view_draw() copies, and needs no device. */
 uint32_t view_layers(const struct view *view);
@@ -40,8 +40,8 @@ struct view_shape view_shape(const struct view *view);
 
 /* Compiles the layers for a device. Errors: those of drivers/gpu/gpu.h. */
 MUST_CHECK int view_start(struct view *view, struct gpu *gpu, struct error *err);
-/* Draws the first `rows` pictures of a batch of training, at most run.batch_rows. `step`: the training steps
- * before the batch; `first_row`: the index of row 0 in the epoch. Blocks. */
+/* Draws the first `rows` pictures of a batch of training, at most `rows` of view_new(). `step`: the training
+ * steps before the batch; `first_row`: the index of row 0 in the epoch. Blocks. */
 MUST_CHECK int view_draw(struct view *view, const uint8_t *pictures, uint32_t rows, uint64_t step,
 			 uint64_t first_row, uint8_t *ret_pictures, struct error *err);
 void view_free(struct view *view); /* accepts NULL */

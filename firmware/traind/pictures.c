@@ -75,7 +75,7 @@ static int draw(struct train *train, const struct model_batch *batch, uint32_t f
 	CLEANUP(view_freep) struct view *view = NULL;
 	CLEANUP(free_ptr) uint8_t *seen = NULL;
 	struct view_shape shape;
-	int r = view_new(&train->run.config, feature, &view, err);
+	int r = view_new(&train->run.config, feature, rows, &view, err);
 
 	if (r < 0 || (r = view_start(view, train->gpu, err)) < 0)
 		return r;

@@ -33,7 +33,7 @@ static struct view *open_view(const char *layers, struct config *config)
 
 	(void)snprintf(text, sizeof(text), "%s%s%s", HEAD, layers, TAIL);
 	harness_must(load(text, strlen(text), config, &err), &err);
-	harness_must(view_new(config, 0, &view, &err), &err);
+	harness_must(view_new(config, 0, (uint32_t)config->run.batch_rows, &view, &err), &err);
 	harness_must(view_start(view, gpu, &err), &err);
 	return view;
 }
@@ -139,6 +139,22 @@ static void test_each_row_has_its_draw(void **state)
 	assert_memory_not_equal(shifted, seen, ROWS * PIXELS);
 }
 
+/* A view of few rows takes the memory of few, and draws them as one of the whole batch does. */
+static void test_few_rows(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(view_freep) struct view *view = open_view(UNIT FLIP, &config), *few = NULL;
+	uint8_t *of_few = seen + ROWS * PIXELS;
+	struct error err = { 0 };
+
+	(void)state;
+	harness_must(view_new(&config, 0, 2, &few, &err), &err);
+	harness_must(view_start(few, gpu, &err), &err);
+	draw(view, pictures, 2, 0, 5, seen);
+	draw(few, pictures, 2, 0, 5, of_few);
+	assert_memory_equal(of_few, seen, 2 * PIXELS);
+}
+
 static void test_what_is_too_bright_is_cut(void **state)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -167,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_without_change_the_pictures_stay),
 		cmocka_unit_test(test_each_row_has_its_draw),
+		cmocka_unit_test(test_few_rows),
 		cmocka_unit_test(test_what_is_too_bright_is_cut),
 	};
 

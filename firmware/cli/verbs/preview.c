@@ -196,7 +196,8 @@ static int write_batches(struct preview *preview, struct error *err)
 static int open_view(struct preview *preview, struct error *err)
 {
 	struct view_shape shape;
-	int r = view_new(&preview->config, preview->picture, &preview->view, err);
+	int r = view_new(&preview->config, preview->picture, (uint32_t)preview->config.run.batch_rows,
+			 &preview->view, err);
 
 	if (r < 0)
 		return r;

@@ -83,7 +83,7 @@ static bool leave_window(struct shard_writer *writer, struct write_job *job)
 	/* the job drops the file; the window needs no spare for it */
 	const bool spilled = !shared && job->shard->raw.spilled;
 
-	/* The bytes of a small object are copied, which nobody may read meanwhile. */
+	/* The bytes of a small object are copied: nobody may read them meanwhile. */
 	if (shared && (job->busy || job->readers > 0))
 		return false;
 	if ((spilled || writer->spares > 0) &&

@@ -79,9 +79,10 @@ static void relu_forward(struct plan *plan, const struct node *node, bool traini
 				});
 }
 
-/* Returns the tensor from which the derivative is computed. Where zeros are all that replaces small numbers,
- * the output says the same as the input, which then needs no memory until the backward pass. In 16 bits the
- * output may be max_value rounded down. */
+/* Returns the tensor from which the derivative is computed. The output is enough where every input of 0 or
+ * less becomes 0 and every input of max_value or more becomes max_value: the derivative is 1 between the two.
+ * The input then needs no memory until the backward pass. In 16 bits max_value may be rounded down, so the
+ * input is read. */
 static uint32_t derivative_of(const struct plan *plan, const struct node *node, const struct relu *relu)
 {
 	const bool is_known = relu->slope == 0 && relu->threshold == 0 && relu->most > 0;
