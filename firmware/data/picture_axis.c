@@ -86,26 +86,24 @@ static double weight_of(const struct picture_axis_key *key, const struct reach *
 	}
 }
 
-/* Writes the weights of pixel i as integers with the sum WEIGHT_ONE. What rounding leaves over goes to the
- * largest weight. */
+/* Writes the weights of pixel i as integers with the sum WEIGHT_ONE. What is rounded is the sum of the
+ * weights so far, so each weight is at most 1 off, and what rounding leaves over stays where it arises. */
 static void weigh(const struct picture_axis_key *key, const struct reach *reach, uint32_t i, uint32_t first,
 		  uint32_t end, int16_t *weight)
 {
-	double sum = 0;
-	int left = WEIGHT_ONE;
-	uint32_t largest = 0;
+	double sum = 0, part = 0;
+	long written = 0;
 
 	for (uint32_t k = first; k < end; k++)
 		sum += weight_of(key, reach, i, k);
 	for (uint32_t k = first; k < end; k++) {
-		const double share = sum > 0 ? weight_of(key, reach, i, k) / sum : 1.0 / (end - first);
+		long so_far;
 
-		weight[k - first] = (int16_t)lrint(share * WEIGHT_ONE);
-		left -= weight[k - first];
-		if (weight[k - first] > weight[largest])
-			largest = k - first;
+		part += sum > 0 ? weight_of(key, reach, i, k) / sum : 1.0 / (end - first);
+		so_far = k + 1 < end ? lrint(part * WEIGHT_ONE) : WEIGHT_ONE;
+		weight[k - first] = (int16_t)(so_far - written);
+		written = so_far;
 	}
-	weight[largest] = (int16_t)(weight[largest] + left);
 }
 
 static void turn(int16_t *weight, uint32_t count)

@@ -185,6 +185,37 @@ static void every_filter(void **state)
 	free(file.data);
 }
 
+/* Thousands of pixels become a few: what rounding takes from each small weight must not meet in one pixel. */
+static void small_weights(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 8; n++) {
+		const struct picture_axis_key key = { 3000, 7, (int)(n % 4), n / 4, false, 4 };
+		struct picture_axis axis = { 0 };
+		struct error err;
+
+		assert_int_equal(picture_axis_make(&axis, &key, &err), 0);
+		for (unsigned i = 0; i < key.to; i++) {
+			double total = 0;
+			int sum = 0;
+
+			for (unsigned k = 0; k < key.from; k++)
+				total += weight(key.interpolation, key.antialias, key.from, key.to, i, k);
+			for (unsigned k = 0; k < axis_taps(&axis, i); k++) {
+				const unsigned at = axis_first(&axis, i) + k;
+				const double exact = at < key.from ? weight(key.interpolation, key.antialias,
+									    key.from, key.to, i, at)
+								   : 0;
+
+				assert_true(fabs(axis_weights(&axis, i)[k] - exact / total * 16384) <= 1);
+				sum += axis_weights(&axis, i)[k];
+			}
+			assert_int_equal(sum, 16384);
+		}
+		picture_axis_done(&axis);
+	}
+}
+
 /* The two ways of each pass, for widths that no vector fits: with many pixels for one, and with two. */
 static void vectors_agree(void **state)
 {
@@ -758,14 +789,23 @@ static void one_large_file_at_a_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_filter), cmocka_unit_test(vectors_agree),
-		cmocka_unit_test(crop_and_pad), cmocka_unit_test(all_orientations),
-		cmocka_unit_test(hostile_exif), cmocka_unit_test(every_png),
-		cmocka_unit_test(palette),      cmocka_unit_test(every_jpeg),
-		cmocka_unit_test(cmyk),         cmocka_unit_test(scaled),
-		cmocka_unit_test(truncated),    cmocka_unit_test(other_formats),
-		cmocka_unit_test(bombs),        cmocka_unit_test(tables_of_another_file),
-		cmocka_unit_test(sides),        cmocka_unit_test(one_large_file_at_a_time),
+		cmocka_unit_test(every_filter),
+		cmocka_unit_test(small_weights),
+		cmocka_unit_test(vectors_agree),
+		cmocka_unit_test(crop_and_pad),
+		cmocka_unit_test(all_orientations),
+		cmocka_unit_test(hostile_exif),
+		cmocka_unit_test(every_png),
+		cmocka_unit_test(palette),
+		cmocka_unit_test(every_jpeg),
+		cmocka_unit_test(cmyk),
+		cmocka_unit_test(scaled),
+		cmocka_unit_test(truncated),
+		cmocka_unit_test(other_formats),
+		cmocka_unit_test(bombs),
+		cmocka_unit_test(tables_of_another_file),
+		cmocka_unit_test(sides),
+		cmocka_unit_test(one_large_file_at_a_time),
 	};
 
 	return cmocka_run_group_tests_name("picture", tests, open_decoder, close_decoder);
