@@ -9,8 +9,10 @@
  * 1 to 16 bits, palette, interlaced; transparency is dropped. Colour becomes gray, and gray becomes colour,
  * as `channels` asks, by the weights of JPEG (0.299, 0.587, 0.114).
  *
- * Filters: those of tf.image.resize (v2) and, with antialias, of Pillow, within 1 of 255. The centres of
- * pixels lie at half numbers.
+ * Filters: those of tf.image.resize (v2) and, for bilinear and bicubic with antialias, of Pillow, within 1 of
+ * 255. The centres of pixels lie at half numbers. Bicubic values beyond 0 and 255 are cut off at the end;
+ * Pillow cuts them off between the two directions, too, unless its pixels are float32: at hard edges of a
+ * noisy picture its uint8 pixels are up to 23 of 255 away.
  *
  * Order: picture_decoder_new(), then picture_decode() for any number of files, then picture_decoder_free(). A
  * decoder belongs to one thread. Cost: the lines of a file are filtered as they leave the library, so no
