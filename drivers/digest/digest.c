@@ -27,24 +27,51 @@ void digest_sha256(const void *data, uint64_t bytes, char ret_hex[static DIGEST_
 	digest_hex(digest, sizeof(digest), ret_hex);
 }
 
+struct digest {
+	mbedtls_sha256_context context;
+};
+
+struct digest *digest_begin(void)
+{
+	struct digest *digest = malloc(sizeof(*digest));
+
+	if (!digest)
+		return NULL;
+	mbedtls_sha256_init(&digest->context);
+	(void)mbedtls_sha256_starts(&digest->context, 0);
+	return digest;
+}
+
+void digest_add(struct digest *digest, const void *data, uint64_t bytes)
+{
+	(void)mbedtls_sha256_update(&digest->context, data, bytes);
+}
+
+void digest_end(struct digest *digest, char ret_hex[static DIGEST_HEX_BYTES])
+{
+	uint8_t sha256[32];
+
+	(void)mbedtls_sha256_finish(&digest->context, sha256);
+	mbedtls_sha256_free(&digest->context);
+	free(digest);
+	digest_hex(sha256, sizeof(sha256), ret_hex);
+}
+
 int digest_file(const char *path, char ret_hex[static DIGEST_HEX_BYTES], struct error *err)
 {
 	CLEANUP(close_file) FILE *file = fopen(path, "re");
-	CLEANUP(free_ptr) uint8_t *piece = malloc(PIECE_BYTES);
-	mbedtls_sha256_context context;
-	uint8_t digest[32];
+	CLEANUP(free_ptr) uint8_t *piece = NULL;
+	struct digest *digest;
 	size_t n;
 
-	if (!file || !piece)
+	if (!file)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
-	mbedtls_sha256_init(&context);
-	(void)mbedtls_sha256_starts(&context, 0);
+	piece = malloc(PIECE_BYTES);
+	digest = piece ? digest_begin() : NULL;
+	if (!digest)
+		return error_set(err, -ENOMEM, "%s: no memory to read it", path);
 	while ((n = fread(piece, 1, PIECE_BYTES, file)) > 0)
-		(void)mbedtls_sha256_update(&context, piece, n);
-	(void)mbedtls_sha256_finish(&context, digest);
-	mbedtls_sha256_free(&context);
-	if (ferror(file))
-		return error_set(err, -EIO, "%s: cannot read it", path);
-	digest_hex(digest, sizeof(digest), ret_hex);
-	return 0;
+		digest_add(digest, piece, n);
+	digest_end(digest, ret_hex);
+	return ferror(file) ? error_set(err, -EIO, "%s: cannot read it", path) : 0;
 }

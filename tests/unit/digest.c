@@ -32,6 +32,23 @@ static void known_answers(void **state)
 	}
 }
 
+static void in_pieces(void **state)
+{
+	const char *message = vectors[2].message;
+
+	(void)state;
+	for (size_t first = 0; first <= strlen(message); first++) {
+		struct digest *digest = digest_begin();
+		char hex[DIGEST_HEX_BYTES];
+
+		assert_non_null(digest);
+		digest_add(digest, message, first);
+		digest_add(digest, message + first, strlen(message) - first);
+		digest_end(digest, hex);
+		assert_string_equal(hex, vectors[2].hex);
+	}
+}
+
 static void a_file_of_a_million(void **state)
 {
 	char path[] = "/tmp/kiln-digest-XXXXXX", hex[DIGEST_HEX_BYTES];
@@ -54,6 +71,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_answers),
+		cmocka_unit_test(in_pieces),
 		cmocka_unit_test(a_file_of_a_million),
 	};
 
