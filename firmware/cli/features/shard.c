@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define SAY_US 5000000u
 
@@ -213,14 +214,16 @@ static bool count_records(const uint8_t *data, uint64_t bytes, uint64_t *ret_rec
 static int read_back(struct job *job, struct job_shard *shard, const char *path, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
+	struct stat file;
 	void *data = NULL;
 	int r = store_get_file(job->store, shard->key, path, UINT64_MAX, err);
 
 	if (r < 0 || (r = digest_file(path, shard->sha256, err)) < 0)
 		return r;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &file) < 0)
 		return error_set(err, -errno, "%s: cannot read it: %s", path, strerror(errno));
+	shard->bytes = (uint64_t)file.st_size;
 	if (shard->bytes)
 		data = mmap(NULL, shard->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
@@ -241,7 +244,6 @@ int shard_look(struct job *job, struct job_shard *shard, struct error *err)
 		return 0;
 	if (r < 0 || (r = temporary_file("features", path, err)) < 0)
 		return r;
-	shard->bytes = object.pin.bytes;
 	(void)snprintf(shard->etag, sizeof(shard->etag), "%s", object.pin.etag);
 	r = read_back(job, shard, path, err);
 	(void)unlink(path);
