@@ -213,7 +213,54 @@ out=objects refused "file://$work/objects: the features there are of other pictu
 before=$(find objects -name '*.tfrecord' | wc -l)
 features objects objects.conf --records-per-shard 1 --replace
 is "$? $before $(find objects -name '*.tfrecord' | wc -l)" "0 8 71" "--replace computes them again, and no old shard stays" "$(cat objects.log)"
-out=data refused "--output file://$work/data: found the source of shards.conf, expected another folder$" "the folder of the pictures" shards.conf
+out=data refused "--output file://$work/data: found a folder in the source file://$work/data of shards.conf, expected one outside of it: " \
+	"the folder of the pictures" shards.conf
+ln -s pictures link
+for output in "$work/pictures/features" "file://$work/pictures/features/" "file://$work/link/a/b"; do
+	out=$output refused "--output file://.*: found a folder in the source file://$work/pictures of objects.conf, expected one outside of it: " \
+		"an output in the source: $output" objects.conf
+done
+is "$(find pictures -name '*.tfrecord' -o -name 'features*.json')" "" "nothing was written there"
+rmdir pictures/features
+out=file://$work/ refused "--output file://$work: found the source file://$work/pictures of objects.conf in this folder, expected a folder without pictures$" \
+	"the source in the output" objects.conf
+sed 's|file://[^"]*/pictures|s3://bucket/flowers/|' objects.conf >s3.conf
+out=s3://bucket/flowers/features refused "--output s3://bucket/flowers/features: found a folder in the source s3://bucket/flowers/ of s3\.conf, " "as in a bucket" s3.conf
+out=s3://bucket/ refused "--output s3://bucket: found the source s3://bucket/flowers/ of s3\.conf in this folder, " "and the other way round" s3.conf
+features pictures-features objects.conf --records-per-shard 36
+is "$?" 0 "a folder beside the source whose name begins like it" "$(cat pictures-features.log)"
+sed 's/^ring/order: { lanes = 32; };\n&/; s/batch_rows = 16/batch_rows = 32/' objects.conf >lanes.conf
+out=few refused "--records-per-shard: found 10, which gives [0-9] train shards of [0-9]+ pictures, expected at most [0-9]: order\.lanes in lanes\.conf is 32, " \
+	"fewer train shards than lanes" lanes.conf --records-per-shard 10
+is "$(find few -type f -name '*.tfrecord')" "" "before a shard is computed"
+features lanes lanes.conf
+ok $? "without --records-per-shard each lane has a shard" "$(cat lanes.log)"
+"$kiln" config check lanes/features.conf >check.log 2>&1
+is "$? $([ "$(ls lanes/train | wc -l)" -ge 32 ] && grep -c 'lanes = 32' lanes/features.conf)" "0 1" "and a run takes features.conf" "$(cat check.log)"
+cp lanes/features.json good.json
+sed 's/"device":\s*"[^"]*"/"device": "Other: GPU, driver 1"/' good.json >lanes/features.json
+out=lanes refused "file://$work/lanes: the features there are of the device Other: GPU, driver 1, and this machine has .*, driver .*, whose numbers differ; " \
+	"the features of another device" lanes.conf
+head -c 20 good.json >lanes/features.json
+out=lanes refused "file://$work/lanes: --replace computes the features again, or choose another folder: features\.json: " "a damaged features.json" lanes.conf
+features lanes lanes.conf --replace
+ok $? "is replaced" "$(cat lanes.log)"
+cmp good.json lanes/features.json
+ok $? "by a whole one"
+rm lanes/features.json lanes/prep.incomplete 2>/dev/null
+ln -s prep.incomplete lanes/prep.incomplete # a link to itself
+out=lanes refused "file://$work/lanes: .*prep\.incomplete: Too many levels of symbolic links$" "a mark that cannot be read is not one that is missing" lanes.conf
+cp data/dataset.json dataset.json
+head -c 20 dataset.json >data/dataset.json
+out=classes refused "file://$work/data: dataset\.json: " "names of classes that cannot be read" shards.conf
+rm data/dataset.json
+ln -s dataset.json data/dataset.json
+out=classes refused "file://$work/data: .*dataset\.json: Too many levels of symbolic links$" "for any reason" shards.conf
+is "$(find classes -type f -name '*.tfrecord')" "" "before a shard is computed"
+rm data/dataset.json
+features classes shards.conf
+is "$? $(grep -c '"classes"' classes/dataset.json)" "0 0" "none is no error" "$(cat classes.log)"
+mv dataset.json data/dataset.json
 out=other
 mkdir other && cp data/test-* other
 refused "file://$work/other: found test-[0-9]+-of-[0-9]+\.tfrecord, but no features\.json: kiln prep --features did not write it; choose an empty folder$" \
@@ -241,6 +288,8 @@ refused 'rose/0002\.jpg: feature "image": JPEG of 300 bytes' "a damaged picture"
 sed 's/^ring/fetch: { bad_record = "skip"; };\n&/' objects.conf >skip.conf
 features skipped skip.conf --json
 like "$? $(cat skipped.log)" '"left_out":1' "it is left out with bad_record = \"skip\""
+features skipped skip.conf --replace
+like "$? $(cat skipped.log)" 'bad pictures left out of the shards that were computed: 1, each with a line above' "as the summary says"
 like "$(cat skipped.log)" 'left out: rose/0002\.jpg: feature "image": JPEG of 300 bytes' "and named"
 is "$("$kiln" prep --features objects.conf 2>&1 | head -n 1)" "kiln prep: expected --output" "without --output"
 is "$("$kiln" prep pictures --features objects.conf --output x 2>&1 | head -n 1)" "kiln prep: found pictures together with --features, whose pictures are those of CONF" "with INPUT"

@@ -24,29 +24,32 @@ static uint64_t records_of(const struct job *job, enum split split)
 
 /* ---- dataset.json ---- */
 
-/* Returns the names of the classes: of the plan, or of dataset.json beside the shards of pictures; NULL:
- * nobody has names. The caller deletes them. */
-static cJSON *find_classes(const struct job *job)
+static int read_classes(struct job *job, struct error *err)
 {
+	const struct config_store *source = &job->config.source[0].store;
 	const struct store_options options = store_options_of(&job->config);
 	CLEANUP(store_closep) struct store *store = NULL;
 	CLEANUP(json_free) cJSON *dataset = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
-	struct error ignored;
 	uint64_t bytes;
+	int r = store_open(source, &options, &store, err);
 
-	if (plan_is_of_objects(job->plan)) {
-		cJSON *names = cJSON_CreateArray();
+	if (r == 0 && (r = store_get_all(store, DATASET_KEY, DATASET_MAX, &text, &bytes, err)) == -ENOENT)
+		return 0;
+	if (r < 0 || json_parse(DATASET_KEY, text, bytes, &dataset, err) < 0)
+		return error_prefix(err, "%s", source->url);
+	job->classes = cJSON_DetachItemFromObjectCaseSensitive(dataset, "classes");
+	return 0;
+}
 
-		for (uint64_t i = 0; i < plan_class_count(job->plan); i++)
-			cJSON_AddItemToArray(names, json_string(plan_class(job->plan, i)));
-		return names;
-	}
-	if (store_open(&job->config.source[0].store, &options, &store, &ignored) < 0 ||
-	    store_get_all(store, DATASET_KEY, DATASET_MAX, &text, &bytes, &ignored) < 0 ||
-	    json_parse(DATASET_KEY, text, bytes, &dataset, &ignored) < 0)
-		return NULL;
-	return cJSON_DetachItemFromObjectCaseSensitive(dataset, "classes");
+int beside_find_classes(struct job *job, struct error *err)
+{
+	if (!plan_is_of_objects(job->plan))
+		return read_classes(job, err);
+	job->classes = cJSON_CreateArray();
+	for (uint64_t i = 0; i < plan_class_count(job->plan); i++)
+		cJSON_AddItemToArray(job->classes, json_string(plan_class(job->plan, i)));
+	return 0;
 }
 
 static cJSON *add_feature(cJSON *list, const char *name, const char *dtype, uint32_t rank,
@@ -87,13 +90,13 @@ static int put_dataset(struct job *job, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
-	cJSON *records, *classes = find_classes(job);
+	cJSON *records;
 	int r;
 
 	cJSON_AddNumberToObject(json, "version", 1);
 	add_schema(job, json);
-	if (classes)
-		cJSON_AddItemToObject(json, "classes", classes);
+	if (job->classes)
+		cJSON_AddItemToObject(json, "classes", TAKE(job->classes));
 	records = cJSON_AddObjectToObject(json, "records");
 	for (enum split split = 0; split < SPLIT_MAX; split++)
 		json_add_u64(records, split_name(split), records_of(job, split));
@@ -167,6 +170,10 @@ void beside_report(const struct job *job)
 		       job->url, job->shards, kept, bytes, records_of(job, SPLIT_TRAIN),
 		       records_of(job, SPLIT_VALIDATION), records_of(job, SPLIT_TEST), job->outputs,
 		       seconds > 0 ? (double)job->pictures / seconds : 0);
+		if (job->left_out)
+			printf("bad pictures left out of the shards that were computed: %" PRIu64
+			       ", each with a line above\n",
+			       job->left_out);
 		printf("%s/" JOB_CONFIG_KEY " trains the layers after %s on them\n", job->url,
 		       job->config.model.base);
 		return;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/job.h"
 
-#include "cli/base/where.h"
 #include "cli/features/beside.h"
 #include "cli/features/head.h"
+#include "cli/features/place.h"
 #include "cli/features/shard.h"
 #include "cli/features/sources.h"
 #include "cli/features/there.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
 #include "core/run/manifest.h"
 #include "drivers/gpu/gpu.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Of objects, where --records-per-shard is not given: at least so many shards train, and a shard has at most
- * so many records and bytes. */
+/* Of objects, where --records-per-shard is not given: at least so many shards train, and no fewer than
+ * order.lanes; a shard has at most so many records and bytes. */
 #define SHARDS_LEAST  20u
 #define RECORDS_USUAL 500u
 #define BYTES_MOST    (UINT64_C(64) << 20)
@@ -24,7 +25,9 @@
 
 static uint64_t objects_per_shard(const struct job *job)
 {
-	const uint64_t train = plan_shards(job->plan, SPLIT_TRAIN) / SHARDS_LEAST,
+	const uint64_t lanes = job->config.order.lanes,
+		       train = plan_shards(job->plan, SPLIT_TRAIN) /
+			       (lanes > SHARDS_LEAST ? lanes : SHARDS_LEAST),
 		       fit = BYTES_MOST / (job_output(job)->elements * sizeof(float));
 	uint64_t records = train < RECORDS_USUAL ? train : RECORDS_USUAL;
 
@@ -58,9 +61,25 @@ static void list_split(struct job *job, enum split split)
 	}
 }
 
+/* A run refuses fewer train shards than lanes. Shards of pictures are checked with the plan. */
+static int check_lanes(const struct job *job, struct error *err)
+{
+	const uint64_t lanes = job->config.order.lanes, shards = shards_of(job, SPLIT_TRAIN),
+		       pictures = plan_shards(job->plan, SPLIT_TRAIN);
+
+	if (shards >= lanes)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "--records-per-shard: found %" PRIu64 ", which gives %" PRIu64
+			 " train shards of %" PRIu64 " pictures, expected at most %" PRIu64
+			 ": order.lanes in %s is %" PRIu64 ", and each lane needs at least one shard",
+			 job->per_shard, shards, pictures, (pictures - 1) / (lanes - 1), job->file, lanes);
+}
+
 static int list_shards(struct job *job, struct error *err)
 {
 	uint64_t shards = 0;
+	int r;
 
 	if (!plan_is_of_objects(job->plan) && job->per_shard)
 		return error_set(err, -EINVAL,
@@ -70,6 +89,8 @@ static int list_shards(struct job *job, struct error *err)
 				 job->per_shard, job->config.source[0].store.url);
 	if (plan_is_of_objects(job->plan) && !job->per_shard)
 		job->per_shard = objects_per_shard(job);
+	if ((r = check_lanes(job, err)) < 0)
+		return r;
 	for (enum split split = 0; split < SPLIT_MAX; split++)
 		shards += shards_of(job, split);
 	job->shard = calloc(shards + 1, sizeof(*job->shard));
@@ -110,36 +131,17 @@ static int make_shards(struct job *job, bool resumes, struct error *err)
 
 /* ---- All of it ---- */
 
-/* The features must be where model.weights of features.conf is looked for: at the server of the sink. */
-static int find_output(struct job *job, struct error *err)
-{
-	const char *differs;
-
-	where_merge(&job->where, &job->config.sink);
-	job->where.url = job->url;
-	differs = config_server_differs(&job->where, &job->config.sink);
-	if (strcmp(job->url, job->config.source[0].store.url) == 0)
-		return error_set(err, -EINVAL, "--output %s: found the source of %s, expected another folder",
-				 job->url, job->file);
-	if (strncmp(job->url, "s3://", 5) == 0 && differs)
-		return error_set(
-			err, -EINVAL,
-			"--output %s: found another %s than that of the sink in %s, expected the same: a run "
-			"gets the base from there",
-			job->url, differs, job->file);
-	return 0;
-}
-
 static int prepare(struct job *job, struct error *err)
 {
 	int r;
 
 	if ((r = config_load(job->file, &job->config, err)) < 0 || (r = head_check(job, err)) < 0 ||
-	    (r = find_output(job, err)) < 0 || (r = there_open(job, err)) < 0 ||
+	    (r = place_check(job, err)) < 0 || (r = there_open(job, err)) < 0 ||
 	    (r = sources_plan(job, err)) < 0 || (r = list_shards(job, err)) < 0 ||
-	    (r = head_configure(job, err)) < 0)
+	    (r = beside_find_classes(job, err)) < 0 || (r = head_configure(job, err)) < 0 ||
+	    (r = sources_base(job, err)) < 0)
 		return r;
-	return sources_base(job, err);
+	return sources_device(job, err);
 }
 
 int job_run(struct job *job, struct error *err)
@@ -181,5 +183,6 @@ void job_done(struct job *job)
 	close_fd(&job->lock);
 	free(job->shard);
 	free(job->conf);
+	cJSON_Delete(job->classes);
 	config_done(&job->config);
 }

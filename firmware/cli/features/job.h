@@ -7,6 +7,7 @@
  *     sources.c  the plan, the weights and the device
  *     rows.c     reads the pictures of a shard, a batch at a time, and decodes them on all threads
  *     shard.c    makes a shard of features
+ *     place.c    where the output may be
  *     there.c    what is in the output already
  *     beside.c   the files beside the shards
  *     job.c      all of it in order
@@ -15,7 +16,7 @@
  *     train/, validation/, test/   shards: 00000-of-00012.tfrecord
  *     base.safetensors             the base (model/features.h)
  *     features.conf                trains the head on the shards
- *     features.json                what the features are of: SHA-256 of the base and of the pictures
+ *     features.json                what the features are of: SHA-256 of the base and of the pictures, device
  *     pictures.plan                the pictures of each split (data/plan.h)
  *     dataset.json manifest.jsonl  as of every kiln prep
  *
@@ -26,8 +27,8 @@
  *
  * Crash: a shard is put whole or not at all, and depends on nothing that changes. features.json is there
  * before the first shard, so the next `kiln prep --features` knows whether the shards that are there are of
- * the same base and the same pictures, keeps them, and goes on. prep.incomplete is there until all is
- * written.
+ * the same base, the same pictures and the same device, keeps them, and goes on. prep.incomplete is there
+ * until all is written.
  *
  * Threads: the main thread owns the job. Other threads read it, while they decode a batch.
  */
@@ -80,7 +81,8 @@ struct job {
 	struct nameless plan_file, base_file, weights_file;
 	struct plan *plan;
 	struct safetensors *base, *weights;
-	char *conf; /* text of features.conf */
+	char *conf;            /* text of features.conf */
+	struct cJSON *classes; /* their names; NULL = nobody has names */
 	struct gpu *gpu;
 	struct model *model; /* the base */
 	uint64_t outputs;    /* of the base for a row */
@@ -96,8 +98,8 @@ struct job {
 };
 
 /* job.c: Runs the job, and prints a summary. Errors: -EINVAL what cannot be computed once; -EEXIST the output
- * has features of other pictures or another base, or shards of others; -EBUSY another kiln prep writes there;
- * those of the stores, of the model and of records. */
+ * has features of other pictures, another base or another device, or shards of others; -EBUSY another kiln
+ * prep writes there; those of the stores, of the model and of records. */
 MUST_CHECK int job_run(struct job *job, struct error *err);
 void job_done(struct job *job);
 

@@ -73,20 +73,25 @@ static void print_pictures(const struct job *job, FILE *out)
 		}
 }
 
+static ssize_t add_text(void *digest, const char *text, size_t bytes)
+{
+	digest_add(digest, text, bytes);
+	return (ssize_t)bytes;
+}
+
 static int digest_pictures(struct job *job, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	struct digest *digest = digest_begin();
+	FILE *out = digest ? fopencookie(digest, "w", (cookie_io_functions_t){ .write = add_text }) : NULL;
+	bool whole = false;
 
 	if (out) {
 		print_pictures(job, out);
-		if (fclose(out) == 0) {
-			digest_sha256(text, bytes, job->pictures_sha256);
-			return 0;
-		}
+		whole = fclose(out) == 0;
 	}
-	return error_set(err, -ENOMEM, "no memory for the list of pictures");
+	if (digest)
+		digest_end(digest, job->pictures_sha256);
+	return whole ? 0 : error_set(err, -ENOMEM, "no memory for the digest of the pictures");
 }
 
 static int write_plan(struct job *job, const char *path, struct error *err)
@@ -182,15 +187,19 @@ int sources_base(struct job *job, struct error *err)
 
 /* ---- The device ---- */
 
+int sources_device(struct job *job, struct error *err)
+{
+	trained_find_cache();
+	return trained_open_device(&job->config, "the configuration names", &job->gpu, err);
+}
+
 int sources_open(struct job *job, struct error *err)
 {
 	int r;
 
-	trained_find_cache();
 	/* As every finished model computes. */
 	job->config.model.precision = PRECISION_FLOAT32;
-	if ((r = trained_open_device(&job->config, "the configuration names", &job->gpu, err)) < 0 ||
-	    (r = model_open_base(job->gpu, &job->config, &job->model, err)) < 0)
+	if ((r = model_open_base(job->gpu, &job->config, &job->model, err)) < 0)
 		return r;
 	job->outputs = model_classes(job->model);
 	return checkpoint_load(job->model, FEATURES_BASE_FILE, job->base, true, err);

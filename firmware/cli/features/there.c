@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/temporary.h"
 #include "core/run/manifest.h"
+#include "drivers/gpu/gpu.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,12 +47,20 @@ static cJSON *describe(const struct job *job)
 	cJSON_AddStringToObject(json, "pictures_sha256", job->pictures_sha256);
 	json_add_u64(json, "seed", job->seed);
 	json_add_u64(json, "records_per_shard", job->per_shard);
+	cJSON_AddItemToObject(json, "device", json_string(gpu_description(job->gpu)));
 	return json;
 }
 
 static bool is_same(const cJSON *found, const cJSON *expected, const char *key)
 {
 	return cJSON_Compare(json_member(found, key), json_member(expected, key), true);
+}
+
+static const char *text_of(const cJSON *found, const char *key)
+{
+	const char *text = cJSON_GetStringValue(json_member(found, key));
+
+	return text ? text : "(no name)";
 }
 
 /* ---- Which picture is another ---- */
@@ -67,15 +76,15 @@ static bool same_shard(const struct plan_shard *a, const struct plan_shard *b)
 }
 
 /* Compares a split of two plans, both in the order of keys; returns whether they differ. */
-static bool compare_split(const struct plan *before, const struct plan *now, enum split split,
+static bool compare_split(const struct plan *before, const struct plan *wanted, enum split split,
 			  struct change *change)
 {
-	const uint64_t of_before = plan_shards(before, split), of_now = plan_shards(now, split);
+	const uint64_t of_before = plan_shards(before, split), of_wanted = plan_shards(wanted, split);
 
-	for (uint64_t i = 0; i < of_before || i < of_now; i++) {
+	for (uint64_t i = 0; i < of_before || i < of_wanted; i++) {
 		const struct plan_shard none = { .key = NULL };
 		const struct plan_shard a = i < of_before ? plan_shard(before, 0, split, i) : none,
-					b = i < of_now ? plan_shard(now, 0, split, i) : none;
+					b = i < of_wanted ? plan_shard(wanted, 0, split, i) : none;
 		const int order = !a.key ? 1 : !b.key ? -1 : strcmp(a.key, b.key);
 
 		if (order == 0 && same_shard(&a, &b))
@@ -116,7 +125,7 @@ static int refuse(struct job *job, const cJSON *found, const cJSON *expected, st
 			"%s: the features there are of another base: of %s, or of other weights, input, "
 			"scaling or "
 			"pooling than those of %s; --replace computes them again, or choose another folder",
-			job->url, cJSON_GetStringValue(json_member(found, "base")), job->file);
+			job->url, text_of(found, "base"), job->file);
 	if (!is_same(found, expected, "pictures_sha256")) {
 		find_change(job, &change);
 		return error_set(
@@ -125,6 +134,12 @@ static int refuse(struct job *job, const cJSON *found, const cJSON *expected, st
 			"choose another folder",
 			job->url, *change.text ? change.text : ": the schema or the filter is another");
 	}
+	if (!is_same(found, expected, "device"))
+		return error_set(
+			err, -EEXIST,
+			"%s: the features there are of the device %s, and this machine has %s, whose "
+			"numbers differ; go on with that device, or --replace, or choose another folder",
+			job->url, text_of(found, "device"), gpu_description(job->gpu));
 	return error_set(
 		err, -EEXIST,
 		"%s: the features there have another --seed or --records-per-shard; give the same ones, or "
@@ -185,7 +200,8 @@ static int note_key(void *context, const struct store_object *object)
 	return listing->key[listing->keys++] ? 0 : -ENOMEM;
 }
 
-/* Removes the features that are there, features.json first: what remains after a kill is of nobody. */
+/* Removes the features that are there. features.json goes first: after a kill no shard that remains counts as
+ * one of these features, and the mark in prep.incomplete lets the next command remove the rest. */
 static int remove_all(struct job *job, struct error *err)
 {
 	CLEANUP(listing_done) struct listing listing = { 0 };
@@ -216,6 +232,8 @@ static int check_empty(struct job *job, struct error *err)
 	if (r < 0 || !*listing.foreign)
 		return r;
 	r = store_get_all(job->store, MANIFEST_INCOMPLETE_NAME, MARK_MAX, &mark, &bytes, err);
+	if (r < 0 && r != -ENOENT)
+		return error_prefix(err, "%s", job->url);
 	if (r == 0 && strcmp(mark, JOB_MARK) == 0)
 		return remove_all(job, err);
 	return error_set(err, -EEXIST,
@@ -233,10 +251,13 @@ int there_decide(struct job *job, struct error *err)
 
 	if (r == -ENOENT)
 		return check_empty(job, err);
-	if (r < 0 || (r = json_parse(JOB_RECORD_KEY, text, bytes, &found, err)) < 0)
-		return r < 0 ? error_prefix(err, "%s", job->url) : r;
+	if (r < 0)
+		return error_prefix(err, "%s", job->url);
 	if (job->replace)
 		return remove_all(job, err);
+	if (json_parse(JOB_RECORD_KEY, text, bytes, &found, err) < 0)
+		return error_prefix(
+			err, "%s: --replace computes the features again, or choose another folder", job->url);
 	return cJSON_Compare(found, expected, true) ? 1 : refuse(job, found, expected, err);
 }
 
