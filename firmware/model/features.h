@@ -37,7 +37,7 @@ struct features {
 	const struct safetensors *file;
 	char *text;           /* the configuration of the finished model */
 	struct config config; /* the same, loaded; its precision is float32, as that of every stored model */
-	struct graph graph;   /* of base and head, built without training */
+	struct graph graph;   /* base and head, built without training */
 };
 
 /* Joins the configuration of a run on features with the file of its base; `what` names the file in errors.

@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of objects, where --records-per-shard is not given: at least so many shards train, and no fewer than
+/* Least number of train shards of objects where --records-per-shard is not given; never fewer than
  * order.lanes; a shard has at most so many records and bytes. */
 #define SHARDS_LEAST  20u
 #define RECORDS_USUAL 500u

@@ -63,8 +63,8 @@ struct nameless {
 struct job_shard {
 	enum split split;
 	uint64_t number;       /* in its split */
-	uint64_t first, count; /* of objects: its places in the permuted split */
-	bool is_there;         /* it was in the output before */
+	uint64_t first, count; /* places in the permuted split, where the source has objects */
+	bool is_there;         /* the output had the shard before this command */
 	uint64_t records, bytes;
 	char key[JOB_KEY_BYTES], etag[STORE_ETAG_MAX], sha256[DIGEST_HEX_BYTES];
 };
@@ -72,12 +72,12 @@ struct job_shard {
 struct job {
 	const char *file; /* CONF */
 	struct config_store where;
-	const char *url; /* of the output */
+	const char *url; /* URL of the output */
 	uint64_t seed, per_shard, threads;
 	bool replace, json;
 
-	struct config config; /* of CONF */
-	struct graph graph;   /* of base and head */
+	struct config config; /* what CONF says */
+	struct graph graph;   /* base and head */
 	struct nameless plan_file, base_file, weights_file;
 	struct plan *plan;
 	struct safetensors *base, *weights;
@@ -85,10 +85,10 @@ struct job {
 	struct cJSON *classes; /* their names; NULL = nobody has names */
 	struct gpu *gpu;
 	struct model *model; /* the base */
-	uint64_t outputs;    /* of the base for a row */
+	uint64_t outputs;    /* numbers that the base gives for a row */
 	char base_sha256[DIGEST_HEX_BYTES], pictures_sha256[DIGEST_HEX_BYTES];
 
-	int lock; /* of the output, where it is a folder; -1 = none */
+	int lock; /* locked file in the output, where that is a folder; -1 = none */
 	struct store *store;
 	bool marked; /* prep.incomplete is there */
 	struct job_shard *shard;

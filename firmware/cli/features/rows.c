@@ -17,7 +17,7 @@
 
 /* A row of the batch, before and after a thread has decoded it. */
 struct item {
-	const uint8_t *data; /* of a record */
+	const uint8_t *data; /* bytes of a record */
 	uint64_t bytes;
 	const char *key;
 	uint64_t record; /* in its shard */
@@ -32,12 +32,12 @@ struct rows {
 	bool objects, filtered;
 	struct filter filter;
 	struct columns columns;
-	struct item *item; /* of a batch */
+	struct item *item; /* rows of a batch */
 	uint32_t used;
 
 	const struct job_shard *shard;
 	struct plan_shard pinned;
-	uint64_t next; /* of objects: the place of the next one in the split */
+	uint64_t next; /* place of the next object in the split */
 	struct inflater *inflater;
 	uint8_t *raw, *plain;
 	const uint8_t *data;

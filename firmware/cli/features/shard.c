@@ -17,10 +17,10 @@
 struct making {
 	struct job *job;
 	const struct columns *columns;
-	struct example_schema schema; /* of a record of features */
+	struct example_schema schema; /* features of a written record */
 	uint32_t from[3];             /* column of each feature of `schema` that is copied from the batch */
 	FILE *out;
-	float *outputs; /* of a batch */
+	float *outputs; /* numbers of a batch */
 	uint8_t *record;
 	uint64_t capacity;
 	union {

@@ -151,7 +151,7 @@ static int refuse(struct job *job, const cJSON *found, const cJSON *expected, st
 
 struct listing {
 	char foreign[STORE_KEY_MAX + 1];
-	char **key; /* of the shards of features */
+	char **key; /* keys of the shards of features */
 	uint64_t keys, capacity;
 };
 
