@@ -107,29 +107,17 @@ static int put_dataset(struct job *job, struct error *err)
 
 /* ---- manifest.jsonl ---- */
 
-static void print_line(const struct job_shard *shard, FILE *out)
-{
-	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
-	char *line;
-
-	cJSON_AddStringToObject(json, "key", shard->key);
-	json_add_u64(json, "size", shard->bytes);
-	cJSON_AddStringToObject(json, "etag", shard->etag);
-	cJSON_AddStringToObject(json, "sha256", shard->sha256);
-	json_add_u64(json, "records", shard->records);
-	line = cJSON_PrintUnformatted(json);
-	fprintf(out, "%s\n", line ? line : "");
-	free(line);
-}
-
 static int put_manifest(struct job *job, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 
-	for (uint64_t i = 0; out && i < job->shards; i++)
-		print_line(&job->shard[i], out);
+	for (uint64_t i = 0; out && i < job->shards; i++) {
+		const struct job_shard *shard = &job->shard[i];
+
+		manifest_print(shard->key, shard->bytes, shard->etag, shard->sha256, shard->records, out);
+	}
 	if (!out || fclose(out) != 0)
 		return error_set(err, -ENOMEM, "no memory for the manifest");
 	if (bytes > MANIFEST_BYTES_MAX)

@@ -124,18 +124,8 @@ static void print_lines(const struct writing *writing, FILE *out)
 {
 	for (uint32_t i = 0; i < writing->total; i++) {
 		const struct shard_row *row = &writing->row[i];
-		cJSON *json = cJSON_CreateObject();
-		char *line;
 
-		cJSON_AddStringToObject(json, "key", row->key);
-		json_add_u64(json, "size", row->bytes);
-		cJSON_AddStringToObject(json, "etag", row->etag);
-		cJSON_AddStringToObject(json, "sha256", row->sha256);
-		json_add_u64(json, "records", row->records);
-		line = cJSON_PrintUnformatted(json);
-		fprintf(out, "%s\n", line ? line : "");
-		free(line);
-		cJSON_Delete(json);
+		manifest_print(row->key, row->bytes, row->etag, row->sha256, row->records, out);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int get_text(const cJSON *object, const char *member, size_t max, char *out, struct error *err)
@@ -42,4 +43,20 @@ int manifest_parse(const char *text, uint64_t bytes, struct manifest_line *ret_l
 		return r;
 	*ret_line = line;
 	return 0;
+}
+
+void manifest_print(const char *key, uint64_t size, const char *etag, const char *sha256, uint64_t records,
+		    FILE *out)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	char *line;
+
+	cJSON_AddStringToObject(json, "key", key);
+	json_add_u64(json, "size", size);
+	cJSON_AddStringToObject(json, "etag", etag);
+	cJSON_AddStringToObject(json, "sha256", sha256);
+	json_add_u64(json, "records", records);
+	line = cJSON_PrintUnformatted(json);
+	fprintf(out, "%s\n", line ? line : "");
+	free(line);
 }

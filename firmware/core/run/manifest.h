@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 #define MANIFEST_NAME "manifest.jsonl"
 /* Key of a file that exists while shards are being written: it is written first and deleted last. No run
@@ -32,3 +33,6 @@ struct manifest_line {
 /* Parses one line of a manifest. Errors: -EBADMSG with what is wrong. */
 MUST_CHECK int manifest_parse(const char *text, uint64_t bytes, struct manifest_line *ret_line,
 			      struct error *err);
+/* Writes one line. Errors stay in `out`. */
+void manifest_print(const char *key, uint64_t size, const char *etag, const char *sha256, uint64_t records,
+		    FILE *out);
