@@ -5,6 +5,8 @@ batch of uint8 pictures, SGD with momentum, as many threads as cores. First two 
 what the steps changed. Then rounds of both alternate: medians, a JSON line; and a line for the memory, the largest resident
 memory of the process while it makes steps, less that before the model.
 
+STEP_DEVICE=cuda times PyTorch on its GPU, STEP_TF32=1 lets it use TF32 there; the comparison is with PyTorch on the CPU always.
+
 Usage: step_pictures.py PATH-OF-PICTURE_STEP [NETWORK...]   (in the virtual environment of tests/bench)
 """
 import json
@@ -22,6 +24,7 @@ from torch import nn
 
 from tensors import read_tensors, write_tensors
 
+DEVICE, TF32 = os.environ.get("STEP_DEVICE", "cpu"), bool(os.environ.get("STEP_TF32"))
 ROUNDS, CLASSES, RATE, MOMENTUM = int(os.environ.get("ROUNDS", 5)), 10, 1e-3, 0.9
 # Of the loss; of the change of a tensor, in the norm: a number may fall on the other side of a relu. A tensor that changes by
 # less than NOISE of others is not compared.
@@ -41,7 +44,7 @@ model: {{ input = "image"; label = "label"; loss = "sparse_categorical_crossentr
 # ---- The networks in PyTorch: modules have the names of Kiln's layers, or `kiln_name` makes them --------------------------
 
 def torch_scale(x):
-    return (x / 255 - torch.tensor(MEAN).view(1, 3, 1, 1)) / torch.tensor(DEVIATION).view(1, 3, 1, 1)
+    return (x / 255 - x.new_tensor(MEAN).view(1, 3, 1, 1)) / x.new_tensor(DEVIATION).view(1, 3, 1, 1)
 
 
 class Same(nn.Module):
@@ -201,30 +204,32 @@ def resident(key):
 class Peer:
     """PyTorch's steps, in this process. The faster memory format is found by `time_of`."""
 
-    def __init__(self, network, pixels, labels, memory_format):
+    def __init__(self, network, pixels, labels, memory_format, device="cpu"):
         _, _, _, _, _, make, self.scale, self.kiln_name = NETWORKS[network]
         self.before = resident("VmRSS:")
         torch.manual_seed(44)
         self.format = memory_format
-        self.model = make().train().to(memory_format=memory_format)
+        self.model = make().train().to(device, memory_format=memory_format)
         self.optimizer = torch.optim.SGD([p for p in self.model.parameters() if p.requires_grad], lr=RATE, momentum=MOMENTUM)
         self.pixels, self.labels = torch.from_numpy(pixels), torch.from_numpy(labels)
+        self.device = device
         self.loss_of = nn.CrossEntropyLoss()
         with open("/proc/self/clear_refs", "w") as out:
             out.write("5\n")
 
     def step(self):
-        x = self.scale(self.pixels.permute(0, 3, 1, 2).float()).contiguous(memory_format=self.format)
+        x = self.scale(self.pixels.to(self.device).permute(0, 3, 1, 2).float()).contiguous(memory_format=self.format)
         self.optimizer.zero_grad()
-        loss = self.loss_of(self.model(x), self.labels)
+        loss = self.loss_of(self.model(x), self.labels.to(self.device))
         loss.backward()
         self.optimizer.step()
-        return loss.item()
+        return loss
 
     def steps_us(self, steps):
         start = time.perf_counter()
         for _ in range(steps):
-            self.step()
+            loss = self.step()
+        loss.item()  # waits for the device
         return (time.perf_counter() - start) / steps * 1e6
 
 
@@ -252,7 +257,8 @@ class Process:
 def peer_main(network, path, memory_format):
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     given = read_tensors(path)
-    peer = Peer(network, given["batch/image"], given["batch/label"], getattr(torch, memory_format))
+    peer = Peer(network, given["batch/image"], given["batch/label"], getattr(torch, memory_format), DEVICE)
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = TF32
     losses = []
     for line in sys.stdin:
         if line.startswith("steps "):
@@ -274,7 +280,7 @@ def write_inputs(network, work):
     write_tensors(f"{work}/in.safetensors", {**first, "batch/image": pixels, "batch/label": labels})
     with open(f"{work}/kiln.conf", "w") as out:
         out.write(CONFIG.format(rows=rows, side=side, rate=RATE, momentum=MOMENTUM, model=model))
-    loss = statistics.mean(peer.step() for _ in range(2))
+    loss = statistics.mean(peer.step().item() for _ in range(2))
     return loss, first, tensors_of(peer.model, kiln_name)
 
 
@@ -304,7 +310,7 @@ def verify(network, program, work):
 
 def print_figure(case, value, unit, peer_value):
     print(json.dumps({"name": "step-pictures", "case": case, "value": round(value, 1), "unit": unit,
-                      "peer": "pytorch-" + torch.__version__, "peer_value": round(peer_value, 1),
+                      "peer": "pytorch-" + torch.__version__ + (f"-{DEVICE}" + ("-tf32" if TF32 else "") if DEVICE != "cpu" else ""), "peer_value": round(peer_value, 1),
                       "ratio": round(peer_value / value, 3)}), flush=True)
 
 
