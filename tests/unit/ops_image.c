@@ -14,6 +14,19 @@ static struct config_layer convs[] = { CONV2D(3, CONV(5, 3, 3), SAME), RELU,
 				       CONV2D(4, CONV(37, 3, 2), SAME, STRIDES(2, 1)), IMAGE_END };
 static struct config_layer conv_wide[] = { CONV2D(2, CONV(17, 1, 1)), CONV2D(2, CONV(70, 3, 3)), RELU,
 					   IMAGE_END };
+/* Windows of 3 x 3 with stride 1: quads of 2 x 2 positions, some beyond the edges, for y and for dx. */
+static struct config_layer conv_quads[] = { CONV2D(2, CONV(48, 1, 1)), CONV2D(3, CONV(20, 3, 3), SAME), RELU,
+					    CONV2D(2, CONV(4, 1, 1)), IMAGE_END };
+static struct config_layer conv_quads_wide[] = { CONV2D(2, CONV(16, 1, 1)), CONV2D(2, CONV(70, 3, 3)), RELU,
+						 CONV2D(2, CONV(4, 1, 1)), IMAGE_END };
+static struct config_layer conv_quads_back[] = { NAMED("conv2d", "a", ATTRIBUTES(2, CONV(20, 1, 1))),
+						 RELU,
+						 CONV2D(2, CONV(48, 3, 3)),
+						 CONV2D(3, CONV(20, 3, 1), SAME),
+						 OP("zero_padding2d"),
+						 OP("add", INPUTS_OF(2, "zero_padding2d", "a")),
+						 CONV2D(2, CONV(4, 1, 1)),
+						 IMAGE_END };
 /* Plain products of matrices; one adds its gradient to that of the sum. */
 static struct config_layer conv_points[] = { NAMED("conv2d", "a", ATTRIBUTES(2, CONV(17, 1, 1))),
 					     RELU,
@@ -66,6 +79,9 @@ static struct config_layer global_flat[] = { DENSE(6), OP("global_average_poolin
 static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, convs, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_wide, 5, 5, 2),
+	NET_WITHIN(2e-5, conv_quads, 6, 5, 3),
+	NET_WITHIN(2e-5, conv_quads_wide, 6, 6, 3),
+	NET_WITHIN(2e-5, conv_quads_back, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_points, 5, 5, 2),
 	NET_WITHIN(2e-5, conv_dilated, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_apart, 7, 6, 3),

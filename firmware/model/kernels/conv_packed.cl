@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifdef CPU_DEVICE
 /*
- * Convolution on CPU devices, window g (window.cl):
+ * Convolution on CPU devices, window g (window.cl), of windows that conv_winograd.cl does not compute:
  *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
  * A [images, in, K], B [taps, K, N] or, with b_transposed, [taps in reverse order, N, K], C [images, out, N], M = images *
  * positions. This is a product of gemm_packed.cl that gathers the rows of A separately for each tap; instead of padding

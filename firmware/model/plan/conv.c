@@ -7,6 +7,13 @@
 /* Parameters of the convolutions after those that every GEMM has. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
 
+/* kernels/conv_winograd.cl works on so many channels at once. */
+#define QUAD_CHANNELS 16u
+/* Products of a channel and filter: a quad has 16, four positions have 36. The transformations are worth a
+ * third of the latter. */
+#define QUAD_PRODUCTS     16u
+#define POSITION_PRODUCTS 6u
+
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
@@ -21,12 +28,56 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
 }
 
+/* Returns the quads of an image, blocks of 2 x 2 positions (kernels/conv_winograd.cl), for a window of 3 x 3
+ * taps with stride 1 whose quads need clearly fewer products than its positions; else 0. Neither the rows of
+ * the batch nor anything else that may change between two uses of a model has a say, so its sums have one
+ * order. */
+static uint64_t quads_of(const struct plan *plan, const struct window *window, const struct gemm *gemm)
+{
+	const uint64_t quads = (uint64_t)(window->out[0] + 1) / 2 * (uint64_t)((window->out[1] + 1) / 2);
+	bool fits = plan->cpu && gemm_tile(true, gemm->n)->winograd && gemm->k % QUAD_CHANNELS == 0;
+
+	for (int side = 0; side < 2; side++)
+		fits = fits && window->size[side] == 3 && window->stride[side] == 1 &&
+		       window->dilation[side] == 1 && window->apart[side] == 1;
+	return fits && QUAD_PRODUCTS * quads <= POSITION_PRODUCTS * window_positions(window) ? quads : 0;
+}
+
+/* Appends the launch that transforms the kernel for quads; returns the result. */
+static uint32_t emit_kernels(struct plan *plan, const struct node *node, const struct gemm *gemm)
+{
+	const uint64_t columns = gemm_tile(true, gemm->n)->columns;
+	const struct tensor shape = { .rank = 3,
+				      .shape = { QUAD_PRODUCTS, gemm->k, round_up(gemm->n, columns) } };
+	const uint32_t kernels =
+		plan_work(plan, node, gemm->b_transposed ? "mirrored_kernels" : "kernels", &shape);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "winograd_kernels",
+				.groups = { { .fixed = gemm->k, .tile = QUAD_CHANNELS },
+					    { .fixed = gemm->n, .tile = columns } },
+				ARGUMENTS(IN(gemm->b), OUT(kernels), INT(gemm->n), INT(gemm->k),
+					  INT(gemm->b_transposed), INT(columns / 16)),
+			});
+	return kernels;
+}
+
 /* Appends a convolution, described as the product `gemm`: k is the channels of A, and C has a row for each
  * position of the window. */
-static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm, uint32_t window)
+static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm,
+			 const struct window *geometry, const char *name)
 {
-	struct launch launch = gemm_conv_launch(plan, gemm);
+	const uint64_t quads = quads_of(plan, geometry, gemm);
+	const uint32_t window = window_tensor(plan, conv->node, name, geometry);
+	struct gemm with_quads = *gemm;
+	struct launch launch;
 
+	if (quads) {
+		with_quads.b = emit_kernels(plan, conv->node, gemm);
+		launch = gemm_winograd_launch(plan, &with_quads, quads);
+	} else {
+		launch = gemm_conv_launch(plan, gemm);
+	}
 	launch.arguments = CONV_ARGUMENTS;
 	launch.argument[CONV_WINDOW] = (struct argument)IN(window);
 	if (plan->cpu)
@@ -59,7 +110,7 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 	if (is_product(plan, conv))
 		gemm_emit(plan, &gemm);
 	else
-		emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "window", &conv->window));
+		emit_product(plan, conv, &gemm, &conv->window, "window");
 }
 
 /* Appends the launch that flips the kernel from [taps, channels, filters] to [taps in reverse order, filters,
@@ -101,7 +152,7 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 	if (is_product(plan, conv))
 		gemm_emit(plan, &gemm);
 	else
-		emit_product(plan, conv, &gemm, window_tensor(plan, conv->node, "mirrored", &mirrored));
+		emit_product(plan, conv, &gemm, &mirrored, "mirrored");
 }
 
 /* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */

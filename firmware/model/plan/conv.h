@@ -10,6 +10,13 @@
  * CONV_CHUNKS_MAX chunks, by the size of the batch; each chunk is summed, then the chunks: an order that does
  * not depend on the device. See kernels/conv_packed.cl, conv.cl and conv_tiled.cl.
  *
+ * On CPU devices y and dx of windows of 3 x 3 with stride 1 are computed in quads, blocks of 2 x 2 positions,
+ * which need fewer products (kernels/conv_winograd.cl): 1.6 to 1.9 times as fast. Their sums have another
+ * order than those of other devices; the error is no larger. The root of the mean square of the difference
+ * to float64, with numbers as behind a relu, relative to that of y: 64 channels 2.3e-7, others 3.0e-7; 512
+ * channels 6.1e-7, others 8.8e-7. Only the window and the numbers of channels choose them, so the numbers of
+ * a row have the same bits in every batch.
+ *
  * Depthwise convolutions have an order of every sum that does not depend on the device
  * (kernels/depthwise.cl). CPU devices work on whole lines in vectors of 16 channels, unless a channel has
  * several filters.

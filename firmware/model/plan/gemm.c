@@ -5,15 +5,15 @@
 
 /* A wide tile uses each value of A more often; a narrow tile wastes fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
-	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_packed_6x64", "conv_kernel_6x64", 6,
-	  64 },
-	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_packed_8x32", "conv_kernel_8x32", 8,
-	  32 },
-	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", "conv_kernel_8x16", 8,
-	  16 },
+	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_packed_6x64", "conv_winograd_6x64",
+	  "conv_kernel_6x64", 6, 64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_packed_8x32", "conv_winograd_8x32",
+	  "conv_kernel_8x32", 8, 32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", NULL,
+	  "conv_kernel_8x16", 8, 16 },
 };
-static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NULL, "conv_16x16",
-					   "conv_kernel_16x16", 16,           16 };
+static const struct gemm_tile gpu_tile = { "gemm_16x16", "gemm_16x16",        NULL, "conv_16x16",
+					   NULL,         "conv_kernel_16x16", 16,   16 };
 
 /* Packing pays for operands of at least this many numbers: they do not stay in the caches of a core while the
  * tiles read them again and again. */
@@ -27,6 +27,8 @@ static const struct gemm_tile gpu_tile = { "gemm_16x16",        "gemm_16x16", NU
 #define PACKED_TERMS_AT_ONCE 512u
 #define PACKED_ROWS_MAX      528u
 #define PACKED_ROWS_AT_ONCE  1056u
+/* kernels/conv_winograd.cl has the same number: most quads of a group. */
+#define QUAD_ROWS 48u
 /* Desired number of work-groups: a few times the number of cores. */
 #define PACKED_GROUPS 16u
 /* Rows and columns of a tile of the kernel that copies a transposed A. */
@@ -109,13 +111,10 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
 }
 
-/* Returns how many rows of C a group computes, at most `most`, so that there are enough groups for all cores
- * and all have about the same size. */
-static uint64_t group_rows(const struct plan *plan, const struct gemm *gemm, const struct gemm_tile *tile,
-			   uint64_t most)
+/* Returns how many of `m` rows a group computes, at most `most`, so that there are enough groups for all
+ * cores and all have about the same size. Each row has groups for `panels` parts of its columns. */
+static uint64_t group_rows(const struct gemm_tile *tile, uint64_t m, uint64_t panels, uint64_t most)
 {
-	const uint64_t m = whole(plan, gemm, gemm->m), columns = PANELS * tile->columns,
-		       panels = (gemm->n + columns - 1) / columns;
 	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_cache = (m + most - 1) / most;
 	const uint64_t groups = for_cores > for_cache ? for_cores : for_cache;
 	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
@@ -144,17 +143,24 @@ static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 	return transposed;
 }
 
+/* Returns a launch whose groups compute rows of C, at most `most`, in `columns` columns. */
+static struct launch grouped_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
+				    uint64_t columns, uint64_t most)
+{
+	struct launch launch = gemm_launch(plan, gemm, kernel);
+
+	launch.groups[0].tile = group_rows(gemm_tile(true, gemm->n), whole(plan, gemm, gemm->m),
+					   (gemm->n + columns - 1) / columns, most);
+	launch.groups[1].tile = columns;
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
+	return launch;
+}
+
 /* Returns a launch of a kernel that packs B. */
 static struct launch packed_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
 				   uint64_t most)
 {
-	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
-	struct launch launch = gemm_launch(plan, gemm, kernel);
-
-	launch.groups[0].tile = group_rows(plan, gemm, tile, most);
-	launch.groups[1].tile = PANELS * tile->columns;
-	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
-	return launch;
+	return grouped_launch(plan, gemm, kernel, PANELS * gemm_tile(true, gemm->n)->columns, most);
 }
 
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm)
@@ -163,6 +169,18 @@ struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm)
 
 	return plan->cpu ? packed_launch(plan, gemm, tile->conv, PACKED_ROWS_MAX)
 			 : gemm_launch(plan, gemm, tile->conv);
+}
+
+struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads)
+{
+	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
+	struct gemm rows = *gemm;
+	struct launch launch;
+
+	rows.per_row = quads;
+	launch = grouped_launch(plan, &rows, tile->winograd, tile->columns, QUAD_ROWS);
+	launch.argument[GEMM_M] = (struct argument)ROWS_TIMES(gemm->per_row);
+	return launch;
 }
 
 static void emit_packed(struct plan *plan, const struct gemm *gemm)
@@ -193,7 +211,8 @@ void gemm_emit(struct plan *plan, const struct gemm *gemm)
 static bool is_of(const struct launch *launch, const struct gemm_tile *tile)
 {
 	return !strcmp(launch->kernel, tile->gemm) || !strcmp(launch->kernel, tile->packed) ||
-	       !strcmp(launch->kernel, tile->conv);
+	       !strcmp(launch->kernel, tile->conv) ||
+	       (tile->winograd && !strcmp(launch->kernel, tile->winograd));
 }
 
 bool gemm_is(const struct launch *launch)

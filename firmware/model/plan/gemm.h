@@ -30,10 +30,10 @@ struct gemm {
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
-/* A size of tiles of C, and the names of the kernels that compute such tiles: `conv` and `conv_kernel` are
- * for conv.h, `pair` is for gemm_pair(). */
+/* A size of tiles of C, and the names of the kernels that compute such tiles: `conv`, `winograd` and
+ * `conv_kernel` are for conv.h, `pair` is for gemm_pair(). NULL: there is no such kernel. */
 struct gemm_tile {
-	const char *gemm, *packed, *pair, *conv, *conv_kernel;
+	const char *gemm, *packed, *pair, *conv, *winograd, *conv_kernel;
 	uint64_t rows, columns;
 };
 /* Returns the best size of tile for a C with n columns. */
@@ -43,6 +43,9 @@ const struct gemm_tile *gemm_tile(bool cpu, uint64_t n);
 struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel);
 /* Returns a launch of the convolution of this size: gemm_tile()->conv. On CPU devices it packs B. */
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
+/* Returns a launch of gemm_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
+ * (kernels/conv_winograd.cl). */
+struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads);
 
 /* Indices of the parameters of every GEMM kernel. Fusion sets the arguments from GEMM_EPILOGUE on. */
 enum gemm_argument {

@@ -115,6 +115,10 @@ const struct kernel kernel_table[] = {
 	{ "conv_packed_6x64", KERNEL_FILE_conv_packed, 0 },
 	{ "conv_packed_8x32", KERNEL_FILE_conv_packed, 0 },
 	{ "conv_packed_8x16", KERNEL_FILE_conv_packed, 0 },
+	/* conv_winograd.cl */
+	{ "winograd_kernels", KERNEL_FILE_conv_winograd, 0 },
+	{ "conv_winograd_6x64", KERNEL_FILE_conv_winograd, 0 },
+	{ "conv_winograd_8x32", KERNEL_FILE_conv_winograd, 0 },
 	/* conv_tiled.cl */
 	{ "conv_16x16", KERNEL_FILE_conv_tiled, 0 },
 	{ "conv_kernel_16x16", KERNEL_FILE_conv_tiled, 0 },

@@ -36,6 +36,7 @@
 	each(loss_scale) \
 	each(conv) \
 	each(conv_packed) \
+	each(conv_winograd) \
 	each(conv_tiled) \
 	each(depthwise) \
 	each(pool) \
