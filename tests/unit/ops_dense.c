@@ -36,6 +36,14 @@ static struct config_layer residual[] = { NAMED("dense", "a", UNITS(9)),
 					  OP("add", INPUTS_OF(3, "dense_1", "a", "a")),
 					  DENSE(5),
 					  SOFTMAX };
+/* The gradient of `a` gets that of `c` before it gets that of the relu. */
+static struct config_layer crossed[] = { NAMED("dense", "a", UNITS(9)),
+					 NAMED("relu", "b", .attributes = 0),
+					 NAMED("dense", "c", INPUTS_OF(1, "a"), UNITS(9)),
+					 NAMED("dense", "d", INPUTS_OF(1, "b"), UNITS(9)),
+					 OP("add", INPUTS_OF(2, "c", "d")),
+					 DENSE(5),
+					 SOFTMAX };
 static struct config_layer joined[] = { NAMED("dense", "a", UNITS(9)),
 					NAMED("dense", "b", INPUTS_OF(1, "sentence"), UNITS(4)),
 					RELU,
@@ -69,7 +77,7 @@ static const struct net family_nets[] = {
 	NET(dropout_relu), NET(inner_softmax), NET(first_dropout), NET(rows_relu),    NET(rows_dropped, 3, 4),
 	NET(frozen),       NET(frozen_below),  NET(sigmoids),      NET(tanhs),        NET(swishes),
 	NET(silus),        NET(gelus),         NET(gelus_tanh),    NET(leaky),        NET(leaky_own),
-	NET(residual),     NET(joined),        NET(shapes, 4, 3),  NET(shared_view),
+	NET(crossed),      NET(residual),      NET(joined),        NET(shapes, 4, 3), NET(shared_view),
 };
 
 /* The launches of the article's network without its update and metrics. A CPU device makes a product and the

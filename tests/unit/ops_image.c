@@ -65,6 +65,24 @@ static struct config_layer depthwise_lines[] = {
 /* Zeros after relu are equal: the first one gets the gradient. */
 static struct config_layer max_pools[] = { DENSE(3), RELU, POOL("max", 3, 2, 2, SAME, STRIDES(2, 1)),
 					   POOL("max", 2, 2, 0), IMAGE_END };
+/* A relu whose gradient comes from a pool and from the sum, and one whose input adds gradients. */
+static struct config_layer pool_branches[] = { NAMED("dense", "a", ATTRIBUTES(1, INT_ATTRIBUTE("units", 3))),
+					       NAMED("relu", "b", .attributes = 0),
+					       POOL("max", 2, 2, 2, SAME, STRIDES(1, 1)),
+					       OP("add", INPUTS_OF(2, "max_pooling2d", "b")),
+					       RELU,
+					       POOL("max", 3, 3, 2, SAME, STRIDES(1, 1)),
+					       OP("add", INPUTS_OF(2, "max_pooling2d_1", "a")),
+					       IMAGE_END };
+/* The gradient of `a` gets that of `c` before it gets that of the relu. */
+static struct config_layer pool_crossed[] = {
+	NAMED("dense", "a", ATTRIBUTES(1, INT_ATTRIBUTE("units", 3))),
+	NAMED("relu", "b", .attributes = 0),
+	NAMED("dense", "c", INPUTS_OF(1, "a"), ATTRIBUTES(1, INT_ATTRIBUTE("units", 3))),
+	OP("max_pooling2d", INPUTS_OF(1, "b"), ATTRIBUTES(2, SAME, STRIDES(1, 1))),
+	OP("add", INPUTS_OF(2, "c", "max_pooling2d")),
+	IMAGE_END
+};
 static struct config_layer average_pools[] = { DENSE(3), POOL("average", 3, 2, 2, SAME, STRIDES(2, 1)),
 					       POOL("average", 2, 2, 0), IMAGE_END };
 static struct config_layer pools_apart[] = { DENSE(3), POOL("max", 2, 1, 1, STRIDES(3, 2)),
@@ -90,6 +108,8 @@ static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, depthwises, 6, 5, 3),
 	NET_WITHIN(2e-5, depthwise_lines, 6, 5, 19),
 	NET(max_pools, 6, 5, 3),
+	NET(pool_branches, 6, 5, 3),
+	NET(pool_crossed, 6, 5, 3),
 	NET(average_pools, 6, 5, 3),
 	NET(pools_apart, 7, 8, 3),
 	NET(global_max, 6, 5, 3),

@@ -7,8 +7,9 @@
  *   average_pool: Y[n][p][c] = mean of the numbers that position p covers within the image
  * X, DX [rows, in, channels], Y, DY [rows, out, channels]. Forward, an item computes POOL_CHANNELS channels of a
  * position of Y. Backward, it computes POOL_CHANNELS channels of a number of DX as the sum over the positions that
- * cover it, in row-major order; `add` = 1 adds to the numbers that are already in DX. Sums of Y run over each row of
- * the window, then over the rows. Reference: reference() in layers/pool.c. Tolerance: max_pool is exact; average_pool:
+ * cover it, in row-major order; `add` = 1 adds to the numbers that are already in DX. If `pooled` is not null, it is Y of
+ * the forward pass, and DX is the gradient of the input of a relu before the pool: a position whose Y is not > 0 adds
+ * nothing. Sums of Y run over each row of the window, then over the rows. Reference: reference() in layers/pool.c. Tolerance: max_pool is exact; average_pool:
  * numbers of the window * 2^-24.
  */
 
@@ -92,8 +93,8 @@ ELEMENTS max_pool(__global const stored *X, __global stored *Y, __global int *be
 		store_best(at, item.count, best + to);
 }
 
-ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, __global stored *DX, int add,
-			   POOL_PARAMETERS)
+ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, __global const stored *pooled,
+			   __global stored *DX, int add, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
 	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
@@ -105,8 +106,10 @@ ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, 
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
-			const int16 chosen = load_best(item.count, best + from) == (int16)(int)item.at;
+			int16 chosen = load_best(item.count, best + from) == (int16)(int)item.at;
 
+			if (pooled)
+				chosen &= load_some(item.count, pooled + from) > (float16)(0);
 			sum += select((float16)(0), load_some(item.count, DY + from), chosen);
 		}
 	store_some(add ? sum + load_some(item.count, dx) : sum, item.count, dx);

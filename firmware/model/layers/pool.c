@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pooling over images [height, width, channels], each channel by itself. */
 #include "model/layers/row.h"
+#include "model/plan/fuse.h"
 #include "model/plan/window.h"
 
 #include <string.h>
@@ -119,14 +120,15 @@ static void pool_forward(struct plan *plan, const struct node *node, bool traini
 				});
 		return;
 	}
-	plan_emit(plan, &(struct launch){
-				.kernel = "max_pool",
-				.groups = { positions },
-				ARGUMENTS(IN(node->input[0]), OUT(node->output),
-					  argument_optional(training ? best_of(plan, node) : GRAPH_NO_TENSOR,
-							    ARGUMENT_OUT),
-					  AT(ROWS), INT(channels), IN(in)),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "max_pool",
+			  .groups = { positions },
+			  ARGUMENTS([MAX_POOL_X] = IN(node->input[0]), [MAX_POOL_Y] = OUT(node->output),
+				    [MAX_POOL_BEST] = argument_optional(
+					    training ? best_of(plan, node) : GRAPH_NO_TENSOR, ARGUMENT_OUT),
+				    AT(ROWS), INT(channels), IN(in)),
+		  });
 }
 
 static void pool_backward(struct plan *plan, const struct node *node)
@@ -144,10 +146,14 @@ static void pool_backward(struct plan *plan, const struct node *node)
 		return;
 	gradient = (struct argument){ .kind = add ? ARGUMENT_INOUT : ARGUMENT_OUT, .tensor = dx };
 	if (is_max(node))
-		plan_emit(plan, &(struct launch){ .kernel = "max_pool_backward",
-						  .groups = { groups },
-						  ARGUMENTS(IN(dy), IN(best_of(plan, node)), gradient,
-							    INT(add), AT(ROWS), INT(channels), IN(tensor)) });
+		plan_emit(plan,
+			  &(struct launch){ .kernel = "max_pool_backward",
+					    .groups = { groups },
+					    ARGUMENTS([MAX_POOL_BACKWARD_DY] = IN(dy),
+						      [MAX_POOL_BACKWARD_BEST] = IN(best_of(plan, node)),
+						      [MAX_POOL_BACKWARD_DX] = gradient,
+						      [MAX_POOL_BACKWARD_ADD] = INT(add), AT(ROWS),
+						      INT(channels), IN(tensor)) });
 	else
 		plan_emit(plan, &(struct launch){ .kernel = "average_pool_backward",
 						  .groups = { groups },

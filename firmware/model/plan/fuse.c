@@ -8,6 +8,8 @@
  * - GEMM -> z, bias_add z: GEMM with bias
  * - GEMM -> t, relu or dropout t -> u: GEMM -> u, if nothing else reads t
  * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
+ * - max_pool_backward -> dy, relu_backward dy, y -> dx, where the pool reads y: max_pool_backward -> dx,
+ * which reads the numbers that the pool has chosen from y instead of y: a quarter of them in a pool of 2 x 2
  * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
  * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw (CPU)
  */
@@ -27,12 +29,12 @@ static bool is_gemm(const struct launch *launch)
 	return launch->kernel && gemm_is(launch);
 }
 
-/* Returns how many arguments of all launches are this tensor. */
-static uint32_t uses(const struct plan *plan, uint32_t tensor)
+/* Returns how many arguments of the launches with the indices begin ... end - 1 are this tensor. */
+static uint32_t uses_between(const struct plan *plan, uint32_t begin, uint32_t end, uint32_t tensor)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < plan->launches; i++) {
+	for (uint32_t i = begin; i < end; i++) {
 		const struct launch *launch = &plan->launch[i];
 
 		for (uint32_t j = 0; launch->kernel && j < launch->arguments; j++)
@@ -40,6 +42,11 @@ static uint32_t uses(const struct plan *plan, uint32_t tensor)
 				count += launch->argument[j].tensor == tensor;
 	}
 	return count;
+}
+
+static uint32_t uses(const struct plan *plan, uint32_t tensor)
+{
+	return uses_between(plan, 0, plan->launches, tensor);
 }
 
 /* Returns the last launch before index `before` that writes this tensor, or NULL. */
@@ -156,6 +163,14 @@ static void fuse_forward(struct plan *plan, uint32_t at)
 	fuse_dropout(plan, at);
 }
 
+/* Returns whether the relu_backward at this index can be computed at the place of an earlier launch: no
+ * launch after that one uses dx, to which relu_backward may add. */
+static bool can_move(const struct plan *plan, uint32_t at, const struct launch *to)
+{
+	return !uses_between(plan, (uint32_t)(to - plan->launch), at,
+			     plan->launch[at].argument[RELU_BACKWARD_DX].tensor);
+}
+
 static void fuse_backward(struct plan *plan, uint32_t at)
 {
 	struct launch *relu = &plan->launch[at], *gemm;
@@ -163,7 +178,7 @@ static void fuse_backward(struct plan *plan, uint32_t at)
 	if (!is(relu, "relu_backward"))
 		return;
 	gemm = producer(plan, at, relu->argument[RELU_BACKWARD_DY].tensor, 0);
-	if (!gemm)
+	if (!gemm || !can_move(plan, at, gemm))
 		return;
 	gemm->argument[GEMM_MASK] = relu->argument[RELU_BACKWARD_Y];
 	gemm->argument[GEMM_SCALE] = relu->argument[RELU_BACKWARD_SCALE];
@@ -173,6 +188,40 @@ static void fuse_backward(struct plan *plan, uint32_t at)
 		gemm->argument[GEMM_C].kind = ARGUMENT_INOUT;
 		add_epilogue(gemm, EPILOGUE_ADD);
 	}
+	remove_launch(relu);
+}
+
+/* Returns the launch of the forward pass of a max_pool_backward. */
+static const struct launch *pool_of(const struct plan *plan, const struct launch *backward)
+{
+	const struct launch *pool = plan->launch;
+
+	while (!is(pool, "max_pool") ||
+	       pool->argument[MAX_POOL_BEST].tensor != backward->argument[MAX_POOL_BACKWARD_BEST].tensor)
+		pool++;
+	return pool;
+}
+
+static void fuse_pool(struct plan *plan, uint32_t at)
+{
+	struct launch *relu = &plan->launch[at], *backward;
+	const struct launch *pool;
+
+	if (!is(relu, "relu_backward") || relu->argument[RELU_BACKWARD_SCALE].f != 1 ||
+	    uses(plan, relu->argument[RELU_BACKWARD_DY].tensor) != 2)
+		return;
+	backward = writer(plan, at, relu->argument[RELU_BACKWARD_DY].tensor);
+	if (!backward || !is(backward, "max_pool_backward") || !can_move(plan, at, backward))
+		return;
+	pool = pool_of(plan, backward);
+	if (pool->argument[MAX_POOL_X].tensor != relu->argument[RELU_BACKWARD_Y].tensor)
+		return;
+	backward->argument[MAX_POOL_BACKWARD_POOLED] = (struct argument)IN(pool->argument[MAX_POOL_Y].tensor);
+	backward->argument[MAX_POOL_BACKWARD_DX] =
+		(struct argument){ .kind = relu->argument[RELU_BACKWARD_ADD].i ? ARGUMENT_INOUT
+									       : ARGUMENT_OUT,
+				   .tensor = relu->argument[RELU_BACKWARD_DX].tensor };
+	backward->argument[MAX_POOL_BACKWARD_ADD] = relu->argument[RELU_BACKWARD_ADD];
 	remove_launch(relu);
 }
 
@@ -217,8 +266,9 @@ static void fuse_gradients(struct plan *plan, uint32_t at)
 
 void plan_fuse(struct plan *plan)
 {
-	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias,        fuse_forward,
-							   fuse_backward, fuse_column_sums, fuse_gradients };
+	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias, fuse_forward,
+							   fuse_backward, fuse_pool, fuse_column_sums,
+							   fuse_gradients };
 	uint32_t left = 0;
 
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)

@@ -46,5 +46,15 @@ enum bias_add_argument { BIAS_ADD_Y, BIAS_ADD_BIAS, BIAS_ADD_ROWS, BIAS_ADD_COLU
 
 enum column_sums_argument { COLUMN_SUMS_X, COLUMN_SUMS_SUMS, COLUMN_SUMS_ROWS, COLUMN_SUMS_COLUMNS };
 
+enum max_pool_argument { MAX_POOL_X, MAX_POOL_Y, MAX_POOL_BEST };
+
+enum max_pool_backward_argument {
+	MAX_POOL_BACKWARD_DY,
+	MAX_POOL_BACKWARD_BEST,
+	MAX_POOL_BACKWARD_POOLED, /* null: no relu before the pool */
+	MAX_POOL_BACKWARD_DX,
+	MAX_POOL_BACKWARD_ADD, /* 1: dx += instead of dx = */
+};
+
 /* Fuses the launches of a plan; each rule walks over all launches once. */
 void plan_fuse(struct plan *plan);
