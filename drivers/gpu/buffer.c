@@ -118,19 +118,45 @@ int gpu_buffer_sub(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, st
 		return cl_error(whole->gpu, err, code,
 				"clCreateSubBuffer of %" PRIu64 " bytes at %" PRIu64 " in %" PRIu64, bytes,
 				offset, whole->bytes);
+	buffer->whole = whole;
+	buffer->range = whole->range;
+	whole->range = buffer;
 	*ret_buffer = TAKE(buffer);
 	return 0;
+}
+
+static void release(struct gpu_buffer *buffer)
+{
+	if (buffer->memory)
+		(void)clReleaseMemObject(buffer->memory);
+	if (buffer->host)
+		(void)munmap(buffer->host, host_bytes(buffer->bytes));
+	free(buffer);
+}
+
+/* Releases the unused ranges of a buffer, from the youngest to the first one in use. The order matters: where
+ * two ranges overlap, NVIDIA's driver 580 ends the process in clReleaseMemObject() if the older range is
+ * released first. */
+static void release_ranges(struct gpu_buffer *whole)
+{
+	while (whole->range && whole->range->unused) {
+		struct gpu_buffer *youngest = whole->range;
+
+		whole->range = youngest->range;
+		release(youngest);
+	}
 }
 
 void gpu_buffer_free(struct gpu_buffer *buffer)
 {
 	if (!buffer)
 		return;
-	if (buffer->memory)
-		(void)clReleaseMemObject(buffer->memory);
-	if (buffer->host)
-		(void)munmap(buffer->host, host_bytes(buffer->bytes));
-	free(buffer);
+	if (!buffer->whole) {
+		release(buffer);
+		return;
+	}
+	buffer->unused = true;
+	release_ranges(buffer->whole);
 }
 
 void gpu_buffer_freep(struct gpu_buffer **buffer)
@@ -189,7 +215,7 @@ int gpu_buffer_fetch(struct gpu *gpu, struct gpu_buffer *buffer, const struct gp
 		return r;
 	if (!gpu->cpu) {
 		if (!buffer->host)
-			buffer->host = malloc(buffer->bytes);
+			buffer->host = host_memory(buffer->bytes);
 		if (!buffer->host)
 			return error_set(err, -ENOMEM, "copy of %" PRIu64 " bytes: out of memory",
 					 buffer->bytes);

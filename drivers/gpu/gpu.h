@@ -76,8 +76,9 @@ MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buf
 MUST_CHECK int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes,
 			       struct gpu_buffer **ret_buffer, struct error *err);
 #define GPU_ALIGN_BYTES 512u
-/* Makes a buffer that is a range of the buffer `whole`; `offset` is a multiple of GPU_ALIGN_BYTES. Free it
- * before `whole`. */
+/* Makes a buffer that is a range of the buffer `whole`; `offset` is a multiple of GPU_ALIGN_BYTES. Ranges
+ * may overlap. Free them in any order, all before `whole`; one thread at a time makes and frees the ranges of
+ * a buffer. */
 MUST_CHECK int gpu_buffer_sub(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes,
 			      struct gpu_buffer **ret_buffer, struct error *err);
 void gpu_buffer_free(struct gpu_buffer *buffer);

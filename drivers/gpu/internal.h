@@ -28,6 +28,12 @@ struct gpu_buffer {
 	/* Owned. On a CPU device the buffer's memory itself; on a GPU the copy that gpu_buffer_fetch() made,
 	 * or NULL. */
 	void *host;
+	/* Of a range: the buffer it is a part of. */
+	struct gpu_buffer *whole;
+	/* Of a whole buffer: its youngest range; of a range: the next older range of the same buffer. */
+	struct gpu_buffer *range;
+	/* Of a range: gpu_buffer_free() was called, but a younger range is still in use. */
+	bool unused;
 };
 
 /* Returns the name of an error code of OpenCL, such as "CL_OUT_OF_RESOURCES". */

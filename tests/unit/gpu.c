@@ -173,6 +173,32 @@ static void test_memory(void **state)
 	gpu_buffer_free(a);
 }
 
+/* Kernels and reads of overlapping ranges, which are freed from the oldest to the youngest. */
+static void test_ranges_are_freed_in_any_order(void **state)
+{
+	static const uint64_t at[] = { 0, 1, 2, 0, 3 }; /* times GPU_ALIGN_BYTES */
+	struct gpu_buffer *whole = NULL, *range[5] = { NULL };
+	const uint8_t bytes[8 * GPU_ALIGN_BYTES] = { [3 * GPU_ALIGN_BYTES] = 7 };
+	uint8_t back[sizeof(bytes)];
+	struct error err = { 0 };
+
+	(void)state;
+	must(gpu_buffer_create(gpu, sizeof(bytes), &whole, &err), &err);
+	for (uint32_t i = 0; i < 5; i++)
+		must(gpu_buffer_sub(whole, at[i] * GPU_ALIGN_BYTES, 4 * (uint64_t)GPU_ALIGN_BYTES, &range[i],
+				    &err),
+		     &err);
+	must(gpu_write(gpu, whole, 0, bytes, sizeof(bytes), true, &err), &err);
+	for (uint32_t i = 0; i < 5; i++) {
+		must(gpu_read(gpu, range[4], 0, back, 1, NULL, &err), &err);
+		assert_int_equal(back[0], 7);
+		must(gpu_read(gpu, whole, 0, back, sizeof(back), NULL, &err), &err);
+		assert_memory_equal(back, bytes, sizeof(bytes));
+		gpu_buffer_free(range[i]);
+	}
+	gpu_buffer_free(whole);
+}
+
 static void run_twice(struct gpu_program *program, struct gpu_buffer *x, float add, float *out)
 {
 	const uint64_t groups[2] = { 2, 1 };
@@ -227,7 +253,8 @@ static void test_build_errors(void **state)
 	assert_int_equal(
 		build("__kernel void a(__global int *x)\n{\n\tx[0] = nonsense;\n}\n", "", &program, &err),
 		-ENOEXEC);
-	assert_non_null(strstr(err.text, "test.cl:3"));
+	/* NVIDIA's compiler names each file "<kernel>", but counts the lines of each one. */
+	assert_true(strstr(err.text, "test.cl:3") || strstr(err.text, "<kernel>:3"));
 	assert_non_null(strstr(err.text, "CL_BUILD_PROGRAM_FAILURE"));
 	assert_null(program);
 	(void)snprintf(start, sizeof(start),
@@ -236,7 +263,7 @@ static void test_build_errors(void **state)
 			       "-DDEPTH=3 -cl-mad-enable", &program, &err),
 			 -ENOEXEC);
 	assert_int_equal(strncmp(err.text, start, strlen(start)), 0);
-	assert_non_null(strstr(err.text, "test.cl:2"));
+	assert_true(strstr(err.text, "test.cl:2") || strstr(err.text, "<kernel>:2"));
 	assert_non_null(strstr(err.text, "too deep for this device"));
 	assert_int_equal(error_exit_code(&err), 69);
 	must(build("__kernel void a(__global int *x)\n{\n\tx[0] = 1;\n}\n", "", &program, &err), &err);
@@ -349,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_threads_stay_on_cores_of_their_own),
 		cmocka_unit_test(test_cores_that_were_given_are_kept),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_ranges_are_freed_in_any_order),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_build_errors),
 		cmocka_unit_test(test_argument_errors),

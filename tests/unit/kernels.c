@@ -162,6 +162,9 @@ static void test_each_source_builds_alone(void **state)
 	const struct gpu_source all[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
 	struct gpu_source source[SHARED_SOURCES + 1];
 	struct error err = { 0 };
+	const char *options =
+		gpu_is_cpu(gpu) ? "-w -cl-denorms-are-zero -DUPDATE_GROUP=1 -DUPDATE_RUN=256 -DCPU_DEVICE"
+				: "-w -cl-denorms-are-zero -DUPDATE_GROUP=64 -DUPDATE_RUN=1";
 
 	(void)state;
 	memcpy(source, all, sizeof(source));
@@ -169,10 +172,7 @@ static void test_each_source_builds_alone(void **state)
 		struct gpu_program *program = NULL;
 
 		source[SHARED_SOURCES] = all[i];
-		harness_must(gpu_program_build(gpu, source, SHARED_SOURCES + 1,
-					       "-w -cl-denorms-are-zero -DUPDATE_GROUP=1 -DUPDATE_RUN=256 "
-					       "-DCPU_DEVICE",
-					       &program, &err),
+		harness_must(gpu_program_build(gpu, source, SHARED_SOURCES + 1, options, &program, &err),
 			     &err);
 		gpu_program_free(program);
 	}
