@@ -403,6 +403,7 @@ for attempt in 1 2 3 4 5 6 7 8 9 10; do
 	[ -e out/torn/prep.incomplete ] && break
 	rm -rf out/torn
 done
+cp out/torn/prep.incomplete mark
 is "$(ls out/torn | grep -c '^prep\.incomplete$') $(keys out/torn/manifest.jsonl | wc -l)" "1 4" "kill -9 while a set is added: marked, and the manifest of the first set is there"
 sed 's/gold/fine/' day.tsv >other.tsv
 prep torn other.tsv --append
@@ -411,6 +412,22 @@ prep torn day.tsv --append
 is "$? $(added torn)" "0 {'train': 2330, 'test': 250} {'train': 540, 'test': 60} {'train': 540, 'test': 60}" "then that one, too"
 prep torn train.tsv --test test.tsv --replace
 same first torn "--replace removes the added sets, too"
+# A kiln prep --append that is killed while it writes its last files leaves some of them as they were before.
+prep whole train.tsv --test test.tsv
+cp -r out/whole before
+prep whole day.tsv --append
+for older in 'manifest.jsonl dataset.json' dataset.json ''; do
+	rm -rf out/between
+	cp -r out/whole out/between
+	[ -z "$older" ] || (cd before && cp $older ../out/between)
+	cp mark out/between/prep.incomplete
+	prep between other.tsv --append
+	is "$? $(keys out/between/manifest.jsonl)" "0 $(cd out/between && ls ./*.tfrecord.gz | sed 's,^./,,' | sort)" \
+		"killed when ${older:-nothing} was left to write: another set is added, and manifest.jsonl has the shards that are there"
+	is "$(python3 -c 'import json, sys; print(sum(json.loads(line)["records"] for line in open(sys.argv[1])))' out/between/manifest.jsonl)" \
+		"$(python3 -c 'import json, sys; print(sum(json.load(open(sys.argv[1]))["records"].values()))' out/between/dataset.json)" \
+		"and dataset.json counts their records"
+done
 prep words train.tsv --test test.tsv --tokens --vocabulary 50
 prep words day.tsv --append --tokens
 ok $? "tokens are added with the vocabulary of the set" "$(cat words.log)"

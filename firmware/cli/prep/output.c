@@ -190,6 +190,13 @@ static bool stays(const struct prep *prep, const char *set)
 	       (!*set || cJSON_HasObjectItem(json_member(prep->there.dataset, "sets"), set));
 }
 
+bool prep_is_of_others(const struct prep *prep, const char *key)
+{
+	struct shard_name name;
+
+	return parse_shard_key(key, &name) && strcmp(name.set, prep->id) != 0 && stays(prep, name.set);
+}
+
 static bool is_old(const struct cleaning *cleaning, const char *key)
 {
 	const char *mine = cleaning->prep->mode == PREP_APPEND ? cleaning->prep->id : "";

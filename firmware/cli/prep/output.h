@@ -30,6 +30,10 @@ MUST_CHECK int prep_find_shards(const struct prep *prep, struct store *store,
 				char ret_own[static STORE_KEY_MAX + 1],
 				char ret_foreign[static STORE_KEY_MAX + 1], struct error *err);
 
+/* Tells whether the key is that of a shard of another set that stays beside this one: with PREP_APPEND, of
+ * the first set or of an added one that dataset.json names. */
+bool prep_is_of_others(const struct prep *prep, const char *key);
+
 /* Removes the shards and manifests of earlier sets, because training would read them, too. `shards`: the
  * count of shards in the new set, for each split; the new set's shards stay. With PREP_APPEND, the sets of
  * dataset.json stay, too. Other objects are not removed. */

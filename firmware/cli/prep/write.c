@@ -129,23 +129,22 @@ static void print_lines(const struct writing *writing, FILE *out)
 	}
 }
 
-/* Copies the lines of the other sets: an earlier attempt may have added lines of this set. */
-static void copy_lines(const char *manifest, const char *set, FILE *out)
+/* Copies the lines of the other sets that stay. A killed kiln prep may have left lines of this set, or of a
+ * set that it did not finish. */
+static int copy_lines(const struct prep *prep, const char *manifest, FILE *out, struct error *err)
 {
-	char own[TEXTS_SPLITS][PREP_KEY_BYTES];
-
-	for (int s = 0; s < TEXTS_SPLITS; s++)
-		(void)snprintf(own[s], sizeof(own[s]), "{\"key\":\"%s-%s-", prep_split_names[s], set);
 	while (*manifest) {
-		const size_t bytes = strcspn(manifest, "\n") + 1;
-		bool mine = false;
+		const size_t bytes = strcspn(manifest, "\n");
+		struct manifest_line line;
+		int r = manifest_parse(manifest, bytes, &line, err);
 
-		for (int s = 0; s < TEXTS_SPLITS; s++)
-			mine |= strncmp(manifest, own[s], strlen(own[s])) == 0;
-		if (!mine)
-			fprintf(out, "%.*s\n", (int)(bytes - 1), manifest);
-		manifest += bytes - (manifest[bytes - 1] == '\0');
+		if (r < 0)
+			return error_prefix(err, "%s", prep->where.url);
+		if (prep_is_of_others(prep, line.key))
+			fprintf(out, "%.*s\n", (int)bytes, manifest);
+		manifest += bytes + (manifest[bytes] == '\n');
 	}
+	return 0;
 }
 
 /* Writes the lines of the shards, with those of the other sets before them where `others` is given. */
@@ -155,14 +154,16 @@ static int put_lines(const struct writing *writing, struct store *store, const c
 	CLEANUP(free_ptr) char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
+	int r;
 
 	if (!out)
 		return error_set(err, -ENOMEM, "no memory for the manifest");
-	if (others)
-		copy_lines(others, writing->prep->id, out);
+	r = others ? copy_lines(writing->prep, others, out, err) : 0;
 	print_lines(writing, out);
 	if (fclose(out) != 0)
 		return error_set(err, -ENOMEM, "no memory for the manifest");
+	if (r < 0)
+		return r;
 	if (bytes > MANIFEST_BYTES_MAX)
 		return error_set(err, -EFBIG, "%s: %zu bytes, of which a run reads at most %" PRIu64, key,
 				 bytes, MANIFEST_BYTES_MAX);
@@ -314,6 +315,8 @@ static void report(const struct writing *writing, double seconds)
 		       validation, prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
 }
 
+/* A set that is added counts once dataset.json names it, so dataset.json is written after the manifests: the
+ * next kiln prep removes the shards and the lines of a set that dataset.json does not name. */
 static int write_set(struct writing *writing, struct store *store, struct error *err)
 {
 	int r = prep_begin_set(writing->prep, store, err);
@@ -328,8 +331,8 @@ static int write_set(struct writing *writing, struct store *store, struct error 
 	}
 	if ((r = prep_still_alone(writing->prep, store, err)) < 0 ||
 	    (r = prep_remove_old(writing->prep, store, writing->shards, err)) < 0 ||
-	    (r = dataset_put(writing->prep, &writing->schema, store, err)) < 0 ||
-	    (r = put_manifests(writing, store, err)) < 0)
+	    (r = put_manifests(writing, store, err)) < 0 ||
+	    (r = dataset_put(writing->prep, &writing->schema, store, err)) < 0)
 		return r;
 	return prep_end_set(writing->prep, store, err);
 }
