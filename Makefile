@@ -343,6 +343,11 @@ gpu-check: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
 
+# Packs what a machine with a GPU needs to check and measure Kiln without Debian's packages or a network.
+gpu-kit: deps-test programs tests benches
+	@tools/deps/install bench
+	@KILN_BUILD=$(CURDIR)/$(B) tools/gpu-kit pack build/gpu-kit.tar.xz
+
 # Profile of the instructions that fetchd executes, printed and written to build/results.
 profile: deps
 	@tools/deps/install bench profile
@@ -379,10 +384,11 @@ help:
 	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
 	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
+	@echo "  make gpu-kit               pack the same, for a machine that has a GPU but no packages      (KIT_IMDB=DIR)"
 	@echo "  make profile               profile fetchd's instructions, with callgrind, and with perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
 .SECONDARY:
