@@ -30,6 +30,13 @@ PIECE16(__private)
 #define put16 vstore16
 #endif
 
+/* Fetches the line of a cache that holds a number, which need not exist. */
+#ifdef CPU_DEVICE
+#define FETCH(p) __builtin_prefetch((const void *)(size_t)(p));
+#else
+#define FETCH(p)
+#endif
+
 #if defined(STORED_FLOAT16)
 
 typedef half stored;

@@ -126,8 +126,9 @@ const struct kernel kernel_table[] = {
 	{ "depthwise", KERNEL_FILE_depthwise, 0 },
 	{ "depthwise_input", KERNEL_FILE_depthwise, 0 },
 	{ "depthwise_kernel", KERNEL_FILE_depthwise, 0 },
-	{ "depthwise_lines", KERNEL_FILE_depthwise, 0 },
-	{ "depthwise_kernel_lines", KERNEL_FILE_depthwise, 0 },
+	/* depthwise_lines.cl */
+	{ "depthwise_lines", KERNEL_FILE_depthwise_lines, 0 },
+	{ "depthwise_kernel_lines", KERNEL_FILE_depthwise_lines, 0 },
 	/* pool.cl */
 	{ "max_pool", KERNEL_FILE_pool, 0 },
 	{ "max_pool_backward", KERNEL_FILE_pool, 0 },

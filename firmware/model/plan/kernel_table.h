@@ -39,6 +39,7 @@
 	each(conv_winograd) \
 	each(conv_tiled) \
 	each(depthwise) \
+	each(depthwise_lines) \
 	each(pool) \
 	each(augment) \
 	each(chain)
