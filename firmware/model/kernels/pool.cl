@@ -43,6 +43,16 @@ size_t pool_at(const struct pool_item *item, int channels, int height, int width
 	return (((size_t)item->n * height + y) * width + x) * channels + item->c;
 }
 
+/* Fetches what the line below reads and this line does not: lines y ... y + lines - 1 of X at columns x.s0 ... x.s1 - 1. The
+ * processor does not foresee so many short runs of memory. */
+void pool_fetch(__global const stored *X, const struct pool_item *item, int channels, int height, int width, int y,
+		int lines, int2 x)
+{
+	for (int i = 0; i < lines; i++)
+		for (int j = x.s0; j < x.s1; j++)
+			FETCH(X + pool_at(item, channels, height, width, y + i, j));
+}
+
 /* Loads, for each channel of an item, the index in the image of the largest number. */
 int16 load_best(int count, __global const int *in)
 {
@@ -78,6 +88,7 @@ ELEMENTS max_pool(__global const stored *X, __global stored *Y, __global int *be
 
 	if (item.n >= (uint)rows)
 		return;
+	pool_fetch(X, &item, channels, g->in[0], g->in[1], h.s1, g->stride[0], w);
 	most = load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
@@ -99,10 +110,14 @@ ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, 
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
 	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
 	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
+	const size_t below = pool_at(&item, channels, g->out[0], g->out[1], h.s1, w.s0);
 	float16 sum = 0;
 
 	if (item.n >= (uint)rows)
 		return;
+	FETCH(DY + below)
+	FETCH(best + below)
+	FETCH(pooled + below)
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
