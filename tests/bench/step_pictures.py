@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One training step of networks of pictures, Kiln's (picture_step.c) beside PyTorch's eager mode: the same weights, the same
-batch of uint8 pictures, SGD with momentum, as many threads as cores. First two steps of both must agree: the losses, and
-what the steps changed. Then rounds of both alternate: medians, a JSON line; and a line for the memory, the largest resident
+batch of uint8 pictures, SGD with momentum, as many threads as cores. First two steps of both are compared with PyTorch's in
+float64: the losses, and what the steps changed; Kiln's error may be twice that of PyTorch's in float32. Then rounds of both alternate: medians, a JSON line; and a line for the memory, the largest resident
 memory of the process while it makes steps, less that before the model.
 
 STEP_DEVICE=cuda times PyTorch on its GPU, STEP_TF32=1 lets it use TF32 there; the comparison is with PyTorch on the CPU always.
@@ -26,9 +26,9 @@ from tensors import read_tensors, write_tensors
 
 DEVICE, TF32 = os.environ.get("STEP_DEVICE", "cpu"), bool(os.environ.get("STEP_TF32"))
 ROUNDS, CLASSES, RATE, MOMENTUM = int(os.environ.get("ROUNDS", 5)), 10, 1e-3, 0.9
-# Of the loss; of the change of a tensor, in the norm: a number may fall on the other side of a relu. A tensor that changes by
-# less than NOISE of others is not compared.
-LOSS_LIMIT, UPDATE_LIMIT, NOISE = 1e-4, 0.1, 1e-2
+# A deep network makes rounding errors larger: PyTorch's own in float32 are up to 7 % of a tensor's change (EfficientNet-Lite0).
+# TIMES: allowed, relative to PyTorch's. A tensor that changes by less than NOISE of others is not compared.
+TIMES, LEAST_LOSS, LEAST_UPDATE, NOISE = 2, 1e-5, 1e-3, 1e-2
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 CONFIG = """
 run: {{ name = "t"; batch_rows = {rows}; }};
@@ -204,21 +204,21 @@ def resident(key):
 class Peer:
     """PyTorch's steps, in this process. The faster memory format is found by `time_of`."""
 
-    def __init__(self, network, pixels, labels, memory_format, device="cpu"):
+    def __init__(self, network, pixels, labels, memory_format, device="cpu", kind=torch.float32):
         _, _, _, _, _, make, self.scale, self.kiln_name = NETWORKS[network]
         self.before = resident("VmRSS:")
         torch.manual_seed(44)
         self.format = memory_format
-        self.model = make().train().to(device, memory_format=memory_format)
+        self.model = make().train().to(device, kind, memory_format=memory_format)
         self.optimizer = torch.optim.SGD([p for p in self.model.parameters() if p.requires_grad], lr=RATE, momentum=MOMENTUM)
         self.pixels, self.labels = torch.from_numpy(pixels), torch.from_numpy(labels)
-        self.device = device
+        self.device, self.kind = device, kind
         self.loss_of = nn.CrossEntropyLoss()
         with open("/proc/self/clear_refs", "w") as out:
             out.write("5\n")
 
     def step(self):
-        x = self.scale(self.pixels.to(self.device).permute(0, 3, 1, 2).float()).contiguous(memory_format=self.format)
+        x = self.scale(self.pixels.to(self.device).permute(0, 3, 1, 2).to(self.kind)).contiguous(memory_format=self.format)
         self.optimizer.zero_grad()
         loss = self.loss_of(self.model(x), self.labels.to(self.device))
         loss.backward()
@@ -270,42 +270,57 @@ def peer_main(network, path, memory_format):
         print(answer, flush=True)
 
 
+def two_steps(network, pixels, labels, kind):
+    """PyTorch's mean loss, and the numbers after the steps, in the float type `kind`."""
+    peer = Peer(network, pixels, labels, torch.contiguous_format, kind=kind)
+    loss = statistics.mean(peer.step().item() for _ in range(2))
+    return loss, tensors_of(peer.model, NETWORKS[network][7])
+
+
 def write_inputs(network, work):
-    text, side, rows, steps, model, make, scale, kiln_name = NETWORKS[network]
+    """Writes what Kiln reads. Returns pictures, labels and the first numbers."""
+    _, side, rows, _, model, _, _, kiln_name = NETWORKS[network]
     random = numpy.random.default_rng(44)
     pixels = random.integers(0, 256, (rows, side, side, 3), numpy.uint8)
     labels = random.integers(0, CLASSES, rows)
-    peer = Peer(network, pixels, labels, torch.contiguous_format)
-    first = tensors_of(peer.model, kiln_name)
+    first = tensors_of(Peer(network, pixels, labels, torch.contiguous_format).model, kiln_name)
     write_tensors(f"{work}/in.safetensors", {**first, "batch/image": pixels, "batch/label": labels})
     with open(f"{work}/kiln.conf", "w") as out:
         out.write(CONFIG.format(rows=rows, side=side, rate=RATE, momentum=MOMENTUM, model=model))
-    loss = statistics.mean(peer.step().item() for _ in range(2))
-    return loss, first, tensors_of(peer.model, kiln_name)
+    return pixels, labels, first
+
+
+def worst_update(found, exact, first):
+    """The largest error of a tensor's change, relative to the change, in the norm; and the tensor."""
+    change = {name: numpy.sqrt(numpy.mean((after - first[name]) ** 2)) for name, after in exact.items()}
+    worst = (0.0, "")
+    for part in ("kernel", "bias", "gamma", "beta"):
+        names = [name for name in exact if name.endswith("/" + part)]
+        for name in names:
+            # Before a convolution and a batch_norm a beta has no gradient but rounding errors.
+            if change[name] > NOISE * max(change[other] for other in names):
+                off = numpy.sqrt(numpy.mean((found[name].reshape(exact[name].shape) - exact[name]) ** 2)) / change[name]
+                worst = max(worst, (float(off), name))
+    return worst
 
 
 def verify(network, program, work):
-    wanted_loss, first, last = write_inputs(network, work)
+    pixels, labels, first = write_inputs(network, work)
+    exact_loss, exact = two_steps(network, pixels, labels, torch.float64)
+    peer_loss, peers = two_steps(network, pixels, labels, torch.float32)
     kiln = Process(program, f"{work}/kiln.conf", f"{work}/in.safetensors", f"{work}/out.safetensors")
     kiln.ask("steps 2")
     loss = float(kiln.ask("loss"))
     kiln.ask("write")
     kiln.ask("keep")
     kiln.end()
-    found, worst, where = read_tensors(f"{work}/out.safetensors"), 0.0, ""
-    change = {name: numpy.sqrt(numpy.mean((after - first[name]) ** 2)) for name, after in last.items()}
-    parts = ("kernel", "bias", "gamma", "beta")
-    largest = {part: max([change[name] for name in last if name.endswith(part)], default=0) for part in parts}
-    for part, most in largest.items():
-        for name in last:
-            # Before a convolution and a batch_norm a beta has no gradient but rounding errors.
-            if name.endswith("/" + part) and change[name] > NOISE * most:
-                off = numpy.sqrt(numpy.mean((found[name].reshape(last[name].shape) - last[name]) ** 2)) / change[name]
-                worst, where = max((worst, where), (float(off), name))
-    sys.stderr.write(f"{network}: loss {loss:.6f}, PyTorch's {wanted_loss:.6f}; updates differ by {worst:.1e} of a "
-                     f"tensor's ({where})\n")
-    if not abs(loss - wanted_loss) <= LOSS_LIMIT * abs(wanted_loss) or not worst <= UPDATE_LIMIT:
-        sys.exit(f"step_pictures: {network}: Kiln and PyTorch differ")
+    (worst, where), (of_peer, _) = (worst_update(found, exact, first)
+                                    for found in (read_tensors(f"{work}/out.safetensors"), peers))
+    sys.stderr.write(f"{network}: loss {exact_loss:.7f}, off by {loss - exact_loss:.1e}, PyTorch's by {peer_loss - exact_loss:.1e}; "
+                     f"updates off by {worst:.1e} ({where}), PyTorch's by {of_peer:.1e}\n")
+    if not (abs(loss - exact_loss) <= max(LEAST_LOSS, TIMES * abs(peer_loss - exact_loss) / exact_loss) * exact_loss and
+            worst <= max(LEAST_UPDATE, TIMES * of_peer)):
+        sys.exit(f"step_pictures: {network}: Kiln's error is too large")
 
 
 def print_figure(case, value, unit, peer_value):
