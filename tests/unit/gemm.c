@@ -22,6 +22,7 @@ struct operands {
 	uint64_t m, n, k;
 	enum form form;
 	float *a, *b, *c, *bias, *mask;
+	const char *kernel; /* the kernel that is expected; NULL: any */
 };
 
 static float *numbers(uint64_t count, uint64_t seed)
@@ -44,7 +45,8 @@ static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k
 				numbers(k * n, 2),
 				numbers(m * n, 3),
 				numbers(n, 4),
-				numbers(m * n, 5) };
+				numbers(m * n, 5),
+				NULL };
 }
 
 static void operands_close(struct operands *o)
@@ -121,7 +123,8 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 	struct launch *launch = &h.plan.launch[h.plan.launches - 1];
 
 	assert_true(gemm_is(launch));
-
+	if (o->kernel)
+		assert_string_equal(launch->kernel, o->kernel);
 	launch->argument[GEMM_EPILOGUE].u = flags;
 	launch->argument[GEMM_BIAS] = (struct argument)IN(bias);
 	launch->argument[GEMM_MASK] = (struct argument)IN(mask);
@@ -190,31 +193,83 @@ static void test_shapes(void **state)
 		}
 }
 
+static const uint32_t epilogues[] = {
+	EPILOGUE_BIAS,
+	EPILOGUE_BIAS | EPILOGUE_RELU,
+	EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_DROPOUT,
+	EPILOGUE_DROPOUT,
+	EPILOGUE_MASK,
+	EPILOGUE_ADD,
+	EPILOGUE_MASK | EPILOGUE_ADD,
+};
+#define EPILOGUES (sizeof(epilogues) / sizeof(*epilogues))
+
 static void test_epilogues(void **state)
 {
-	static const uint32_t flags[] = {
-		EPILOGUE_BIAS,
-		EPILOGUE_BIAS | EPILOGUE_RELU,
-		EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_DROPOUT,
-		EPILOGUE_DROPOUT,
-		EPILOGUE_MASK,
-		EPILOGUE_ADD,
-		EPILOGUE_MASK | EPILOGUE_ADD,
-	};
 	static const uint64_t columns[] = { 3, 16, 40, 64, 75, 150 };
 
 	(void)state;
-	for (size_t f = 0; f < sizeof(flags) / sizeof(*flags); f++)
+	for (size_t f = 0; f < EPILOGUES; f++)
 		for (size_t n = 0; n < sizeof(columns) / sizeof(*columns); n++) {
 			struct operands o;
 
 			for (enum form form = NN; form < FORMS; form += NT) {
 				operands_open(&o, 11, columns[n], 19, form);
-				check(&o, true, flags[f]);
-				check(&o, false, flags[f]);
+				check(&o, true, epilogues[f]);
+				check(&o, false, epilogues[f]);
 				operands_close(&o);
 			}
 		}
+}
+
+/* Sizes for which each tile of a GPU is the best; those with a `k` that is a multiple of 4 have pieces of 4
+ * neighbouring numbers. */
+static const struct {
+	const char *kernel;
+	uint64_t m, n, k;
+} tiles[] = {
+	{ "gemm_16x16", 33, 47, 70 },       { "gemm_16x16", 68, 44, 132 },
+	{ "gemm_64x32", 203, 190, 35 },     { "gemm_64x32", 204, 196, 36 },
+	{ "gemm_64x64", 645, 459, 33 },     { "gemm_64x64", 644, 460, 52 },
+	{ "gemm_128x64", 1101, 501, 18 },   { "gemm_128x64", 1100, 508, 16 },
+	{ "gemm_128x128", 1290, 1403, 15 }, { "gemm_128x128", 1288, 1404, 20 },
+};
+
+static void test_gpu_tiles(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t++)
+		for (enum form form = NN; form < FORMS; form++) {
+			struct operands o;
+
+			operands_open(&o, tiles[t].m, tiles[t].n, tiles[t].k, form);
+			o.kernel = tiles[t].kernel;
+			check(&o, false, 0);
+			check(&o, false, epilogues[(3 * t + form) % EPILOGUES]);
+			operands_close(&o);
+		}
+}
+
+/* Each tile gives a sum the same bits: those of the same rows and columns in a small product. */
+static void test_gpu_tiles_have_the_same_bits(void **state)
+{
+	(void)state;
+	for (size_t t = 2; t < sizeof(tiles) / sizeof(*tiles); t++) {
+		const uint64_t n = tiles[t].n;
+		struct operands o;
+
+		operands_open(&o, tiles[t].m, n, tiles[t].k, NN);
+		float *all = product(&o, false, EPILOGUE_BIAS, o.m, NULL);
+
+		o.m = 20;
+		o.kernel = NULL;
+		float *few = product(&o, false, EPILOGUE_BIAS, o.m, NULL);
+
+		assert_memory_equal(all, few, o.m * n * sizeof(float));
+		free(few);
+		free(all);
+		operands_close(&o);
+	}
 }
 
 /* The bits of a row depend neither on the rows beside it, nor on the run, nor on the family of kernels. */
@@ -335,9 +390,13 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),           cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_rows_stand_alone), cmocka_unit_test(test_not_a_number),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_rows_stand_alone),
+		cmocka_unit_test(test_not_a_number),
 		cmocka_unit_test(test_column_sums),
+		cmocka_unit_test(test_gpu_tiles),
+		cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

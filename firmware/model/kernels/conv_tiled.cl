@@ -1,68 +1,273 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolutions of conv_packed.cl and conv.cl for devices that are not CPUs: groups of 16 x 16 work-items, tiles of both matrices in
- * local memory; each item computes one number of the result. Parameters, order of the sums, references and tolerances
- * are those of these files, but `zeros` is not used. In `partial`, tap_rows = channels, and columns is rounded up to SIDE.
+ * The convolutions of conv_packed.cl and conv.cl for devices that are not CPUs: products of tiles, see tiled_body.clh,
+ * which gather the pieces of X from the images. Parameters, references and tolerances are those of these files, but
+ * `zeros` is not used, and b_transposed is 0. Places in the window and in the images are followed by adding, because a
+ * division for each number would cost more than its products.
+ *
+ * Reduction class: as in these files; padding counts as terms that are 0. The size of a tile does not change the bits.
  */
+#include "tiled.clh"
 
-/* Returns the index in the images at which the channels begin that tap `tap` of position `p` covers; -1: padding. `p`
- * counts the positions of all images. */
-long position_source(__global const struct window *g, int p, int tap, int channels)
+/* Vectors, because a compiler may keep structures in memory. A pair of sides of struct window: x width, y height. A tap
+ * and a channel: x column, y row, z channel. A position of the window: x column, y row, z image. */
+#define SIDES(pair) ((int2)((pair)[1], (pair)[0]))
+
+#define NOWHERE (-(1 << 30)) /* a row of an image from which no tap leads into the image */
+
+int3 tap_at(int number, int channels, int width)
 {
-	const int y = window_source(g, 0, p / g->out[1] % g->out[0], tap / g->size[1]);
-	const int x = window_source(g, 1, p % g->out[1], tap % g->size[1]);
-	const int n = p / g->out[1] / g->out[0];
-
-	return y < 0 || x < 0 ? -1 : (((long)n * g->in[0] + y) * g->in[1] + x) * channels;
+	return (int3)(number / channels % width, number / channels / width, number % channels);
 }
 
-__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_16x16(
-	GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)
+/* Returns the tap and channel that follow after so many numbers of a window of this width. */
+int3 tap_after(int3 tap, int numbers, int channels, int width)
 {
-	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
-	const int r = get_local_id(1), c = get_local_id(0), terms = g->size[0] * g->size[1] * K;
-	const int i = get_group_id(0) * SIDE + r, j = get_group_id(1) * SIDE + c;
-	float x = 0;
-
-	for (int k0 = 0; k0 < terms; k0 += SIDE) {
-		const int k = k0 + c;
-		const long from = i < M && k < terms ? position_source(g, i, k / K, K) : -1;
-
-		tile_a[r][c] = from < 0 ? 0 : load(from + k % K, A);
-		tile_b[r][c] = j < N && k0 + r < terms ? load((size_t)(k0 + r) * N + j, B) : 0;
-		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int t = 0; t < SIDE; t++)
-			x = fma(tile_a[r][t], tile_b[t][c], x);
-		barrier(CLK_LOCAL_MEM_FENCE);
+	tap.z += numbers;
+	while (tap.z >= channels) {
+		tap.z -= channels;
+		if (++tap.x == width) {
+			tap.x = 0;
+			tap.y++;
+		}
 	}
-	if (i < M && j < N)
-		finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row,
-			    key_low, key_high);
+	return tap;
 }
 
-/* Groups (chunks * ceil((taps * channels + 1) / SIDE), columns / SIDE). Row taps * channels of a chunk is dbias,
- * computed with 1 instead of X. */
-__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void conv_kernel_16x16(
-	__global const stored *X, __global const stored *DY, __global float *partial, int images, int chunk_images,
-	int channels, int filters, int tap_rows, __global const struct window *g)
+int3 place_at(int position, int2 out)
 {
-	__local float tile_x[SIDE][SIDE + 1], tile_dy[SIDE][SIDE + 1];
-	const int r = get_local_id(1), c = get_local_id(0), rows = g->size[0] * g->size[1] * tap_rows;
-	const int tiles = rows / SIDE + 1, chunk = get_group_id(0) / tiles, columns = get_num_groups(1) * SIDE;
-	const int i = get_group_id(0) % tiles * SIDE + r, j = get_group_id(1) * SIDE + c;
-	const int positions = g->out[0] * g->out[1], last = min(images, (chunk + 1) * chunk_images) * positions;
-	float sum = 0;
-
-	for (int p0 = chunk * chunk_images * positions; p0 < last; p0 += SIDE) {
-		const long from = i < rows && p0 + c < last ? position_source(g, p0 + c, i / channels, channels) : -1;
-
-		tile_x[r][c] = i == rows ? 1 : from < 0 ? 0 : load(from + i % channels, X);
-		tile_dy[r][c] = j < filters && p0 + r < last ? load((size_t)(p0 + r) * filters + j, DY) : 0;
-		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int p = 0; p < SIDE; p++)
-			sum = fma(tile_x[r][p], tile_dy[p][c], sum);
-		barrier(CLK_LOCAL_MEM_FENCE);
-	}
-	if (i <= rows)
-		partial[((size_t)chunk * (rows + 1) + i) * columns + j] = sum;
+	return (int3)(position % out.x, position / out.x % out.y, position / out.x / out.y);
 }
+
+int3 place_after(int3 place, int positions, int2 out)
+{
+	place.x += positions;
+	while (place.x >= out.x) {
+		place.x -= out.x;
+		if (++place.y == out.y) {
+			place.y = 0;
+			place.z++;
+		}
+	}
+	return place;
+}
+
+/* Returns the index of the number of the input at this coordinate of one side; -1: padding. */
+int number_at(int at, int apart, int in)
+{
+	const int i = apart == 1 ? at : at / apart;
+
+	return at >= 0 && i * apart == at && i < in ? i : -1;
+}
+
+/* Returns the index in the images at which the channels begin that the tap covers if the window begins at `corner`; -1:
+ * padding. */
+long channels_at(int3 corner, int3 tap, int2 in, int2 dilation, int2 apart, int channels)
+{
+	const int x = number_at(corner.x + tap.x * dilation.x, apart.x, in.x);
+	const int y = number_at(corner.y + tap.y * dilation.y, apart.y, in.y);
+
+	return x < 0 || y < 0 ? -1 : (((long)corner.z * in.y + y) * in.x + x) * channels;
+}
+
+/* What TILE_OPEN declares of a window. */
+#define WINDOW_OPEN                                                                              \
+	const int2 in = SIDES(window->in), out = SIDES(window->out), size = SIDES(window->size); \
+	const int2 stride = SIDES(window->stride), before = SIDES(window->before);               \
+	const int2 dilation = SIDES(window->dilation), apart = SIDES(window->apart);
+
+#define B_ALONG_K 0
+
+/* ---- Outputs, and gradients of inputs: A [positions, taps * K] ---- */
+
+/* Returns the number of A that the tap reads; 0 in padding and behind the last tap. */
+float image_number(__global const stored *A, int3 corner, int3 tap, int2 in, int2 size, int2 dilation, int2 apart,
+		   int channels)
+{
+	const long from = tap.y < size.y ? channels_at(corner, tap, in, dilation, apart, channels) : -1;
+
+	return from < 0 ? 0 : load(from + tap.z, A);
+}
+
+float4 image_piece(__global const stored *A, int3 corner, int3 tap, int2 in, int2 size, int2 dilation, int2 apart,
+		   int channels)
+{
+	float4 piece;
+
+	if (channels % 4 == 0) {
+		const long from = tap.y < size.y ? channels_at(corner, tap, in, dilation, apart, channels) : -1;
+
+		return from < 0 ? (float4)(0) : load4(A + from + tap.z);
+	}
+	piece.x = image_number(A, corner, tap, in, size, dilation, apart, channels);
+	tap = tap_after(tap, 1, channels, size.x);
+	piece.y = image_number(A, corner, tap, in, size, dilation, apart, channels);
+	tap = tap_after(tap, 1, channels, size.x);
+	piece.z = image_number(A, corner, tap, in, size, dilation, apart, channels);
+	tap = tap_after(tap, 1, channels, size.x);
+	piece.w = image_number(A, corner, tap, in, size, dilation, apart, channels);
+	return piece;
+}
+
+#define TILE_OPEN                                                                                               \
+	WINDOW_OPEN                                                                                             \
+	const int i0 = get_group_id(0) * TILE_ROWS, j0 = get_group_id(1) * TILE_COLUMNS;                        \
+	const int terms = size.x * size.y * K;                                                                  \
+	int3 tap = tap_at(PIECE_K(t, TILE_ROWS, 1), K, size.x), corner[PIECES_A];                               \
+                                                                                                                \
+	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                    \
+	{                                                                                                       \
+		const int i = i0 + PIECE_ROW(t + ITEMS * p, TILE_ROWS, 1);                                      \
+                                                                                                                \
+		corner[p] = place_at(i, out);                                                                   \
+		corner[p].xy = corner[p].xy * stride - before;                                                  \
+		corner[p].y = i < M ? corner[p].y : NOWHERE;                                                    \
+	}
+#define A_ALONG_K 1
+#define A_FETCH                                                                             \
+	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++) a[p] =                         \
+		image_piece(A, corner[p], tap, in, size, dilation, apart, K);               \
+	tap = tap_after(tap, DEPTH, K, size.x);
+#define B_FROM B
+#define FINISH(x, i, j)                                                                                         \
+	finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
+		    key_high);
+
+#define TILE_ROWS    128
+#define TILE_COLUMNS 128
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_128x128(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    128
+#define TILE_COLUMNS 64
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_128x64(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    64
+#define TILE_COLUMNS 64
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_64x64(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    64
+#define TILE_COLUMNS 32
+#define ITEMS        128
+#define ITEM_COLUMNS 8
+TILED(128) conv_64x32(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
+#include "tiled_body.clh"
+
+#undef FINISH
+#undef B_FROM
+#undef A_FETCH
+#undef A_ALONG_K
+#undef TILE_OPEN
+
+/* ---- Gradients of kernel and bias: A [taps * channels + 1, positions] ----
+ *
+ * Groups (chunks * tiles, ceil(filters / tile columns)). partial [chunks, taps * channels + 1, filters]. Row taps *
+ * channels of a chunk is dbias, computed with 1 instead of X; it is left out if the tiles do not reach it. */
+
+/* Returns the number of A in this row, which is that of the tap; row `rows` holds 1. */
+float tap_number(__global const stored *X, int3 corner, int3 tap, int2 in, int2 dilation, int2 apart, int channels, int row,
+		 int rows)
+{
+	const long from = row < rows ? channels_at(corner, tap, in, dilation, apart, channels) : -1;
+
+	return row == rows ? 1 : from < 0 ? 0 : load(from + tap.z, X);
+}
+
+float4 tap_piece(__global const stored *X, int3 corner, int3 tap, int2 in, int width, int2 dilation, int2 apart,
+		 int channels, int row, int rows)
+{
+	float4 piece;
+
+	if (channels % 4 == 0) {
+		const long from = row < rows ? channels_at(corner, tap, in, dilation, apart, channels) : -1;
+
+		return row == rows ? (float4)(1, 0, 0, 0) : from < 0 ? (float4)(0) : load4(X + from + tap.z);
+	}
+	piece.x = tap_number(X, corner, tap, in, dilation, apart, channels, row, rows);
+	tap = tap_after(tap, 1, channels, width);
+	piece.y = tap_number(X, corner, tap, in, dilation, apart, channels, row + 1, rows);
+	tap = tap_after(tap, 1, channels, width);
+	piece.z = tap_number(X, corner, tap, in, dilation, apart, channels, row + 2, rows);
+	tap = tap_after(tap, 1, channels, width);
+	piece.w = tap_number(X, corner, tap, in, dilation, apart, channels, row + 3, rows);
+	return piece;
+}
+
+#define KERNEL_PARAMETERS                                                                                           \
+	__global const stored *X, __global const stored *DY, __global float *partial, int images, int chunk_images, \
+		int channels, int N, int tiles, __global const struct window *window
+
+#define TILE_OPEN                                                                                              \
+	WINDOW_OPEN                                                                                            \
+	const int rows = size.x * size.y * channels, positions = out.x * out.y;                                \
+	const int chunk = get_group_id(0) / tiles, first = chunk * chunk_images;                               \
+	const int last = min(images, first + chunk_images), terms = max(last - first, 0) * positions;          \
+	const int i0 = get_group_id(0) % tiles * TILE_ROWS, j0 = get_group_id(1) * TILE_COLUMNS;               \
+	const int row = i0 + PIECE_ROW(t, TILE_ROWS, 0);                                                       \
+	const int3 tap = tap_at(row, channels, size.x);                                                        \
+	int3 place[PIECES_A];                                                                                  \
+                                                                                                               \
+	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                   \
+	{                                                                                                      \
+		place[p] = place_at(PIECE_K(t + ITEMS * p, TILE_ROWS, 0), out);                                \
+		place[p].z += first;                                                                           \
+	}
+#define A_ALONG_K 0
+#define A_FETCH                                                                                                \
+	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                   \
+	{                                                                                                      \
+		const int3 corner = (int3)(place[p].xy * stride - before, place[p].z);                         \
+                                                                                                               \
+		a[p] = place[p].z < last ?                                                                     \
+			       tap_piece(X, corner, tap, in, size.x, dilation, apart, channels, row, rows) :   \
+			       (float4)(0);                                                                    \
+		place[p] = place_after(place[p], DEPTH, out);                                                  \
+	}
+#define B_FROM DY + (size_t)first * positions * N
+#define FINISH(x, i, j)                                                                   \
+	if (i <= rows && j < N)                                                           \
+		partial[((size_t)chunk * (rows + 1) + i) * N + j] = x;
+
+#define TILE_ROWS    128
+#define TILE_COLUMNS 128
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_kernel_128x128(KERNEL_PARAMETERS)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    128
+#define TILE_COLUMNS 64
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_kernel_128x64(KERNEL_PARAMETERS)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    64
+#define TILE_COLUMNS 64
+#define ITEMS        256
+#define ITEM_COLUMNS 16
+TILED(256) conv_kernel_64x64(KERNEL_PARAMETERS)
+#include "tiled_body.clh"
+
+#define TILE_ROWS    64
+#define TILE_COLUMNS 32
+#define ITEMS        128
+#define ITEM_COLUMNS 8
+TILED(128) conv_kernel_64x32(KERNEL_PARAMETERS)
+#include "tiled_body.clh"
+
+#undef FINISH
+#undef B_FROM
+#undef A_FETCH
+#undef A_ALONG_K
+#undef TILE_OPEN
+#undef B_ALONG_K
+#undef WINDOW_OPEN

@@ -52,5 +52,6 @@ bool dropout_keeps(uint c, uint row, uint step, uint layer, uint key_low, uint k
 	uint words[4];
 
 	philox1(c / 64 * 16 + c % 16, row, step, layer, key_low, key_high, words);
-	return words[c / 16 % 4] >= threshold;
+	/* An index that is not a constant would put the words into memory. */
+	return (c & 32 ? c & 16 ? words[3] : words[2] : c & 16 ? words[1] : words[0]) >= threshold;
 }

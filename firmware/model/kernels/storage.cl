@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `stored` is the type in which activations, their gradients and copies of weights are in memory. All kernels read and
- * write it only through load and store, whose arguments have the order of those of vload and vstore. Computations and
- * sums are in float.
+ * write it only through load and store, whose arguments have the order of those of vload and vstore. load4 reads four
+ * numbers from a pointer that is aligned to all four. Computations and sums are in float.
  *   STORED_FLOAT16 (build option)   IEEE binary16: 11 bits, 6e-8 .. 65504, infinite beyond
  *   STORED_BFLOAT16 (build option)  the upper half of a float: 8 bits, a float's range
  *   neither                         a float, and load and store are plain accesses
@@ -45,6 +45,7 @@ typedef half stored;
 #define store(x, i, p)   vstore_half_rte(x, i, p)
 #define load16(i, p)     vload_half16(i, p)
 #define store16(x, i, p) vstore_half16_rte(x, i, p)
+#define load4(p)         vloada_half4(0, p)
 
 #elif defined(STORED_BFLOAT16)
 
@@ -53,6 +54,11 @@ typedef ushort stored;
 float load(size_t i, __global const stored *p)
 {
 	return as_float((uint)p[i] << 16);
+}
+
+float4 load4(__global const stored *p)
+{
+	return as_float4(convert_uint4(*(__global const ushort4 *)p) << 16);
 }
 
 float16 load16(size_t i, __global const stored *p)
@@ -82,6 +88,7 @@ typedef float stored;
 #define store(x, i, p)   ((p)[i] = (x))
 #define load16(i, p)     get16(i, p)
 #define store16(x, i, p) put16(x, i, p)
+#define load4(p)         (*(__global const float4 *)(p))
 
 #endif
 

@@ -35,7 +35,7 @@ static uint32_t zeros(struct plan *plan, const struct conv *conv)
 static uint64_t quads_of(const struct plan *plan, const struct window *window, const struct gemm *gemm)
 {
 	const uint64_t quads = (uint64_t)(window->out[0] + 1) / 2 * (uint64_t)((window->out[1] + 1) / 2);
-	bool fits = plan->cpu && gemm_tile(true, gemm->n)->winograd && gemm->k % QUAD_CHANNELS == 0;
+	bool fits = plan->cpu && gemm_cpu_tile(gemm->n)->winograd && gemm->k % QUAD_CHANNELS == 0;
 
 	for (int side = 0; side < 2; side++)
 		fits = fits && window->size[side] == 3 && window->stride[side] == 1 &&
@@ -46,7 +46,7 @@ static uint64_t quads_of(const struct plan *plan, const struct window *window, c
 /* Appends the launch that transforms the kernel for quads; returns the result. */
 static uint32_t emit_kernels(struct plan *plan, const struct node *node, const struct gemm *gemm)
 {
-	const uint64_t columns = gemm_tile(true, gemm->n)->columns;
+	const uint64_t columns = gemm_cpu_tile(gemm->n)->columns;
 	const struct tensor shape = { .rank = 3,
 				      .shape = { QUAD_PRODUCTS, gemm->k, round_up(gemm->n, columns) } };
 	const uint32_t kernels =
@@ -198,24 +198,32 @@ static void emit_sum(struct plan *plan, const struct partials *partials, uint32_
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 			       uint32_t dkernel, uint32_t dbias)
 {
-	const struct gemm_tile *tile = gemm_tile(plan->cpu, conv->filters);
+	const struct gemm_tile *tile = gemm_cpu_tile(conv->filters);
 	const uint64_t taps = window_taps(&conv->window);
-	struct partials partials = { .taps = taps,
-				     .channels = conv->channels,
-				     .filters = conv->filters,
-				     .tap_rows = plan->cpu ? round_up(conv->channels, tile->rows)
-							   : conv->channels,
-				     .columns = round_up(conv->filters, tile->columns) };
+	struct partials partials = {
+		.taps = taps,
+		.channels = conv->channels,
+		.filters = conv->filters,
+		.tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
+		.columns = plan->cpu ? round_up(conv->filters, tile->columns) : conv->filters,
+	};
 	/* On a CPU device a work-group computes one tap of a partial sum, on other devices one tile. */
-	const uint64_t groups = plan->cpu ? taps + 1 : (taps * conv->channels + tile->rows) / tile->rows;
+	uint64_t groups = taps + 1;
 
 	make_partials(plan, conv->node, &partials);
+	if (!plan->cpu) {
+		const uint64_t rows = taps * conv->channels + (dbias != GRAPH_NO_TENSOR);
+
+		tile = gemm_gpu_conv_tile(rows, conv->filters, partials.chunks);
+		groups = (rows + tile->rows - 1) / tile->rows;
+	}
 	plan_emit(plan, &(struct launch){
 				.kernel = tile->conv_kernel,
 				.groups = { { .fixed = partials.chunks * groups },
 					    { .fixed = partials.columns, .tile = tile->columns } },
 				ARGUMENTS(IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
-					  INT(conv->channels), INT(conv->filters), INT(partials.tap_rows),
+					  INT(conv->channels), INT(conv->filters),
+					  INT(plan->cpu ? partials.tap_rows : groups),
 					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
 			});
 	emit_sum(plan, &partials, dkernel, dbias);

@@ -12,8 +12,25 @@ static const struct gemm_tile cpu_tiles[] = {
 	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", NULL,
 	  "conv_kernel_8x16", 8, 16 },
 };
-static const struct gemm_tile gpu_tile = { "gemm_16x16", "gemm_16x16",        NULL, "conv_16x16",
-					   NULL,         "conv_kernel_16x16", 16,   16 };
+/* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
+ */
+#define GPU_TILE(size, rows, columns)                                                                    \
+	{                                                                                                \
+		"gemm_" size, "gemm_" size, NULL, "conv_" size, NULL, "conv_kernel_" size, rows, columns \
+	}
+static const struct gemm_tile gpu_tiles[] = {
+	GPU_TILE("128x128", 128, 128),
+	GPU_TILE("128x64", 128, 64),
+	GPU_TILE("64x64", 64, 64),
+	GPU_TILE("64x32", 64, 32),
+	{ "gemm_16x16", "gemm_16x16", NULL, NULL, NULL, NULL, 16, 16 },
+};
+#define GPU_TILES (sizeof(gpu_tiles) / sizeof(*gpu_tiles))
+/* Cycles in which a unit of a GPU computes one term of all sums of such a tile, from 128 products a cycle.
+ * The small tiles also wait for local memory. */
+static const uint64_t gpu_cycles[] = { 135, 70, 40, 26, 18 };
+/* Units of the GPUs for which the tiles are chosen: those of an NVIDIA H100 or H200. */
+#define GPU_UNITS 132u
 
 /* Packing pays for operands of at least this many numbers: they do not stay in the caches of a core while the
  * tiles read them again and again. */
@@ -34,18 +51,44 @@ static const struct gemm_tile gpu_tile = { "gemm_16x16", "gemm_16x16",        NU
 /* Rows and columns of a tile of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
 
-const struct gemm_tile *gemm_tile(bool cpu, uint64_t n)
+static uint64_t pieces(uint64_t n, uint64_t of)
 {
-	if (!cpu)
-		return &gpu_tile;
+	return (n + of - 1) / of;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return pieces(n, to) * to;
+}
+
+const struct gemm_tile *gemm_cpu_tile(uint64_t n)
+{
 	if (n > 32)
 		return &cpu_tiles[0];
 	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
 }
 
-static uint64_t round_up(uint64_t n, uint64_t to)
+static const struct gemm_tile *gpu_tile(uint64_t m, uint64_t n, uint64_t products, bool conv)
 {
-	return (n + to - 1) / to * to;
+	uint64_t least = UINT64_MAX;
+	size_t best = 0;
+
+	for (size_t i = 0; i < GPU_TILES; i++) {
+		const uint64_t groups =
+			products * pieces(m, gpu_tiles[i].rows) * pieces(n, gpu_tiles[i].columns);
+		const uint64_t cycles = pieces(groups, GPU_UNITS) * gpu_cycles[i];
+
+		if (cycles < least && (!conv || gpu_tiles[i].conv)) {
+			least = cycles;
+			best = i;
+		}
+	}
+	return &gpu_tiles[best];
+}
+
+const struct gemm_tile *gemm_gpu_conv_tile(uint64_t m, uint64_t n, uint64_t products)
+{
+	return gpu_tile(m, n, products, true);
 }
 
 static uint64_t per_row(const struct gemm *gemm)
@@ -73,9 +116,15 @@ static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
 	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
 }
 
-struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel)
+static const struct gemm_tile *tile_of(const struct plan *plan, const struct gemm *gemm, bool conv)
 {
-	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
+	return plan->cpu ? gemm_cpu_tile(gemm->n) : gpu_tile(whole(plan, gemm, gemm->m), gemm->n, 1, conv);
+}
+
+/* Returns a launch of a kernel whose groups compute one tile each. */
+static struct launch tile_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
+				 const struct gemm_tile *tile)
+{
 	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
 	struct launch launch = {
 		.kernel = kernel,
@@ -147,10 +196,11 @@ static uint32_t emit_transposed(struct plan *plan, const struct gemm *gemm)
 static struct launch grouped_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
 				    uint64_t columns, uint64_t most)
 {
-	struct launch launch = gemm_launch(plan, gemm, kernel);
+	const struct gemm_tile *tile = gemm_cpu_tile(gemm->n);
+	struct launch launch = tile_launch(plan, gemm, kernel, tile);
 
-	launch.groups[0].tile = group_rows(gemm_tile(true, gemm->n), whole(plan, gemm, gemm->m),
-					   (gemm->n + columns - 1) / columns, most);
+	launch.groups[0].tile =
+		group_rows(tile, whole(plan, gemm, gemm->m), (gemm->n + columns - 1) / columns, most);
 	launch.groups[1].tile = columns;
 	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
 	return launch;
@@ -160,20 +210,20 @@ static struct launch grouped_launch(const struct plan *plan, const struct gemm *
 static struct launch packed_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
 				   uint64_t most)
 {
-	return grouped_launch(plan, gemm, kernel, PANELS * gemm_tile(true, gemm->n)->columns, most);
+	return grouped_launch(plan, gemm, kernel, PANELS * gemm_cpu_tile(gemm->n)->columns, most);
 }
 
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm)
 {
-	const struct gemm_tile *tile = gemm_tile(plan->cpu, gemm->n);
+	const struct gemm_tile *tile = tile_of(plan, gemm, true);
 
 	return plan->cpu ? packed_launch(plan, gemm, tile->conv, PACKED_ROWS_MAX)
-			 : gemm_launch(plan, gemm, tile->conv);
+			 : tile_launch(plan, gemm, tile->conv, tile);
 }
 
 struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads)
 {
-	const struct gemm_tile *tile = gemm_tile(true, gemm->n);
+	const struct gemm_tile *tile = gemm_cpu_tile(gemm->n);
 	struct gemm rows = *gemm;
 	struct launch launch;
 
@@ -194,13 +244,14 @@ static void emit_packed(struct plan *plan, const struct gemm *gemm)
 		plain.a = emit_transposed(plan, gemm);
 		plain.a_transposed = false;
 	}
-	launch = packed_launch(plan, &plain, gemm_tile(true, gemm->n)->packed, most);
+	launch = packed_launch(plan, &plain, gemm_cpu_tile(gemm->n)->packed, most);
 	plan_emit(plan, &launch);
 }
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm)
 {
-	const struct launch launch = gemm_launch(plan, gemm, gemm_tile(plan->cpu, gemm->n)->gemm);
+	const struct gemm_tile *tile = tile_of(plan, gemm, false);
+	const struct launch launch = tile_launch(plan, gemm, tile->gemm, tile);
 
 	if (is_packed(plan, gemm))
 		emit_packed(plan, gemm);
@@ -211,7 +262,7 @@ void gemm_emit(struct plan *plan, const struct gemm *gemm)
 static bool is_of(const struct launch *launch, const struct gemm_tile *tile)
 {
 	return !strcmp(launch->kernel, tile->gemm) || !strcmp(launch->kernel, tile->packed) ||
-	       !strcmp(launch->kernel, tile->conv) ||
+	       (tile->conv && !strcmp(launch->kernel, tile->conv)) ||
 	       (tile->winograd && !strcmp(launch->kernel, tile->winograd));
 }
 
@@ -220,7 +271,10 @@ bool gemm_is(const struct launch *launch)
 	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
 		if (is_of(launch, &cpu_tiles[i]))
 			return true;
-	return is_of(launch, &gpu_tile);
+	for (size_t i = 0; i < GPU_TILES; i++)
+		if (is_of(launch, &gpu_tiles[i]))
+			return true;
+	return false;
 }
 
 /* ---- Both gradients of a dense layer ---- */

@@ -8,8 +8,8 @@
  * CPU devices: tiles of float16 vectors, each in a variable of its own; one work-item per group. There are
  * two families of kernels. Small products read their operands in place. If an operand is above 1 MiB, or B is
  * transposed, a group packs B's columns into private memory (kernels/gemm_packed.cl; there 1.5 to 2 times as
- * fast), and a transposed A is copied by a launch of its own. Other devices: tiles of 16 x 16 in local
- * memory.
+ * fast), and a transposed A is copied by a launch of its own. Other devices: tiles in local memory, from 16 x
+ * 16 to 128 x 128; the size of the tile does not change the order of a sum.
  */
 #pragma once
 
@@ -36,14 +36,14 @@ struct gemm_tile {
 	const char *gemm, *packed, *pair, *conv, *winograd, *conv_kernel;
 	uint64_t rows, columns;
 };
-/* Returns the best size of tile for a C with n columns. */
-const struct gemm_tile *gemm_tile(bool cpu, uint64_t n);
-/* Returns a launch like that of gemm_emit(), but of another kernel. The first parameters of this kernel must
- * be those of the GEMM kernels. */
-struct launch gemm_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel);
-/* Returns a launch of the convolution of this size: gemm_tile()->conv. On CPU devices it packs B. */
+/* Returns the best size of tile on CPU devices for a C with n columns. */
+const struct gemm_tile *gemm_cpu_tile(uint64_t n);
+/* Returns the best size of tile on other devices for a launch of a convolution that computes so many products
+ * [m, n]. */
+const struct gemm_tile *gemm_gpu_conv_tile(uint64_t m, uint64_t n, uint64_t products);
+/* Returns a launch of the best convolution of this size. On CPU devices it packs B. */
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
-/* Returns a launch of gemm_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
+/* Returns a launch of gemm_cpu_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
  * (kernels/conv_winograd.cl). */
 struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads);
 
@@ -83,7 +83,7 @@ enum gemm_epilogue {
 	EPILOGUE_WIDE = 1u << 5,    /* C is float32, even if activations are not */
 };
 
-/* Returns whether gemm_launch() made this launch, so that fusion can add epilogues to it. */
+/* Returns whether a function of this header made this launch, so that fusion can add epilogues to it. */
 bool gemm_is(const struct launch *launch);
 
 /* Returns whether the two launches are the two gradients of a dense layer: dw = x^T dy, computed in place

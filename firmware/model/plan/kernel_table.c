@@ -18,6 +18,10 @@ const struct kernel kernel_table[] = {
 	{ "gemm_transpose", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
 	/* gemm_tiled.cl */
 	{ "gemm_16x16", KERNEL_FILE_gemm_tiled, 0 },
+	{ "gemm_128x128", KERNEL_FILE_gemm_tiled, 0 },
+	{ "gemm_128x64", KERNEL_FILE_gemm_tiled, 0 },
+	{ "gemm_64x64", KERNEL_FILE_gemm_tiled, 0 },
+	{ "gemm_64x32", KERNEL_FILE_gemm_tiled, 0 },
 	/* elements.cl */
 	{ "relu", KERNEL_FILE_elements, 0 },
 	{ "relu_backward", KERNEL_FILE_elements, 0 },
@@ -120,8 +124,14 @@ const struct kernel kernel_table[] = {
 	{ "conv_winograd_6x64", KERNEL_FILE_conv_winograd, 0 },
 	{ "conv_winograd_8x32", KERNEL_FILE_conv_winograd, 0 },
 	/* conv_tiled.cl */
-	{ "conv_16x16", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_kernel_16x16", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_128x128", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_128x64", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_64x64", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_64x32", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_kernel_128x128", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_kernel_128x64", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_kernel_64x64", KERNEL_FILE_conv_tiled, 0 },
+	{ "conv_kernel_64x32", KERNEL_FILE_conv_tiled, 0 },
 	/* depthwise.cl */
 	{ "depthwise", KERNEL_FILE_depthwise, 0 },
 	{ "depthwise_input", KERNEL_FILE_depthwise, 0 },

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the convolutions of kernels/conv_tiled.cl with float64, each with every size of tile. ops_image.c
+ * compares those that a plan chooses, with the layers around them. */
+#include "tests/reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+/* cmocka.h needs the three headers above. */
+#include <cmocka.h>
+
+#include "model/plan/conv.h"
+
+#define ROWS 3u
+
+static struct gpu *gpu;
+static struct gpu_program *program;
+
+static const struct tile {
+	const char *conv, *kernel;
+	uint64_t rows, columns;
+} tiles[] = {
+	{ "conv_128x128", "conv_kernel_128x128", 128, 128 },
+	{ "conv_128x64", "conv_kernel_128x64", 128, 64 },
+	{ "conv_64x64", "conv_kernel_64x64", 64, 64 },
+	{ "conv_64x32", "conv_kernel_64x32", 64, 32 },
+};
+
+static const struct shape {
+	const char *label;
+	uint64_t height, width, channels, filters;
+	int64_t size[2], strides[2], dilation[2];
+	const char *padding;
+} shapes[] = {
+	{ "pieces of four", 9, 8, 12, 20, { 3, 3 }, { 1, 1 }, { 1, 1 }, "same" },
+	{ "three channels", 11, 9, 3, 33, { 5, 4 }, { 2, 3 }, { 1, 1 }, "same" },
+	{ "one channel, one filter", 8, 6, 1, 1, { 3, 2 }, { 1, 1 }, { 1, 1 }, "valid" },
+	{ "several tiles", 7, 12, 36, 140, { 2, 2 }, { 1, 1 }, { 1, 1 }, "same" },
+	{ "strides", 13, 11, 20, 8, { 3, 3 }, { 2, 2 }, { 1, 1 }, "same" },
+	{ "dilation", 10, 9, 6, 70, { 3, 3 }, { 1, 1 }, { 2, 3 }, "valid" },
+	{ "one position", 5, 5, 4, 7, { 5, 5 }, { 1, 1 }, { 1, 1 }, "valid" },
+	{ "points", 6, 7, 68, 12, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+};
+
+static int open_gpu(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	gpu = open_device();
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
+	return 0;
+}
+
+static int close_gpu(void **state)
+{
+	(void)state;
+	gpu_program_free(program);
+	close_device(gpu);
+	return 0;
+}
+
+static struct conv conv_of_shape(const struct shape *shape)
+{
+	static const struct node node = { .name = "c" };
+	const struct tensor input = { .name = "x",
+				      .rank = 3,
+				      .shape = { shape->height, shape->width, shape->channels } };
+	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding };
+	struct conv conv = { .node = &node, .channels = shape->channels, .filters = shape->filters };
+	struct error err = { 0 };
+
+	harness_must(window_make(&input, &keys, &conv.window, &err), &err);
+	return conv;
+}
+
+/* The first three are given; DBIAS may be left out. */
+enum { X, DY, W, Y, DX, DW, DBIAS, TENSORS };
+
+static uint64_t size_of(const struct conv *conv, uint32_t which)
+{
+	const uint64_t pixels = (uint64_t)conv->window.in[0] * (uint64_t)conv->window.in[1];
+
+	if (which == DBIAS)
+		return conv->filters;
+	if (which == W || which == DW)
+		return window_taps(&conv->window) * conv->channels * conv->filters;
+	if (which == X || which == DX)
+		return ROWS * pixels * conv->channels;
+	return ROWS * window_positions(&conv->window) * conv->filters;
+}
+
+/* ---- On the device ---- */
+
+static void use_conv(struct harness *h, const struct tile *tile)
+{
+	struct launch *launch = &h->plan.launch[h->plan.launches - 1];
+
+	assert_memory_equal(launch->kernel, "conv_", 5);
+	launch->kernel = tile->conv;
+	launch->groups[0].tile = tile->rows;
+	launch->groups[1].tile = tile->columns;
+}
+
+/* The launch before that which adds the chunks. */
+static void use_kernel(struct harness *h, const struct tile *tile, uint64_t rows)
+{
+	enum { ARGUMENT_CHUNK_IMAGES = 4, ARGUMENT_TILES = 7 };
+	struct launch *launch = &h->plan.launch[h->plan.launches - 2];
+	const uint64_t tiles_of_chunk = (rows + tile->rows - 1) / tile->rows;
+	const uint64_t images = (uint64_t)launch->argument[ARGUMENT_CHUNK_IMAGES].i;
+
+	assert_memory_equal(launch->kernel, "conv_kernel_", 12);
+	launch->kernel = tile->kernel;
+	launch->groups[0].fixed = (ROWS + images - 1) / images * tiles_of_chunk;
+	launch->groups[1].tile = tile->columns;
+	launch->argument[ARGUMENT_TILES] = (struct argument)INT(tiles_of_chunk);
+}
+
+static void run(const struct conv *conv, const struct tile *tile, bool bias,
+		float *const numbers[static TENSORS])
+{
+	const struct plan_values values = { .rows = ROWS, .valid_rows = ROWS, .update = 1 };
+	const struct config config = model_config(NULL, 0, 1, 1, ROWS);
+	uint32_t tensor[TENSORS];
+	struct harness h;
+
+	harness_open(&h, gpu, &config, false);
+	for (uint32_t i = 0; i < TENSORS; i++)
+		tensor[i] = harness_tensor(&h, DTYPE_F32, size_of(conv, i));
+	conv_emit(&h.plan, conv, tensor[X], tensor[W], tensor[Y]);
+	use_conv(&h, tile);
+	conv_emit_input_gradient(&h.plan, conv, tensor[DY], tensor[W], tensor[DX], false);
+	use_conv(&h, tile);
+	conv_emit_kernel_gradient(&h.plan, conv, tensor[X], tensor[DY], tensor[DW],
+				  bias ? tensor[DBIAS] : GRAPH_NO_TENSOR);
+	use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias);
+	harness_bind(&h, program);
+	for (uint32_t i = X; i <= W; i++)
+		harness_put(&h, tensor[i], numbers[i]);
+	harness_run(&h, &values);
+	for (uint32_t i = Y; i < TENSORS; i++)
+		if (i != DBIAS || bias)
+			harness_get(&h, tensor[i], numbers[i]);
+	harness_close(&h);
+}
+
+/* ---- The reference ---- */
+
+/* What a number of an output is: the sum of its products, and that of their absolute values. */
+struct exact {
+	double *sum[TENSORS], *magnitude[TENSORS];
+};
+
+static void add(struct exact *exact, uint32_t which, uint64_t at, double term)
+{
+	exact->sum[which][at] += term;
+	exact->magnitude[which][at] += fabs(term);
+}
+
+/* Adds all products of one position and one tap. */
+static void add_tap(const struct conv *conv, struct exact *exact, float *const numbers[static TENSORS],
+		    uint64_t position, uint64_t pixel, uint64_t tap)
+{
+	for (uint64_t c = 0; c < conv->channels; c++)
+		for (uint64_t f = 0; f < conv->filters; f++) {
+			const uint64_t x = pixel * conv->channels + c, y = position * conv->filters + f,
+				       w = (tap * conv->channels + c) * conv->filters + f;
+
+			add(exact, Y, y, (double)numbers[X][x] * (double)numbers[W][w]);
+			add(exact, DX, x, (double)numbers[DY][y] * (double)numbers[W][w]);
+			add(exact, DW, w, (double)numbers[X][x] * (double)numbers[DY][y]);
+		}
+}
+
+static void compute(const struct conv *conv, struct exact *exact, float *const numbers[static TENSORS])
+{
+	const struct window *g = &conv->window;
+	const uint64_t positions = window_positions(g);
+
+	for (uint64_t p = 0; p < ROWS * positions; p++) {
+		for (uint64_t f = 0; f < conv->filters; f++)
+			add(exact, DBIAS, f, (double)numbers[DY][p * conv->filters + f]);
+		for (int32_t t = 0; t < (int32_t)window_taps(g); t++) {
+			const int32_t at = (int32_t)(p % positions);
+			const int32_t y = window_source(g, 0, at / g->out[1], t / g->size[1]),
+				      x = window_source(g, 1, at % g->out[1], t % g->size[1]);
+			const uint64_t line = p / positions * (uint64_t)g->in[0] + (uint64_t)y;
+
+			if (y >= 0 && x >= 0)
+				add_tap(conv, exact, numbers, p, line * (uint64_t)g->in[1] + (uint64_t)x,
+					(uint64_t)t);
+		}
+	}
+}
+
+static void compare(const struct conv *conv, const struct exact *exact, float *const numbers[static TENSORS],
+		    bool bias, const char *label, const char *tile)
+{
+	static const char *const names[] = { "x", "dy", "w", "y", "dx", "dw", "dbias" };
+	/* One rounding per term, and one for each chunk. */
+	const uint64_t terms[] = { [Y] = window_taps(&conv->window) * conv->channels,
+				   [DX] = window_taps(&conv->window) * conv->filters,
+				   [DW] = ROWS * window_positions(&conv->window),
+				   [DBIAS] = ROWS * window_positions(&conv->window) };
+
+	for (uint32_t i = Y; i < TENSORS; i++)
+		for (uint64_t e = 0; (i != DBIAS || bias) && e < size_of(conv, i); e++) {
+			const double found = (double)numbers[i][e], wanted = exact->sum[i][e];
+
+			if (!(fabs(found - wanted) <=
+			      (double)(terms[i] + ROWS) * 0x1p-24 * exact->magnitude[i][e]))
+				fail_msg("%s, %s: %s[%lu] is %g, not %g", label, tile, names[i], e, found,
+					 wanted);
+		}
+}
+
+static void check_shape(const struct shape *shape)
+{
+	const struct conv conv = conv_of_shape(shape);
+	struct exact exact = { 0 };
+	float *numbers[TENSORS];
+	uint64_t seed = 7;
+
+	for (uint32_t i = 0; i < TENSORS; i++) {
+		numbers[i] = calloc(size_of(&conv, i), sizeof(float));
+		exact.sum[i] = calloc(size_of(&conv, i), sizeof(double));
+		exact.magnitude[i] = calloc(size_of(&conv, i), sizeof(double));
+		for (uint64_t e = 0; i <= W && e < size_of(&conv, i); e++)
+			numbers[i][e] = (float)noise(&seed);
+	}
+	compute(&conv, &exact, numbers);
+	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t++)
+		for (int bias = 0; bias < 2; bias++) {
+			run(&conv, &tiles[t], bias, numbers);
+			compare(&conv, &exact, numbers, bias, shape->label, tiles[t].conv);
+		}
+	for (uint32_t i = 0; i < TENSORS; i++) {
+		free(numbers[i]);
+		free(exact.sum[i]);
+		free(exact.magnitude[i]);
+	}
+}
+
+static void test_every_tile(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		check_shape(&shapes[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_tile),
+	};
+
+	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+}
