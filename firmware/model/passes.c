@@ -26,7 +26,7 @@ static void emit_metrics(struct plan *plan, uint64_t chunks)
 		       real = limit && !is_whole ? graph->label : GRAPH_NO_TENSOR;
 
 	plan_emit(plan, &(struct launch){
-				.kernel = "metrics",
+				.kernel = plan->cpu ? "metrics" : "metrics_group",
 				ARGUMENTS(IN(graph->row_loss), IN(graph->row_correct), AT(ROWS),
 					  AT(VALID_ROWS), INOUT(graph->loss_sum), INOUT(graph->correct_sum),
 					  argument_optional(graph->top_sum, ARGUMENT_INOUT),

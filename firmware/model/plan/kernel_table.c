@@ -94,6 +94,7 @@ const struct kernel kernel_table[] = {
 	{ "squared_error", KERNEL_FILE_losses, 0 },
 	/* metrics.cl */
 	{ "metrics", KERNEL_FILE_metrics, KERNEL_SINGLE },
+	{ "metrics_group", KERNEL_FILE_metrics, 0 },
 	/* update.cl */
 	{ "adam", KERNEL_FILE_update, KERNEL_SINGLE },
 	{ "sgd", KERNEL_FILE_update, KERNEL_SINGLE },
