@@ -1,25 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots, which have the
- * same layout. Work-group: UPDATE_GROUP items, each of which updates UPDATE_RUN neighbouring vectors; build options set
- * both (1 x 256 on a CPU device, 64 x 1 elsewhere). Each item sets the chunk_fault of its FAULT_CHUNK elements to 1 +
- * the index of the first element that is NaN or infinite after the update, tested on bits; without such an element the
- * entry stays 0. References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt
+ * same layout. On a CPU device an item updates UPDATE_RUN neighbouring float16; on other devices each of the
+ * UPDATE_GROUP items of a group updates one float4, so that neighbouring items access neighbouring memory. Build options
+ * set both. The chunk_fault of FAULT_CHUNK elements becomes 1 + the index of
+ * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays
+ * 0. References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt
  * and division: 3 ulp).
  */
 
 #define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
 
-/* Writes chunk_fault for the first element of vectors [first, end) that is NaN or infinite. `most` holds the largest
- * exponents of the vectors, so that a search is needed only if one of them is that of a NaN or infinity. */
-void note_fault(uint16 most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
+/* numbers: what an item updates at once. OWN declares the range [first, end) of the numbers that an item updates, of the
+ * float16 [from, to). */
+#ifdef CPU_DEVICE
+#define WIDTH 16
+typedef float16 numbers;
+typedef uint16 exponents;
+#define get_numbers(i, p)    get16(i, p)
+#define put_numbers(x, i, p) put16(x, i, p)
+#define exponents_of(x)      EXPONENTS(x)
+#define OWN(from, to)        const size_t first = (from) + (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)(to));
+#else
+#define WIDTH 4
+typedef float4 numbers;
+typedef uint4 exponents;
+#define get_numbers(i, p)    (((__global const float4 *)(p))[i])
+#define put_numbers(x, i, p) (((__global float4 *)(p))[i] = (x))
+#define exponents_of(x)      (as_uint4(x) & 0x7f800000u)
+#define OWN(from, to)        const size_t first = (from) * (size_t)4 + get_global_id(0), end = min(first + 1, (to) * (size_t)4);
+#endif
+
+/* Keeps the first fault of a chunk, of which several items may have numbers. */
+void keep_fault(__global uint *chunk_fault, uint fault)
+{
+	uint found = *chunk_fault;
+
+	while (found == 0 || found > fault) {
+		const uint before = atomic_cmpxchg(chunk_fault, found, fault);
+
+		if (before == found)
+			return;
+		found = before;
+	}
+}
+
+/* Writes chunk_fault for the first element of numbers [first, end) that is NaN or infinite. `most` holds the largest
+ * exponents of the numbers, so that a search is needed only if one of them is that of a NaN or infinity. */
+void note_fault(exponents most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
 {
 	if (!any(most == 0x7f800000u))
 		return;
-	chunk_fault += first / FAULT_CHUNK_VECTORS;
-	for (size_t e = 16 * first; e < 16 * end && !*chunk_fault; e++)
-		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u)
-			*chunk_fault = 1 + (uint)e;
+	for (size_t e = WIDTH * first; e < WIDTH * end; e++)
+		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u) {
+			keep_fault(chunk_fault + e / (16 * FAULT_CHUNK_VECTORS), 1 + (uint)e);
+			return;
+		}
 }
 
 /* Every kernel applies weight decay first: p -= p * decay, decay = learning rate * weight decay. */
@@ -30,24 +66,24 @@ UPDATE_SINGLE adam(GROUP_ID __global float *P, __global const float *G, __global
 	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	const size_t first = from + (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)to);
-	uint16 most = 0;
+	OWN(from, to)
+	exponents most = 0;
 
 	if (skips(verdict))
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		const float16 g = get16(i, G);
-		float16 p = get16(i, P), m = get16(i, M), v = get16(i, V);
+		const numbers g = get_numbers(i, G);
+		numbers p = get_numbers(i, P), m = get_numbers(i, M), v = get_numbers(i, V);
 
 		m += (g - m) * one_minus_beta_1;
 		v += (g * g - v) * one_minus_beta_2;
 		p -= p * decay;
 		p -= rate * m / (sqrt(v) + epsilon);
-		put16(m, i, M);
-		put16(v, i, V);
-		put16(p, i, P);
-		most = max(most, EXPONENTS(p));
+		put_numbers(m, i, M);
+		put_numbers(v, i, V);
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
 }
@@ -56,20 +92,20 @@ UPDATE_SINGLE adam(GROUP_ID __global float *P, __global const float *G, __global
 UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
 	   float decay, __global const float *verdict)
 {
-	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
-	uint16 most = 0;
+	OWN(0, vectors)
+	exponents most = 0;
 
 	if (skips(verdict))
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		float16 p = get16(i, P);
+		numbers p = get_numbers(i, P);
 
 		p -= p * decay;
-		p -= rate * get16(i, G);
+		p -= rate * get_numbers(i, G);
 
-		put16(p, i, P);
-		most = max(most, EXPONENTS(p));
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
 }
@@ -79,23 +115,23 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
 		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
 		    __global const float *verdict)
 {
-	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
-	uint16 most = 0;
+	OWN(0, vectors)
+	exponents most = 0;
 
 	if (skips(verdict))
 		return;
 	rate = rate_of(verdict, rate);
 	for (size_t i = first; i < end; i++) {
-		const float16 step = rate * get16(i, G);
-		const float16 m = momentum * get16(i, M) - step;
-		float16 p = get16(i, P);
+		const numbers step = rate * get_numbers(i, G);
+		const numbers m = momentum * get_numbers(i, M) - step;
+		numbers p = get_numbers(i, P);
 
 		p -= p * decay;
 		p += nesterov ? momentum * m - step : m;
 
-		put16(m, i, M);
-		put16(p, i, P);
-		most = max(most, EXPONENTS(p));
+		put_numbers(m, i, M);
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
 	}
 	note_fault(most, P, first, end, chunk_fault);
 }
@@ -105,17 +141,17 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
 UPDATE_SINGLE average(GROUP_ID __global float *P, __global float *A, uint vectors, float momentum, int replaces,
 	       __global const float *verdict)
 {
-	const size_t first = (size_t)group_id(0) * UPDATE_RUN, end = min(first + UPDATE_RUN, (size_t)vectors);
+	OWN(0, vectors)
 
 	if (skips(verdict))
 		return;
 	if (verdict)
 		momentum *= verdict[3];
 	for (size_t i = first; i < end; i++) {
-		const float16 a = momentum * get16(i, A) + (1 - momentum) * get16(i, P);
+		const numbers a = momentum * get_numbers(i, A) + (1 - momentum) * get_numbers(i, P);
 
-		put16(a, i, A);
+		put_numbers(a, i, A);
 		if (replaces)
-			put16(a, i, P);
+			put_numbers(a, i, P);
 	}
 }

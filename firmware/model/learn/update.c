@@ -8,9 +8,7 @@
 
 struct extent optimizer_groups(const struct plan *plan, uint64_t vectors)
 {
-	const struct update_shape shape = update_shape(plan->cpu);
-
-	return (struct extent){ .fixed = vectors, .tile = (uint64_t)shape.group * shape.run };
+	return (struct extent){ .fixed = vectors, .tile = update_shape(plan->cpu).vectors };
 }
 
 uint64_t optimizer_vectors(const struct plan *plan)

@@ -20,7 +20,7 @@ KERNEL_FILES(DECLARE)
 
 struct update_shape update_shape(bool cpu)
 {
-	return cpu ? (struct update_shape){ 1, 256 } : (struct update_shape){ 64, 1 };
+	return cpu ? (struct update_shape){ 1, 256, 256 } : (struct update_shape){ 256, 1, 64 };
 }
 
 static bool is_launched(enum kernel_file file, const struct plan *const *plan, uint32_t plans)

@@ -6,11 +6,10 @@
 #include "model/graph/graph.h"
 #include "model/plan/plan.h"
 
-/* Shape of the launches of an optimizer: `group` work-items in a group, each of which updates `run` vectors
- * of 16 floats. On a CPU device an item updates many neighbouring vectors; on other devices neighbouring
- * items update neighbouring vectors. */
+/* Shape of the launches of an optimizer: `group` work-items in a group, which updates `vectors` vectors of 16
+ * floats. On a CPU device an item updates `run` neighbouring vectors; on other devices a quarter of one. */
 struct update_shape {
-	uint32_t group, run;
+	uint32_t group, run, vectors;
 };
 
 struct update_shape update_shape(bool cpu);
