@@ -176,6 +176,36 @@ int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const
 	return 0;
 }
 
+int gpu_send(struct gpu *gpu, struct gpu_buffer *buffer, const void *data, uint64_t bytes, struct error *err)
+{
+	cl_event event = NULL;
+	cl_int code =
+		clEnqueueWriteBuffer(gpu->sending, buffer->memory, CL_FALSE, 0, bytes, data, 0, NULL, &event);
+
+	if (code != CL_SUCCESS)
+		return cl_error(gpu, err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes", bytes);
+	if (gpu->sent)
+		(void)clReleaseEvent(gpu->sent);
+	gpu->sent = event;
+	return 0;
+}
+
+/* The queue for sending is in order, so its last copy is complete after all others. Another queue may wait
+ * only for commands that were flushed. */
+int gpu_await_sent(struct gpu *gpu, struct error *err)
+{
+	cl_int code;
+
+	if (!gpu->sent)
+		return 0;
+	code = clFlush(gpu->sending);
+	if (code == CL_SUCCESS)
+		code = clEnqueueBarrierWithWaitList(gpu->queue, 1, &gpu->sent, NULL);
+	(void)clReleaseEvent(gpu->sent);
+	gpu->sent = NULL;
+	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clEnqueueBarrierWithWaitList");
+}
+
 int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data, uint64_t bytes,
 	     struct gpu_event *ret_event, struct error *err)
 {

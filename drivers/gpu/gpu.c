@@ -272,6 +272,8 @@ static int open_queues(struct gpu *gpu, struct error *err)
 	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
 	if (code == CL_SUCCESS && !gpu->cpu)
 		gpu->transfers = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
+	if (code == CL_SUCCESS && !gpu->cpu)
+		gpu->sending = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
 	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clCreateCommandQueue");
 }
 
@@ -307,6 +309,12 @@ void gpu_close(struct gpu *gpu)
 	}
 	if (gpu->transfers)
 		(void)clReleaseCommandQueue(gpu->transfers);
+	if (gpu->sent)
+		(void)clReleaseEvent(gpu->sent);
+	if (gpu->sending) {
+		(void)clFinish(gpu->sending);
+		(void)clReleaseCommandQueue(gpu->sending);
+	}
 	if (gpu->context)
 		(void)clReleaseContext(gpu->context);
 	free(gpu);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A compute device through OpenCL 1.2 and the ICD loader: one context, one in-order queue, buffers, programs,
- * kernels. A CPU device (PoCL) uses host memory in place, without copies.
+ * kernels. A CPU device (PoCL) uses host memory in place, without copies. A GPU has two more queues: one for
+ * the copies of gpu_send(), one for those of gpu_buffer_fetch().
  *
  * Order: gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*, gpu_launch)* -> free in
  * reverse.
@@ -87,6 +88,12 @@ void gpu_buffer_freep(struct gpu_buffer **buffer);
 /* Copies host memory into the buffer. With `wait` blocks until the host memory may be changed again. */
 MUST_CHECK int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const void *data,
 			 uint64_t bytes, bool wait, struct error *err);
+/* GPUs only: copies host memory to the start of the buffer while kernels run. Nobody may change the host
+ * memory, and no kernel may use the buffer, until the launches after the next gpu_await_sent() are done. */
+MUST_CHECK int gpu_send(struct gpu *gpu, struct gpu_buffer *buffer, const void *data, uint64_t bytes,
+			struct error *err);
+/* GPUs only: the commands enqueued from now on begin when every copy of gpu_send() so far is complete. */
+MUST_CHECK int gpu_await_sent(struct gpu *gpu, struct error *err);
 /* Copies the buffer into host memory. Blocks where ret_event is NULL; otherwise `data` is valid once the
  * event is complete. */
 MUST_CHECK int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data,

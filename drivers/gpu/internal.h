@@ -13,6 +13,10 @@ struct gpu {
 	cl_command_queue queue;
 	/* second queue, for gpu_buffer_fetch() on other threads; NULL on a CPU device */
 	cl_command_queue transfers;
+	/* third queue, for gpu_send(); NULL on a CPU device. `sent`: its last copy that gpu_await_sent() has
+	 * not waited for, or NULL */
+	cl_command_queue sending;
+	cl_event sent;
 	bool cpu;
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached

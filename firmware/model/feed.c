@@ -29,19 +29,22 @@ int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, str
 	feed->graph = graph;
 	if (gpu_is_cpu(gpu))
 		return 0;
-	for (uint32_t index = 0; r == 0 && index < FEED_TENSORS; index++) {
+	for (uint32_t index = 0; index < FEED_TENSORS; index++) {
 		const uint32_t tensor = tensor_at(graph, index);
 
-		if (tensor != GRAPH_NO_TENSOR)
-			r = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[index], err);
+		for (uint32_t set = 0; r == 0 && tensor != GRAPH_NO_TENSOR && set < FEED_SETS; set++)
+			r = gpu_buffer_create(gpu, graph_at(graph, tensor)->bytes, &feed->device[set][index],
+					      err);
 	}
-	return r;
+	/* Buffers are zeroed on the queue of the kernels, and filled on another one. */
+	return r < 0 ? r : gpu_finish(gpu, err);
 }
 
 void feed_close(struct feed *feed)
 {
 	for (uint32_t index = 0; index < FEED_TENSORS; index++) {
-		gpu_buffer_free(feed->device[index]);
+		for (uint32_t set = 0; set < FEED_SETS; set++)
+			gpu_buffer_free(feed->device[set][index]);
 		for (uint32_t way = 0; way < FEED_WRAPS; way++)
 			gpu_buffer_free(feed->wrap[index][way].buffer);
 	}
@@ -78,8 +81,8 @@ static int feed_bytes(struct feed *feed, uint32_t index, const void *host, uint6
 {
 	if (gpu_is_cpu(feed->gpu))
 		return wrap_host(feed, index, host, bytes, ret_buffer, err);
-	*ret_buffer = feed->device[index];
-	return bytes ? gpu_write(feed->gpu, feed->device[index], 0, host, bytes, false, err) : 0;
+	*ret_buffer = feed->device[feed->set][index];
+	return bytes ? gpu_send(feed->gpu, *ret_buffer, host, bytes, err) : 0;
 }
 
 /* Makes a tensor of the batch readable for the kernels: its first `rows` rows, or the whole tensor if it is
@@ -129,17 +132,33 @@ static int feed_ragged(struct feed *feed, uint32_t index, const void *const *inp
 			  ret_buffer, err);
 }
 
-int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows, struct plan_values *values,
-		struct error *err)
+/* Begins a batch: copies go into the next set. */
+static int send_inputs(struct feed *feed, const void *const *input, uint64_t rows, struct plan_values *values,
+		       struct error *err)
 {
 	const struct graph *graph = feed->graph;
 	int r = 0;
 
+	feed->set = (feed->set + 1) % FEED_SETS;
 	for (uint32_t i = 0; r == 0 && i < graph->inputs; i++)
 		r = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
 			    ? feed_tensor(feed, i, input[i], rows, &values->input[i], err)
 			    : feed_ragged(feed, i, input, rows, &values->input[i], err);
 	return r;
+}
+
+/* Makes the kernels of the batch wait for its copies. */
+static int end_batch(struct feed *feed, struct error *err)
+{
+	return gpu_is_cpu(feed->gpu) ? 0 : gpu_await_sent(feed->gpu, err);
+}
+
+int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows, struct plan_values *values,
+		struct error *err)
+{
+	int r = send_inputs(feed, input, rows, values, err);
+
+	return r < 0 ? r : end_batch(feed, err);
 }
 
 int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_values *values,
@@ -155,12 +174,12 @@ int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_v
 	values->valid_rows = (int32_t)batch->valid_rows;
 	values->row_weight = batch->valid_rows ? 1.0f / (float)batch->valid_rows : 0;
 	values->first_row = (uint32_t)batch->first_row;
-	r = feed_inputs(feed, batch->input, batch->rows, values, err);
+	r = send_inputs(feed, batch->input, batch->rows, values, err);
 	if (r == 0)
 		r = feed_tensor(feed, FEED_LABEL, batch->label, batch->rows, &values->label, err);
 	if (r == 0 && graph->weight != GRAPH_NO_TENSOR)
 		r = feed_tensor(feed, FEED_WEIGHT, batch->weight, batch->rows, &values->weight, err);
 	if (r == 0)
 		r = feed_tensor(feed, FEED_EMPTY, batch->empty, batch->rows, &values->empty, err);
-	return r;
+	return r < 0 ? r : end_batch(feed, err);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives a batch's host memory to the kernels as buffers. A CPU device reads the memory in place; for another
- * device it is written into buffers of the feed, one for each tensor. Order: feed_open -> (feed_inputs |
- * feed_batch)* -> feed_close. One thread.
+ * Gives a batch's host memory to the kernels as buffers. A CPU device reads the memory in place. For another
+ * device it is copied into buffers of the feed, FEED_SETS for each tensor in turn: a batch is copied while
+ * the kernels of the one before it run. So the batch that was fed FEED_SETS calls ago must be complete.
+ * Order: feed_open -> (feed_inputs | feed_batch)* -> feed_close. One thread.
  */
 #pragma once
 
@@ -21,10 +22,13 @@ struct feed_wrap {
 	struct gpu_buffer *buffer;
 };
 
+#define FEED_SETS 2u
+
 struct feed {
 	struct gpu *gpu;
 	const struct graph *graph;
-	struct gpu_buffer *device[FEED_TENSORS]; /* NULL on CPU devices */
+	struct gpu_buffer *device[FEED_SETS][FEED_TENSORS]; /* NULL on CPU devices */
+	uint32_t set;                                       /* of the last batch */
 	struct feed_wrap wrap[FEED_TENSORS][FEED_WRAPS];
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/memory.h"
+#include "model/feed.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static const struct {
 	const char *name;
 	uint64_t copies;
 } arenas[ARENA_MAX] = {
-	[ARENA_BATCH] = { "the batch", 1 },
+	[ARENA_BATCH] = { "the batch", FEED_SETS },
 	[ARENA_STATE] = { "weights and optimizer state", 2 },
 	[ARENA_GRADIENT] = { "gradients", 1 },
 	[ARENA_WORK] = { "activations and scratch", 1 },
@@ -27,7 +28,7 @@ static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena aren
 		return graph->arena_bytes[arena] * arenas[arena].copies;
 	for (uint32_t i = 0; i < graph->tensors && !cpu; i++)
 		bytes += graph_at(graph, i)->arena == ARENA_BATCH ? graph_at(graph, i)->bytes : 0;
-	return bytes;
+	return bytes * arenas[arena].copies;
 }
 
 uint64_t memory_needed(const struct graph *graph, bool cpu)

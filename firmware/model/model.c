@@ -185,15 +185,26 @@ static int drain(struct model *model, struct error *err)
 	return r;
 }
 
+/* Waits until fewer than MODEL_BATCHES_AHEAD batches are in flight. */
+static int await_room(struct model *model, struct error *err)
+{
+	int r = 0;
+
+	while (r == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
+		r = complete_one(model, err);
+	return r;
+}
+
 static int run(struct model *model, struct plan *plan, const struct model_batch *batch, struct error *err)
 {
 	const struct graph *graph = &model->graph;
 	struct flight *flight = &model->flight[model->given % MODEL_TICKETS_MAX];
 	struct plan_values values = { .step = (uint32_t)model->step };
-	int r = 0;
+	int r;
 
-	while (r == 0 && model->given - model->completed >= MODEL_BATCHES_AHEAD)
-		r = complete_one(model, err);
+	static_assert(FEED_SETS >= MODEL_BATCHES_AHEAD,
+		      "the next set of the feed belongs to a complete batch");
+	r = await_room(model, err);
 	if (r < 0)
 		return r;
 	if (model->fault.what)
@@ -394,7 +405,7 @@ int model_predict(struct model *model, const void *const *input, uint64_t rows, 
 	const uint64_t outputs = graph_at(graph, graph->output)->elements;
 	const uint32_t from = plan_source(&model->predict, graph->output);
 	struct fault fault = { 0 };
-	int r = 0;
+	int r = await_room(model, err);
 
 	for (uint64_t first = 0; r == 0 && first < rows; first += graph->batch_rows) {
 		const uint64_t count = rows - first < graph->batch_rows ? rows - first : graph->batch_rows;

@@ -604,7 +604,8 @@ static void test_memory_is_checked(void **state)
 	assert_int_equal(needed, 2 * state_bytes + graph->arena_bytes[ARENA_GRADIENT] +
 					 graph->arena_bytes[ARENA_WORK]);
 	assert_int_equal(memory_needed(graph, false),
-			 needed + ROWS * (INPUTS * sizeof(float) + CLASSES * sizeof(int64_t) + 1));
+			 needed +
+				 FEED_SETS * ROWS * (INPUTS * sizeof(float) + CLASSES * sizeof(int64_t) + 1));
 	if (graph->arena_bytes[ARENA_WORK] > have.buffer_bytes)
 		have.buffer_bytes = graph->arena_bytes[ARENA_WORK];
 	must(memory_check(graph, true, &have, &err), &err);
