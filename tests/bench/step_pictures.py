@@ -25,6 +25,7 @@ from torch import nn
 from tensors import read_tensors, write_tensors
 
 DEVICE, TF32 = os.environ.get("STEP_DEVICE", "cpu"), bool(os.environ.get("STEP_TF32"))
+PEER = f"pytorch-{torch.__version__}" + ("" if DEVICE == "cpu" else f"-{DEVICE}-{'tf32' if TF32 else 'fp32'}")
 ROUNDS, CLASSES, RATE, MOMENTUM = int(os.environ.get("ROUNDS", 5)), 10, 1e-3, 0.9
 # A deep network makes rounding errors larger: PyTorch's own in float32 are up to 7 % of a tensor's change (EfficientNet-Lite0).
 # TIMES: allowed, relative to PyTorch's. A tensor that changes by less than NOISE of others is not compared.
@@ -325,7 +326,7 @@ def verify(network, program, work):
 
 def print_figure(case, value, unit, peer_value):
     print(json.dumps({"name": "step-pictures", "case": case, "value": round(value, 1), "unit": unit,
-                      "peer": "pytorch-" + torch.__version__ + (f"-{DEVICE}" + ("-tf32" if TF32 else "") if DEVICE != "cpu" else ""), "peer_value": round(peer_value, 1),
+                      "peer": PEER, "peer_value": round(peer_value, 1),
                       "ratio": round(peer_value / value, 3)}), flush=True)
 
 
@@ -349,7 +350,8 @@ def compare(network, program):
     value, *of_peers = (statistics.median(column) for column in zip(*rounds))
     faster = of_peers.index(min(of_peers))
     print_figure(text, value / 1000, "ms", of_peers[faster] / 1000)
-    print_figure(text + ", memory", memory[0] / 1e6, "MB", memory[1 + faster] / 1e6)
+    if DEVICE == "cpu":
+        print_figure(text + ", memory", memory[0] / 1e6, "MB", memory[1 + faster] / 1e6)
 
 
 def main():
