@@ -42,6 +42,10 @@ static struct config_layer conv_dilated[] = { CONV2D(3, CONV(3, 2, 2), SAME),
 					      RELU, IMAGE_END };
 static struct config_layer conv_apart[] = { DENSE(2), CONV2D(3, CONV(9, 2, 1), STRIDES(3, 2)),
 					    CONV2D(3, CONV(33, 5, 4), SAME), IMAGE_END };
+/* Few channels: a line of the kernel is one tap, where it is inside the image. */
+static struct config_layer conv_lines[] = { CONV2D(3, CONV(20, 3, 3), STRIDES(2, 1)), RELU, IMAGE_END };
+static struct config_layer conv_lines_same[] = { CONV2D(4, CONV(40, 3, 4), SAME, STRIDES(1, 2)), RELU,
+						 IMAGE_END };
 static struct config_layer conv_dropped[] = {
 	CONV2D(2, CONV(4, 2, 2)), DROPOUT(0.3), CONV2D(2, CONV(7, 5, 4)), RELU, DROPOUT(0.2), IMAGE_END
 };
@@ -103,6 +107,8 @@ static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, conv_points, 5, 5, 2),
 	NET_WITHIN(2e-5, conv_dilated, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_apart, 7, 6, 3),
+	NET_WITHIN(2e-5, conv_lines, 7, 8, 3),
+	NET_WITHIN(2e-5, conv_lines_same, 6, 9, 3),
 	NET_WITHIN(2e-5, conv_dropped, 6, 5, 3),
 	NET_WITHIN(2e-5, conv_residual, 4, 5, 3),
 	NET_WITHIN(2e-5, depthwises, 6, 5, 3),

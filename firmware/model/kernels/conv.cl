@@ -3,6 +3,7 @@
  * Gradients of kernel and bias, on CPU devices:
  *   partial[chunk][t][k][j] = sum over the chunk's images and positions p of X[source(p, t)][k] * DY[p][j]
  *   partial[chunk][taps][0][j] = sum over the chunk's images and positions p of DY[p][j]
+ * A pixel of X has `pixel` numbers, of which a tap may read more than one pixel: K = channels >= pixel.
  * partial [chunks, taps * tap_rows + 1, columns]: of the tap_rows rows of a tap only the first K are read, and of the
  * columns only the first N. Work-group: one work-item, which computes one tap of one chunk for the columns of a tile:
  * groups (chunks * (taps + 1), columns / tile columns). BLOCK_POSITIONS positions at a time stay in the first-level
@@ -37,7 +38,8 @@ void position_sums(int vectors, __global const stored *dy, size_t positions, int
 #define CONV_KERNEL(name, rows, vectors, ALL, C_GET, LOAD, STEP, C_PUT)                                         \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                      \
 		__global const stored *X, __global const stored *DY, __global float *partial, int images,      \
-		int chunk_images, int channels, int filters, int tap_rows, __global const struct window *g)    \
+		int chunk_images, int channels, int filters, int tap_rows, __global const struct window *g,    \
+		int pixel)                                                                                     \
 	{                                                                                                      \
 		const int taps = g->size[0] * g->size[1], t = get_group_id(0) % (taps + 1);                    \
 		const int chunk = get_group_id(0) / (taps + 1), j0 = get_group_id(1) * 16 * vectors;           \
@@ -70,12 +72,12 @@ void position_sums(int vectors, __global const stored *dy, size_t positions, int
 						const int y = window_source(g, 0, h, kh);                      \
 						const int x0 = window_source(g, 1, w0, kw);                    \
 						__global const stored *a =                                     \
-							X + (((size_t)n * g->in[0] + y) * g->in[1] + x0) * channels; \
+							X + (((size_t)n * g->in[0] + y) * g->in[1] + x0) * pixel; \
 						__global const stored *b =                                     \
 							DY + (n * positions + (size_t)h * g->out[1] + w0) * filters + j0; \
                                                                                                                \
 						for (int w = w0; y >= 0 && w < w1; w++) {                      \
-							LOAD ALL(STEP) a += g->stride[1] * channels;           \
+							LOAD ALL(STEP) a += g->stride[1] * pixel;              \
 							b += filters;                                          \
 						}                                                              \
 					}                                                                      \

@@ -195,37 +195,65 @@ static void emit_sum(struct plan *plan, const struct partials *partials, uint32_
 		});
 }
 
+/* Returns whether all taps of a line of the kernel cover neighbouring numbers of the image at every position.
+ */
+static bool has_whole_lines(const struct window *window)
+{
+	return window->dilation[1] == 1 && window->before[1] == 0 &&
+	       (window->out[1] - 1) * window->stride[1] + window->size[1] <= window->in[1];
+}
+
+/* Returns the same convolution with the taps of a line of the kernel as one tap with all their channels, if a
+ * tile has room for more than one tap. The numbers of the kernel keep their places and their sums the order.
+ */
+static struct conv with_lines(const struct conv *conv, const struct gemm_tile *tile)
+{
+	struct conv lines = *conv;
+
+	if (has_whole_lines(&conv->window) && 2 * conv->channels <= tile->rows) {
+		lines.channels *= (uint64_t)conv->window.size[1];
+		lines.window.size[1] = 1;
+	}
+	return lines;
+}
+
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 			       uint32_t dkernel, uint32_t dbias)
 {
 	const struct gemm_tile *tile = gemm_cpu_tile(conv->filters);
-	const uint64_t taps = window_taps(&conv->window);
+	const struct conv used = plan->cpu ? with_lines(conv, tile) : *conv;
+	const uint64_t taps = window_taps(&used.window);
 	struct partials partials = {
 		.taps = taps,
-		.channels = conv->channels,
-		.filters = conv->filters,
-		.tap_rows = plan->cpu ? round_up(conv->channels, tile->rows) : conv->channels,
-		.columns = plan->cpu ? round_up(conv->filters, tile->columns) : conv->filters,
+		.channels = used.channels,
+		.filters = used.filters,
+		.tap_rows = plan->cpu ? round_up(used.channels, tile->rows) : used.channels,
+		.columns = plan->cpu ? round_up(used.filters, tile->columns) : used.filters,
 	};
 	/* On a CPU device a work-group computes one tap of a partial sum, on other devices one tile. */
 	uint64_t groups = taps + 1;
+	struct launch launch;
 
 	make_partials(plan, conv->node, &partials);
 	if (!plan->cpu) {
-		const uint64_t rows = taps * conv->channels + (dbias != GRAPH_NO_TENSOR);
+		const uint64_t rows = taps * used.channels + (dbias != GRAPH_NO_TENSOR);
 
-		tile = gemm_gpu_conv_tile(rows, conv->filters, partials.chunks);
+		tile = gemm_gpu_conv_tile(rows, used.filters, partials.chunks);
 		groups = (rows + tile->rows - 1) / tile->rows;
 	}
-	plan_emit(plan, &(struct launch){
-				.kernel = tile->conv_kernel,
-				.groups = { { .fixed = partials.chunks * groups },
-					    { .fixed = partials.columns, .tile = tile->columns } },
-				ARGUMENTS(IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
-					  INT(conv->channels), INT(conv->filters),
-					  INT(plan->cpu ? partials.tap_rows : groups),
-					  IN(window_tensor(plan, conv->node, "window", &conv->window))),
-			});
+	launch = (struct launch){
+		.kernel = tile->conv_kernel,
+		.groups = { { .fixed = partials.chunks * groups },
+			    { .fixed = partials.columns, .tile = tile->columns } },
+		ARGUMENTS(
+			IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
+			INT(used.channels), INT(used.filters), INT(plan->cpu ? partials.tap_rows : groups),
+			IN(window_tensor(plan, conv->node,
+					 used.channels > conv->channels ? "lines" : "window", &used.window))),
+	};
+	if (plan->cpu)
+		launch.argument[launch.arguments++] = (struct argument)INT(conv->channels);
+	plan_emit(plan, &launch);
 	emit_sum(plan, &partials, dkernel, dbias);
 }
 
