@@ -103,16 +103,16 @@ static void use_conv(struct harness *h, const struct tile *tile)
 }
 
 /* The launch before that which adds the chunks. */
-static void use_kernel(struct harness *h, const struct tile *tile, uint64_t rows)
+static void use_kernel(struct harness *h, const struct tile *tile, uint64_t rows, uint64_t positions)
 {
-	enum { ARGUMENT_CHUNK_IMAGES = 4, ARGUMENT_TILES = 7 };
+	enum { ARGUMENT_CHUNK_POSITIONS = 4, ARGUMENT_TILES = 7 };
 	struct launch *launch = &h->plan.launch[h->plan.launches - 2];
 	const uint64_t tiles_of_chunk = (rows + tile->rows - 1) / tile->rows;
-	const uint64_t images = (uint64_t)launch->argument[ARGUMENT_CHUNK_IMAGES].i;
+	const uint64_t length = (uint64_t)launch->argument[ARGUMENT_CHUNK_POSITIONS].i;
 
 	assert_memory_equal(launch->kernel, "conv_kernel_", 12);
 	launch->kernel = tile->kernel;
-	launch->groups[0].fixed = (ROWS + images - 1) / images * tiles_of_chunk;
+	launch->groups[0].fixed = (positions + length - 1) / length * tiles_of_chunk;
 	launch->groups[1].tile = tile->columns;
 	launch->argument[ARGUMENT_TILES] = (struct argument)INT(tiles_of_chunk);
 }
@@ -134,7 +134,8 @@ static void run(const struct conv *conv, const struct tile *tile, bool bias,
 	use_conv(&h, tile);
 	conv_emit_kernel_gradient(&h.plan, conv, tensor[X], tensor[DY], tensor[DW],
 				  bias ? tensor[DBIAS] : GRAPH_NO_TENSOR);
-	use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias);
+	use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias,
+		   ROWS * window_positions(&conv->window));
 	harness_bind(&h, program);
 	for (uint32_t i = X; i <= W; i++)
 		harness_put(&h, tensor[i], numbers[i]);
@@ -209,7 +210,7 @@ static void compare(const struct conv *conv, const struct exact *exact, float *c
 			const double found = (double)numbers[i][e], wanted = exact->sum[i][e];
 
 			if (!(fabs(found - wanted) <=
-			      (double)(terms[i] + ROWS) * 0x1p-24 * exact->magnitude[i][e]))
+			      (double)(terms[i] + CONV_GPU_CHUNKS_MAX) * 0x1p-24 * exact->magnitude[i][e]))
 				fail_msg("%s, %s: %s[%lu] is %g, not %g", label, tile, names[i], e, found,
 					 wanted);
 		}

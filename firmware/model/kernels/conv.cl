@@ -9,7 +9,7 @@
  * groups (chunks * (taps + 1), columns / tile columns). BLOCK_POSITIONS positions at a time stay in the first-level
  * cache while all channels pass over them.
  *
- * Reduction class: images, rows, columns in order with one fma per term, then conv_sum; the same on every device.
+ * Reduction class: images, rows, columns in order with one fma per term, then conv_sum.
  * Reference: reference() in layers/conv.c. Tolerance: positions * images of a chunk * 2^-24 of the sum of absolute products.
  */
 #define BLOCK_POSITIONS 64

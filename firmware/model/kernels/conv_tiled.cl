@@ -5,7 +5,8 @@
  * `zeros` is not used, and b_transposed is 0. Places in the window and in the images are followed by adding, because a
  * division for each number would cost more than its products.
  *
- * Reduction class: as in these files; padding counts as terms that are 0. The size of a tile does not change the bits.
+ * Reduction class: as in these files, but the chunks of conv.cl are positions of all images, see plan/conv.c; padding
+ * counts as terms that are 0. The size of a tile does not change the bits.
  */
 #include "tiled.clh"
 
@@ -137,6 +138,7 @@ float4 image_piece(__global const stored *A, int3 corner, int3 tap, int2 in, int
 #define TILE_COLUMNS 128
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) conv_128x128(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
 #include "tiled_body.clh"
 
@@ -144,6 +146,7 @@ TILED(256) conv_128x128(GEMM_PARAMETERS, __global const struct window *window, _
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) conv_128x64(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
 #include "tiled_body.clh"
 
@@ -151,6 +154,7 @@ TILED(256) conv_128x64(GEMM_PARAMETERS, __global const struct window *window, __
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        32
 TILED(256) conv_64x64(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
 #include "tiled_body.clh"
 
@@ -158,6 +162,7 @@ TILED(256) conv_64x64(GEMM_PARAMETERS, __global const struct window *window, __g
 #define TILE_COLUMNS 32
 #define ITEMS        128
 #define ITEM_COLUMNS 8
+#define DEPTH        32
 TILED(128) conv_64x32(GEMM_PARAMETERS, __global const struct window *window, __global const stored *zeros)
 #include "tiled_body.clh"
 
@@ -169,8 +174,9 @@ TILED(128) conv_64x32(GEMM_PARAMETERS, __global const struct window *window, __g
 
 /* ---- Gradients of kernel and bias: A [taps * channels + 1, positions] ----
  *
- * Groups (chunks * tiles, ceil(filters / tile columns)). partial [chunks, taps * channels + 1, filters]. Row taps *
- * channels of a chunk is dbias, computed with 1 instead of X; it is left out if the tiles do not reach it. */
+ * A chunk has chunk_positions of the positions of all images. Groups (chunks * tiles, ceil(filters / tile columns)).
+ * partial [chunks, taps * channels + 1, filters]. Row taps * channels of a chunk is dbias, computed with 1 instead of X;
+ * it is left out if the tiles do not reach it. */
 
 /* Returns the number of A in this row, which is that of the tap; row `rows` holds 1. */
 float tap_number(__global const stored *X, int3 corner, int3 tap, int2 in, int2 dilation, int2 apart, int channels, int row,
@@ -202,23 +208,26 @@ float4 tap_piece(__global const stored *X, int3 corner, int3 tap, int2 in, int w
 }
 
 #define KERNEL_PARAMETERS                                                                                           \
-	__global const stored *X, __global const stored *DY, __global float *partial, int images, int chunk_images, \
-		int channels, int N, int tiles, __global const struct window *window
+	__global const stored *X, __global const stored *DY, __global float *partial, int images,                   \
+		int chunk_positions, int channels, int N, int tiles, __global const struct window *window
 
 #define TILE_OPEN                                                                                              \
 	WINDOW_OPEN                                                                                            \
-	const int rows = size.x * size.y * channels, positions = out.x * out.y;                                \
-	const int chunk = get_group_id(0) / tiles, first = chunk * chunk_images;                               \
-	const int last = min(images, first + chunk_images), terms = max(last - first, 0) * positions;          \
+	const int rows = size.x * size.y * channels, chunk = get_group_id(0) / tiles;                          \
+	const int first = chunk * chunk_positions;                                                             \
+	const int terms = clamp(images * out.x * out.y - first, 0, chunk_positions);                           \
 	const int i0 = get_group_id(0) % tiles * TILE_ROWS, j0 = get_group_id(1) * TILE_COLUMNS;               \
 	const int row = i0 + PIECE_ROW(t, TILE_ROWS, 0);                                                       \
 	const int3 tap = tap_at(row, channels, size.x);                                                        \
 	int3 place[PIECES_A];                                                                                  \
+	int a_left[PIECES_A];                                                                                  \
                                                                                                                \
 	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                   \
 	{                                                                                                      \
-		place[p] = place_at(PIECE_K(t + ITEMS * p, TILE_ROWS, 0), out);                                \
-		place[p].z += first;                                                                           \
+		const int k = PIECE_K(t + ITEMS * p, TILE_ROWS, 0);                                            \
+                                                                                                               \
+		place[p] = place_at(first + k, out);                                                           \
+		a_left[p] = terms - k;                                                                         \
 	}
 #define A_ALONG_K 0
 #define A_FETCH                                                                                                \
@@ -226,12 +235,13 @@ float4 tap_piece(__global const stored *X, int3 corner, int3 tap, int2 in, int w
 	{                                                                                                      \
 		const int3 corner = (int3)(place[p].xy * stride - before, place[p].z);                         \
                                                                                                                \
-		a[p] = place[p].z < last ?                                                                     \
+		a[p] = a_left[p] > 0 ?                                                                         \
 			       tap_piece(X, corner, tap, in, size.x, dilation, apart, channels, row, rows) :   \
 			       (float4)(0);                                                                    \
 		place[p] = place_after(place[p], DEPTH, out);                                                  \
+		a_left[p] -= DEPTH;                                                                            \
 	}
-#define B_FROM DY + (size_t)first * positions * N
+#define B_FROM DY + (size_t)first * N
 #define FINISH(x, i, j)                                                                   \
 	if (i <= rows && j < N)                                                           \
 		partial[((size_t)chunk * (rows + 1) + i) * N + j] = x;
@@ -240,6 +250,7 @@ float4 tap_piece(__global const stored *X, int3 corner, int3 tap, int2 in, int w
 #define TILE_COLUMNS 128
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) conv_kernel_128x128(KERNEL_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -247,6 +258,7 @@ TILED(256) conv_kernel_128x128(KERNEL_PARAMETERS)
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) conv_kernel_128x64(KERNEL_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -254,6 +266,7 @@ TILED(256) conv_kernel_128x64(KERNEL_PARAMETERS)
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        32
 TILED(256) conv_kernel_64x64(KERNEL_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -261,6 +274,7 @@ TILED(256) conv_kernel_64x64(KERNEL_PARAMETERS)
 #define TILE_COLUMNS 32
 #define ITEMS        128
 #define ITEM_COLUMNS 8
+#define DEPTH        32
 TILED(128) conv_kernel_64x32(KERNEL_PARAMETERS)
 #include "tiled_body.clh"
 

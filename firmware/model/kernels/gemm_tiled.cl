@@ -4,31 +4,85 @@
  * tolerance are those of gemm.cl. With b_transposed, B is stored as [N, K]. bias_gradient is not used, because the kernel
  * column_sums computes it; group_rows is not used either.
  *
- * gemm_16x16 is for small products: groups of 16 x 16 work-items, tiles of A and B in local memory; each item computes
- * one element of C. The other kernels compute larger tiles, see tiled_body.clh. The size of a tile does not change the
- * bits.
+ * gemm_16x16 is for small products: 256 work-items compute one element of C each, from tiles of A and B in local memory
+ * that have so many terms at once that few loads are waited for. The other kernels compute larger tiles, see
+ * tiled_body.clh. The size of a tile does not change the bits.
  */
 #include "tiled.clh"
 
-__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GEMM_PARAMETERS)
+#define STRIP       64 /* terms in local memory at a time */
+#define STRIP_WIDTH (STRIP + 4) /* so that the rows of a tile begin at different banks of local memory */
+
+/* Where a matrix of a product has the piece of four numbers that an item copies: row `row` of the tile, term `k`. */
+struct strip {
+	__global const stored *at;
+	int row, k, count; /* count: how many rows, from `row` on, are in the matrix */
+	size_t step;
+	bool along_k, is_aligned;
+};
+
+/* The numbers of neighbouring rows are row_step apart, those of neighbouring terms k_step; one of both is 1. */
+struct strip strip_open(__global const stored *from, int item, int first, int rows, size_t row_step, size_t k_step)
 {
-	__local float tile_a[SIDE][SIDE + 1], tile_b[SIDE][SIDE + 1];
-	const int r = get_local_id(1), c = get_local_id(0);
-	const int i = get_group_id(0) * SIDE + r, j0 = get_group_id(1) * SIDE, j = j0 + c;
+	struct strip s;
+
+	s.along_k = k_step == 1;
+	s.is_aligned = (s.along_k ? row_step : k_step) % 4 == 0;
+	s.row = s.along_k ? item / (STRIP / 4) : item % (SIDE / 4) * 4;
+	s.k = s.along_k ? item % (STRIP / 4) * 4 : item / (SIDE / 4);
+	s.count = rows - first - s.row;
+	s.at = from + (first + s.row) * row_step + s.k * k_step;
+	s.step = STRIP * k_step;
+	return s;
+}
+
+/* Loads the piece of the terms from k0 on, of which there are `left`. */
+float4 strip_piece(struct strip s, int k0, int left)
+{
+	const int terms = left - s.k;
+
+	if (s.count <= 0 || terms <= 0)
+		return (float4)(0);
+	return load_piece(s.at + k0 / STRIP * s.step, s.along_k ? terms : s.count, s.is_aligned);
+}
+
+/* The tile holds the terms of a row side by side. */
+void strip_keep(struct strip s, float4 piece, __local float *tile)
+{
+	keep_piece(piece, tile, STRIP_WIDTH, s.row, s.k, !s.along_k);
+}
+
+__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16(GEMM_PARAMETERS)
+{
+	__local float4 memory[4][SIDE * STRIP_WIDTH / 4];
+	const int t = get_local_id(0), r = t / SIDE, c = t % SIDE;
+	const int i0 = get_group_id(0) * SIDE, j0 = get_group_id(1) * SIDE;
+	const struct strip a = strip_open(A, t, i0, M, stride_row, stride_k);
+	const struct strip b = strip_open(B, t, j0, N, b_transposed ? K : 1, b_transposed ? 1 : N);
+	float4 next_a = strip_piece(a, 0, K), next_b = strip_piece(b, 0, K);
 	float x = 0;
 
-	for (int k0 = 0; k0 < K; k0 += SIDE) {
-		tile_a[r][c] = i < M && k0 + c < K ? load((size_t)i * stride_row + (size_t)(k0 + c) * stride_k, A) : 0;
-		if (b_transposed)
-			tile_b[c][r] = j0 + r < N && k0 + c < K ? load((size_t)(j0 + r) * K + k0 + c, B) : 0;
-		else
-			tile_b[r][c] = j < N && k0 + r < K ? load((size_t)(k0 + r) * N + j, B) : 0;
+	for (int k0 = 0, half_at = 0; k0 < K; k0 += STRIP, half_at ^= 1) {
+		__local const float4 *const row = memory[half_at] + r * STRIP_WIDTH / 4;
+		__local const float4 *const column = memory[2 + half_at] + c * STRIP_WIDTH / 4;
+		const int left = min(STRIP, K - k0);
+
+		strip_keep(a, next_a, (__local float *)memory[half_at]);
+		strip_keep(b, next_b, (__local float *)memory[2 + half_at]);
 		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int k = 0; k < SIDE; k++)
-			x = fma(tile_a[r][k], tile_b[k][c], x);
-		barrier(CLK_LOCAL_MEM_FENCE);
+		next_a = strip_piece(a, k0 + STRIP, K - k0 - STRIP);
+		next_b = strip_piece(b, k0 + STRIP, K - k0 - STRIP);
+#pragma unroll 4
+		for (int k = 0; k < left; k += 4) {
+			const float4 u = row[k / 4], v = column[k / 4];
+
+			x = fma(u.x, v.x, x);
+			x = fma(u.y, v.y, x);
+			x = fma(u.z, v.z, x);
+			x = fma(u.w, v.w, x);
+		}
 	}
-	finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,
+	finish_item(x, i0 + r, j0 + c, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,
 		    key_high);
 }
 
@@ -69,6 +123,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void gemm_16x16(GE
 #define TILE_COLUMNS 128
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) gemm_128x128(GEMM_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -76,6 +131,7 @@ TILED(256) gemm_128x128(GEMM_PARAMETERS)
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        16
 TILED(256) gemm_128x64(GEMM_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -83,6 +139,7 @@ TILED(256) gemm_128x64(GEMM_PARAMETERS)
 #define TILE_COLUMNS 64
 #define ITEMS        256
 #define ITEM_COLUMNS 16
+#define DEPTH        32
 TILED(256) gemm_64x64(GEMM_PARAMETERS)
 #include "tiled_body.clh"
 
@@ -90,6 +147,7 @@ TILED(256) gemm_64x64(GEMM_PARAMETERS)
 #define TILE_COLUMNS 32
 #define ITEMS        128
 #define ITEM_COLUMNS 8
+#define DEPTH        32
 TILED(128) gemm_64x32(GEMM_PARAMETERS)
 #include "tiled_body.clh"
 

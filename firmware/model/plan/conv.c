@@ -6,6 +6,8 @@
 
 /* Parameters of the convolutions after those that every GEMM has. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
+/* A parameter of the gradients of kernels: tap_rows on CPU devices, on others the tiles of a chunk. */
+#define KERNEL_TILES 7
 
 /* kernels/conv_winograd.cl works on so many channels at once. */
 #define QUAD_CHANNELS 16u
@@ -161,7 +163,7 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
  * >= channels and columns >= filters, followed by a row for dbias. */
 struct partials {
 	uint64_t taps, channels, filters, tap_rows, columns;
-	uint64_t chunks, images; /* images per chunk */
+	uint64_t chunks, length; /* length: images of a chunk; see also emit_kernel_tiles() */
 	uint32_t tensor;
 };
 
@@ -173,8 +175,8 @@ static void make_partials(struct plan *plan, const struct node *node, struct par
 	uint64_t chunks = CONV_PARTIALS_MAX / partial;
 
 	chunks = chunks < 1 ? 1 : chunks > CONV_CHUNKS_MAX ? CONV_CHUNKS_MAX : chunks;
-	partials->images = (rows + chunks - 1) / chunks;
-	partials->chunks = (rows + partials->images - 1) / partials->images;
+	partials->length = (rows + chunks - 1) / chunks;
+	partials->chunks = (rows + partials->length - 1) / partials->length;
 	all.shape[0] = partials->chunks * partial;
 	partials->tensor = plan_work(plan, node, "partials", &all);
 }
@@ -195,8 +197,7 @@ static void emit_sum(struct plan *plan, const struct partials *partials, uint32_
 		});
 }
 
-/* Returns whether all taps of a line of the kernel cover neighbouring numbers of the image at every position.
- */
+/* Returns whether all taps of a line of the kernel always cover neighbouring numbers of the image. */
 static bool has_whole_lines(const struct window *window)
 {
 	return window->dilation[1] == 1 && window->before[1] == 0 &&
@@ -204,8 +205,7 @@ static bool has_whole_lines(const struct window *window)
 }
 
 /* Returns the same convolution with the taps of a line of the kernel as one tap with all their channels, if a
- * tile has room for more than one tap. The numbers of the kernel keep their places and their sums the order.
- */
+ * tile has room for more than one. The numbers of the kernel keep their places and their sums the order. */
 static struct conv with_lines(const struct conv *conv, const struct gemm_tile *tile)
 {
 	struct conv lines = *conv;
@@ -217,43 +217,75 @@ static struct conv with_lines(const struct conv *conv, const struct gemm_tile *t
 	return lines;
 }
 
-void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
-			       uint32_t dkernel, uint32_t dbias)
+/* Returns the launch that computes the partial sums in `groups` groups for each chunk and tile of columns. */
+static struct launch kernel_launch(const struct conv *conv, const struct partials *partials,
+				   const struct gemm_tile *tile, uint64_t groups, uint32_t window, uint32_t x,
+				   uint32_t dy)
+{
+	return (struct launch){
+		.kernel = tile->conv_kernel,
+		.groups = { { .fixed = partials->chunks * groups },
+			    { .fixed = partials->columns, .tile = tile->columns } },
+		ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS), INT(partials->length),
+			  INT(conv->channels), INT(conv->filters), INT(partials->tap_rows), IN(window)),
+	};
+}
+
+/* On CPU devices a work-group computes one tap of a partial sum. */
+static struct partials emit_kernel_taps(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy)
 {
 	const struct gemm_tile *tile = gemm_cpu_tile(conv->filters);
-	const struct conv used = plan->cpu ? with_lines(conv, tile) : *conv;
-	const uint64_t taps = window_taps(&used.window);
-	struct partials partials = {
-		.taps = taps,
-		.channels = used.channels,
-		.filters = used.filters,
-		.tap_rows = plan->cpu ? round_up(used.channels, tile->rows) : used.channels,
-		.columns = plan->cpu ? round_up(used.filters, tile->columns) : used.filters,
-	};
-	/* On a CPU device a work-group computes one tap of a partial sum, on other devices one tile. */
-	uint64_t groups = taps + 1;
+	const struct conv used = with_lines(conv, tile);
+	const uint32_t window = window_tensor(
+		plan, conv->node, used.channels > conv->channels ? "lines" : "window", &used.window);
+	struct partials partials = { .taps = window_taps(&used.window),
+				     .channels = used.channels,
+				     .filters = used.filters,
+				     .tap_rows = round_up(used.channels, tile->rows),
+				     .columns = round_up(used.filters, tile->columns) };
 	struct launch launch;
 
 	make_partials(plan, conv->node, &partials);
-	if (!plan->cpu) {
-		const uint64_t rows = taps * used.channels + (dbias != GRAPH_NO_TENSOR);
-
-		tile = gemm_gpu_conv_tile(rows, used.filters, partials.chunks);
-		groups = (rows + tile->rows - 1) / tile->rows;
-	}
-	launch = (struct launch){
-		.kernel = tile->conv_kernel,
-		.groups = { { .fixed = partials.chunks * groups },
-			    { .fixed = partials.columns, .tile = tile->columns } },
-		ARGUMENTS(
-			IN(x), IN(dy), OUT(partials.tensor), AT(ROWS), INT(partials.images),
-			INT(used.channels), INT(used.filters), INT(plan->cpu ? partials.tap_rows : groups),
-			IN(window_tensor(plan, conv->node,
-					 used.channels > conv->channels ? "lines" : "window", &used.window))),
-	};
-	if (plan->cpu)
-		launch.argument[launch.arguments++] = (struct argument)INT(conv->channels);
+	launch = kernel_launch(&used, &partials, tile, partials.taps + 1, window, x, dy);
+	launch.argument[launch.arguments++] = (struct argument)INT(conv->channels);
 	plan_emit(plan, &launch);
+	return partials;
+}
+
+/* On other devices a work-group computes one tile of a partial sum, and a chunk is some positions. */
+static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
+					 bool bias)
+{
+	const uint64_t taps = window_taps(&conv->window), rows = taps * conv->channels;
+	const uint64_t most = CONV_PARTIALS_MAX / ((rows + 1) * conv->filters);
+	const struct gemm_chunks chunks = gemm_gpu_chunks(
+		rows + bias, conv->filters, plan->graph->batch_rows * window_positions(&conv->window),
+		most < CONV_GPU_CHUNKS_MAX ? most : CONV_GPU_CHUNKS_MAX);
+	const uint64_t tiles = (rows + bias + chunks.tile->rows - 1) / chunks.tile->rows;
+	const struct tensor all = { .rank = 1, .shape = { chunks.count * (rows + 1) * conv->filters } };
+	const struct partials partials = { .taps = taps,
+					   .channels = conv->channels,
+					   .filters = conv->filters,
+					   .tap_rows = conv->channels,
+					   .columns = conv->filters,
+					   .chunks = chunks.count,
+					   .length = chunks.length,
+					   .tensor = plan_work(plan, conv->node, "partials", &all) };
+	struct launch launch = kernel_launch(conv, &partials, chunks.tile, tiles,
+					     window_tensor(plan, conv->node, "window", &conv->window), x, dy);
+
+	launch.argument[KERNEL_TILES] = (struct argument)INT(tiles);
+	plan_emit(plan, &launch);
+	return partials;
+}
+
+void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
+			       uint32_t dkernel, uint32_t dbias)
+{
+	const struct partials partials =
+		plan->cpu ? emit_kernel_taps(plan, conv, x, dy)
+			  : emit_kernel_tiles(plan, conv, x, dy, dbias != GRAPH_NO_TENSOR);
+
 	emit_sum(plan, &partials, dkernel, dbias);
 }
 
@@ -334,7 +366,7 @@ static void emit_partials(struct plan *plan, const struct conv *conv, const stru
 				  .groups = { { .fixed = partials->chunks },
 					      { .fixed = partials->columns, .tile = LINES_SPAN } },
 				  ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS),
-					    INT(partials->images), INT(conv->filters), INT(partials->columns),
+					    INT(partials->length), INT(conv->filters), INT(partials->columns),
 					    INT(LINES_SPAN), INT(bias), IN(window)),
 			  });
 	else
@@ -344,7 +376,7 @@ static void emit_partials(struct plan *plan, const struct conv *conv, const stru
 						      .tile = ELEMENT_GROUP },
 						    { .fixed = partials->chunks } },
 					ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS),
-						  INT(partials->images), INT(conv->channels),
+						  INT(partials->length), INT(conv->channels),
 						  INT(conv->filters / conv->channels), IN(window)),
 				});
 }

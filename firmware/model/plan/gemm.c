@@ -28,7 +28,7 @@ static const struct gemm_tile gpu_tiles[] = {
 #define GPU_TILES (sizeof(gpu_tiles) / sizeof(*gpu_tiles))
 /* Cycles in which a unit of a GPU computes one term of all sums of such a tile, from 128 products a cycle.
  * The small tiles also wait for local memory. */
-static const uint64_t gpu_cycles[] = { 135, 70, 40, 26, 18 };
+static const uint64_t gpu_cycles[] = { 135, 70, 40, 26, 12 };
 /* Units of the GPUs for which the tiles are chosen: those of an NVIDIA H100 or H200. */
 #define GPU_UNITS 132u
 
@@ -68,27 +68,47 @@ const struct gemm_tile *gemm_cpu_tile(uint64_t n)
 	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
 }
 
-static const struct gemm_tile *gpu_tile(uint64_t m, uint64_t n, uint64_t products, bool conv)
+static const struct gemm_tile *gpu_tile(uint64_t m, uint64_t n, uint64_t products, bool conv,
+					uint64_t *ret_cycles)
 {
-	uint64_t least = UINT64_MAX;
 	size_t best = 0;
 
+	*ret_cycles = UINT64_MAX;
 	for (size_t i = 0; i < GPU_TILES; i++) {
 		const uint64_t groups =
 			products * pieces(m, gpu_tiles[i].rows) * pieces(n, gpu_tiles[i].columns);
 		const uint64_t cycles = pieces(groups, GPU_UNITS) * gpu_cycles[i];
 
-		if (cycles < least && (!conv || gpu_tiles[i].conv)) {
-			least = cycles;
+		if (cycles < *ret_cycles && (!conv || gpu_tiles[i].conv)) {
+			*ret_cycles = cycles;
 			best = i;
 		}
 	}
 	return &gpu_tiles[best];
 }
 
-const struct gemm_tile *gemm_gpu_conv_tile(uint64_t m, uint64_t n, uint64_t products)
+/* What chunks of a sum cost besides their terms, in terms: the begin and end of their tiles, and for each
+ * chunk its part in the last sum. */
+#define CHUNKS_COST 256u
+#define CHUNK_COST  2u
+
+struct gemm_chunks gemm_gpu_chunks(uint64_t m, uint64_t n, uint64_t k, uint64_t most)
 {
-	return gpu_tile(m, n, products, true);
+	struct gemm_chunks best = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (uint64_t chunks = 1; chunks == 1 || chunks <= most; chunks++) {
+		const uint64_t length = pieces(k, chunks);
+		uint64_t cycles;
+		const struct gemm_tile *tile = gpu_tile(m, n, chunks, true, &cycles);
+
+		cycles *= length + CHUNKS_COST + chunks * CHUNK_COST;
+		if (cycles < least) {
+			least = cycles;
+			best = (struct gemm_chunks){ tile, pieces(k, length), length };
+		}
+	}
+	return best;
 }
 
 static uint64_t per_row(const struct gemm *gemm)
@@ -118,7 +138,10 @@ static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
 
 static const struct gemm_tile *tile_of(const struct plan *plan, const struct gemm *gemm, bool conv)
 {
-	return plan->cpu ? gemm_cpu_tile(gemm->n) : gpu_tile(whole(plan, gemm, gemm->m), gemm->n, 1, conv);
+	uint64_t cycles;
+
+	return plan->cpu ? gemm_cpu_tile(gemm->n)
+			 : gpu_tile(whole(plan, gemm, gemm->m), gemm->n, 1, conv, &cycles);
 }
 
 /* Returns a launch of a kernel whose groups compute one tile each. */

@@ -38,9 +38,15 @@ struct gemm_tile {
 };
 /* Returns the best size of tile on CPU devices for a C with n columns. */
 const struct gemm_tile *gemm_cpu_tile(uint64_t n);
-/* Returns the best size of tile on other devices for a launch of a convolution that computes so many products
- * [m, n]. */
-const struct gemm_tile *gemm_gpu_conv_tile(uint64_t m, uint64_t n, uint64_t products);
+/* How a launch of a convolution cuts sums of k terms into `count` chunks of `length` terms, and its size of
+ * tile. */
+struct gemm_chunks {
+	const struct gemm_tile *tile;
+	uint64_t count, length;
+};
+/* Returns the chunks, at most `most`, with which a device that is not a CPU computes a product [m, n] the
+ * fastest: all its units have work. Only the arguments have a say. */
+struct gemm_chunks gemm_gpu_chunks(uint64_t m, uint64_t n, uint64_t k, uint64_t most);
 /* Returns a launch of the best convolution of this size. On CPU devices it packs B. */
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
 /* Returns a launch of gemm_cpu_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
