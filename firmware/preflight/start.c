@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/temporary.h"
 #include "core/run/run.h"
+#include "drivers/store/weights.h"
 #include "model/adapt.h"
 #include "model/build.h"
 #include "model/features.h"
@@ -60,24 +61,6 @@ static bool look_at_last(struct preflight *preflight, const struct graph *graph)
 
 /* ---- model.weights ---- */
 
-static int fetch(const struct preflight *preflight, const char *path, struct error *err)
-{
-	const struct config *config = preflight->config;
-	CLEANUP(free_ptr) char *url = malloc(strlen(config->model.weights) + 1);
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct config_store where;
-	const char *key;
-	int r;
-
-	if (!url)
-		return error_set(err, -ENOMEM, "no memory for a url");
-	key = config_weights_key(config, &where, url);
-	if ((r = config_store_check(&where, err)) < 0 ||
-	    (r = preflight_store_open(preflight, &where, &store, err)) < 0)
-		return r;
-	return store_get_file(store, key, path, UINT64_MAX, err);
-}
-
 static int match(const struct graph *graph, const char *path, char text[static WEIGHTS_TEXT_BYTES],
 		 struct error *err)
 {
@@ -99,6 +82,7 @@ static int match(const struct graph *graph, const char *path, char text[static W
 
 static void look_at_weights(struct preflight *preflight, const struct graph *graph)
 {
+	const struct store_options options = preflight_store_options(preflight);
 	char path[PATH_BYTES], text[WEIGHTS_TEXT_BYTES];
 	struct error err = { 0 };
 
@@ -106,17 +90,15 @@ static void look_at_weights(struct preflight *preflight, const struct graph *gra
 		preflight_add(preflight, PART, PREFLIGHT_NOT_SEEN, "", "model.weights: %s", err.text);
 		return;
 	}
-	if (fetch(preflight, path, &err) < 0) {
-		(void)error_prefix(&err, "model.weights");
+	if (store_get_weights(preflight->config, &options, path, &err) < 0)
 		preflight_add_error(preflight, PART, &err);
-	} else if (match(graph, path, text, &err) < 0) {
+	else if (match(graph, path, text, &err) < 0)
 		preflight_add(preflight, PART, PREFLIGHT_FAILED,
 			      "name a file whose tensors fit the layers, or change the layers",
 			      "model.weights: %s", err.text);
-	} else {
+	else
 		preflight_add(preflight, PART, PREFLIGHT_OK, "", "%s: %s", preflight->config->model.weights,
 			      text);
-	}
 	(void)unlink(path);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/store/store.h"
+#include "drivers/store/weights.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -257,6 +257,33 @@ static void test_files(void **state)
 	assert_int_equal(store_put_file(place->store, "f", "/nonexistent/file", NULL, NULL, &err), -ENOENT);
 }
 
+static void test_weights(void **state)
+{
+	struct place *place = *state;
+	static const char *const wrong[] = { "none", "ftp://host/x" };
+	static const int code[] = { -ENOENT, -EINVAL };
+	const struct store_options options = { 0 };
+	char to[128], url[128];
+	struct config config = { .sink.url = place->url };
+	struct error err = { 0 };
+
+	put(place, "base.bin", "numbers");
+	(void)snprintf(to, sizeof(to), "%s/in/to", place->folder);
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(url, sizeof(url), "%sbase.bin", i ? place->url : "");
+		config.model.weights = url;
+		assert_int_equal(store_get_weights(&config, &options, to, &err), 0);
+		expect_content(place, "to", "numbers");
+		assert_int_equal(unlink(to), 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		config.model.weights = wrong[i];
+		assert_int_equal(store_get_weights(&config, &options, to, &err), code[i]);
+		assert_ptr_equal(strstr(err.text, "model.weights: "), err.text);
+		assert_int_equal(access(to, F_OK), -1);
+	}
+}
+
 static void test_stale(void **state)
 {
 	struct place *place = *state;
@@ -333,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_weights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_requests, setup, teardown),
 	};

@@ -4,6 +4,7 @@
 #include "cli/trained/trained.h"
 #include "core/base/temporary.h"
 #include "drivers/gpu/gpu.h"
+#include "drivers/store/weights.h"
 #include "model/checkpoint.h"
 #include "model/formats/names.h"
 #include "preflight/plan_list.h"
@@ -114,19 +115,8 @@ int sources_plan(struct job *job, struct error *err)
 static int fetch_weights(struct job *job, const char *path, struct error *err)
 {
 	const struct store_options options = store_options_of(&job->config);
-	CLEANUP(free_ptr) char *url = malloc(strlen(job->config.model.weights) + 1);
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct config_store where;
-	const char *key;
-	int r;
 
-	if (!url)
-		return error_set(err, -ENOMEM, "no memory for a url");
-	key = config_weights_key(&job->config, &where, url);
-	if (config_store_check(&where, err) < 0 || store_open(&where, &options, &store, err) < 0)
-		return error_prefix(err, "model.weights");
-	r = store_get_file(store, key, path, UINT64_MAX, err);
-	return r < 0 ? error_prefix(err, "model.weights") : 0;
+	return store_get_weights(&job->config, &options, path, err);
 }
 
 static int write_base(struct job *job, const char *path, struct error *err)

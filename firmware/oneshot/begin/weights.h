@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that model.weights names: a key of the sink, or the URL of an object that can be read with the
- * sink's credential. */
+/* The file that model.weights names (drivers/store/weights.h), on the box's disk, and its SHA-256. */
 #pragma once
 
 #include "core/base/paths.h"
