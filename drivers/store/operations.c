@@ -29,6 +29,15 @@ const char *store_url(const struct store *store)
 	return store->url;
 }
 
+struct store_pin store_pin_make(uint64_t bytes, const char *etag, const char *version)
+{
+	struct store_pin pin = { .bytes = bytes };
+
+	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", etag);
+	(void)snprintf(pin.version, sizeof(pin.version), "%s", version);
+	return pin;
+}
+
 struct store_counters store_counters_of(const struct store *store)
 {
 	return store->ops->counters(store);

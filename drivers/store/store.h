@@ -85,6 +85,9 @@ struct store_pin {
 	char version[STORE_VERSION_MAX]; /* version id of S3; "" = none */
 };
 
+/* Returns the pin of an object whose size, ETag and version are known, such as those of a plan; "" = none. */
+struct store_pin store_pin_make(uint64_t bytes, const char *etag, const char *version);
+
 struct store_object {
 	char key[STORE_KEY_MAX + 1]; /* key relative to the store's prefix */
 	struct store_pin pin;

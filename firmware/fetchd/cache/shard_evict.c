@@ -30,13 +30,11 @@ static uint64_t tag_of(uint32_t source, enum split split, uint64_t index)
 /* Whether the file holds this object of the plan in the plan's version. */
 static bool is_planned(const struct fetch *fetch, const struct plan_shard *shard, const char *name)
 {
-	struct store_pin pin = { .bytes = shard->bytes };
+	const struct store_pin pin = store_pin_make(shard->bytes, shard->etag, shard->version);
 	struct cache_object object;
 	struct cache_strings strings;
 	char own[CACHE_NAME_BYTES];
 
-	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", shard->etag);
-	(void)snprintf(pin.version, sizeof(pin.version), "%s", shard->version);
 	object = object_of_key(fetch, shard->source, shard->key, &pin, &strings);
 	cache_name(&object, own);
 	return memcmp(own, name, CACHE_NAME_BYTES) == 0;

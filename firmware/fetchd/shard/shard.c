@@ -71,9 +71,7 @@ void shard_begin(struct shard *shard, const struct plan_shard *plan, struct sour
 	shard->fetched_again = shard->cached = shard->repinned = shard->settled = false;
 	shard->err.code = 0;
 	shard_forgets(shard);
-	shard->pin.bytes = plan->bytes;
-	(void)snprintf(shard->pin.etag, sizeof(shard->pin.etag), "%s", plan->etag);
-	(void)snprintf(shard->pin.version, sizeof(shard->pin.version), "%s", plan->version);
+	shard->pin = store_pin_make(plan->bytes, plan->etag, plan->version);
 }
 
 void shard_begin_again(struct shard *shard)
