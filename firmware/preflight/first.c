@@ -3,7 +3,7 @@
 
 #include "data/batch.h"
 #include "data/filter.h"
-#include "data/inflate.h"
+#include "data/inflated.h"
 #include "data/tfrecord.h"
 #include "preflight/numbers.h"
 
@@ -16,45 +16,24 @@
 #define PLAIN_MAX       (UINT64_C(1) << 31)
 #define PLAIN_BRIEF_MAX (UINT64_C(1) << 26) /* ... at the begin of a run */
 
-/* The begin of a shard, inflated. */
+/* The begin of a shard. */
 struct begin {
-	char *raw;
-	uint8_t *plain;
-	uint64_t capacity;
-	const uint8_t *data;
-	uint64_t bytes;
+	char *raw; /* as it is in the store */
+	struct inflated inflated;
 };
 
 static void begin_done(struct begin *begin)
 {
 	free(begin->raw);
-	free(begin->plain);
+	inflated_done(&begin->inflated);
 }
 
 /* A part of a compressed shard ends in the middle of a stream: what was inflated before counts. */
-static int inflate_begin(struct begin *begin, uint64_t bytes, bool whole, uint64_t plain_max,
-			 struct error *err)
-{
-	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
-	const enum compression compression = compression_of(begin->raw, bytes);
-	int r;
-
-	begin->data = (const uint8_t *)begin->raw;
-	begin->bytes = bytes;
-	if (compression == COMPRESSION_NONE)
-		return 0;
-	if ((r = inflater_open(&inflater, err)) < 0)
-		return r;
-	r = inflate_into(inflater, begin->raw, bytes, compression, plain_max, &begin->plain, &begin->capacity,
-			 &begin->bytes, err);
-	begin->data = begin->plain;
-	return r == -EBADMSG && !whole && begin->bytes > 0 ? 0 : r;
-}
-
 static int read_begin(struct store *store, const struct store_object *shard, uint64_t max, uint64_t plain_max,
 		      struct begin *begin, struct error *err)
 {
 	const uint64_t bytes = shard->pin.bytes < max ? shard->pin.bytes : max;
+	const bool whole = bytes == shard->pin.bytes;
 	int r;
 
 	begin_done(begin);
@@ -62,7 +41,10 @@ static int read_begin(struct store *store, const struct store_object *shard, uin
 	if (!begin->raw)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", bytes);
 	r = store_get(store, shard->key, &shard->pin, 0, begin->raw, bytes, err);
-	return r < 0 ? r : inflate_begin(begin, bytes, bytes == shard->pin.bytes, plain_max, err);
+	if (r < 0)
+		return r;
+	r = inflated_set(&begin->inflated, begin->raw, bytes, plain_max, err);
+	return r == -EBADMSG && !whole && begin->inflated.bytes > 0 ? 0 : r;
 }
 
 /* ---- The records ---- */
@@ -164,7 +146,7 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 /* Parses the records of the begin of a shard; goes on where the filter has taken none yet. A record that the
  * begin cuts ends the list. Errors: that of the first record that does not fit; with look->none that of the
  * shard. */
-static int look_at_all(const struct begin *begin, struct rows *rows, struct look *look, struct error *err)
+static int look_at_all(const struct inflated *begin, struct rows *rows, struct look *look, struct error *err)
 {
 	uint64_t at = 0;
 
@@ -222,13 +204,13 @@ static int look_into(const struct config *config, struct store *store, const str
 	if ((r = rows_open(config, &rows, err)) < 0 ||
 	    (r = read_begin(store, shard, BEGIN_MAX, plain_max, &begin, err)) < 0)
 		return r;
-	r = look_at_all(&begin, &rows, look, err);
+	r = look_at_all(&begin.inflated, &rows, look, err);
 	if (!look->none || shard->pin.bytes <= BEGIN_MAX)
 		return r;
 	if (brief || shard->pin.bytes > SHARD_MAX)
 		return 0;
 	r = read_begin(store, shard, SHARD_MAX, plain_max, &begin, err);
-	return r < 0 ? r : look_at_all(&begin, &rows, look, err);
+	return r < 0 ? r : look_at_all(&begin.inflated, &rows, look, err);
 }
 
 /* An object is one record. Its class is not looked at: objects.h. */

@@ -10,7 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/paths.h"
 #include "data/example.h"
-#include "data/inflate.h"
+#include "data/inflated.h"
 #include "data/tfrecord.h"
 
 #include <inttypes.h>
@@ -157,27 +157,17 @@ static int dump_file(const struct dump *dump, const char *path, struct error *er
 		[COMPRESSION_NONE] = "none", [COMPRESSION_GZIP] = "gzip", [COMPRESSION_ZLIB] = "zlib"
 	};
 	CLEANUP(free_ptr) char *data = NULL;
-	CLEANUP(free_ptr) uint8_t *inflated = NULL;
-	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
-	uint64_t bytes, capacity = 0, offset = 0;
-	enum compression compression;
+	CLEANUP(inflated_done) struct inflated shard = { 0 };
+	uint64_t bytes, offset = 0;
 	struct tfrecord record;
-	const void *plain;
 	int r = file_read(path, FILE_MAX, &data, &bytes, err);
 
 	if (r < 0)
 		return r;
-	compression = compression_of(data, bytes);
-	printf("{\"compression\":\"%s\"}\n", names[compression]);
-	plain = data;
-	if (compression != COMPRESSION_NONE) {
-		r = inflater_open(&inflater, err);
-		if (r == 0)
-			r = inflate_into(inflater, data, bytes, compression, FILE_MAX, &inflated, &capacity,
-					 &bytes, err);
-		plain = inflated;
-	}
-	while (r == 0 && (r = tfrecord_next(plain, bytes, offset, UINT64_MAX, &record, err)) == 0) {
+	printf("{\"compression\":\"%s\"}\n", names[compression_of(data, bytes)]);
+	r = inflated_set(&shard, data, bytes, FILE_MAX, err);
+	while (r == 0 &&
+	       (r = tfrecord_next(shard.data, shard.bytes, offset, UINT64_MAX, &record, err)) == 0) {
 		dump_record(dump, &record);
 		offset = record.next;
 	}
