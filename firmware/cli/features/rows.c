@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/rows.h"
 
+#include "cli/base/whole.h"
+#include "cli/base/whole_shard.h"
 #include "cli/prep/parallel.h"
 #include "core/base/log.h"
-#include "data/filter.h"
-#include "data/inflate.h"
 #include "data/order.h"
-#include "data/tfrecord.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define SHARD_MAX  (UINT64_C(1) << 34)
 #define OBJECT_MAX (UINT64_C(256) << 20)
 #define AT_ONCE    16u /* objects that are fetched at the same time, at least */
 
@@ -38,10 +36,7 @@ struct rows {
 	const struct job_shard *shard;
 	struct plan_shard pinned;
 	uint64_t next; /* place of the next object in the split */
-	struct inflater *inflater;
-	uint8_t *raw, *plain;
-	const uint8_t *data;
-	uint64_t plain_capacity, bytes, at, record;
+	struct whole_shard whole;
 
 	struct stores stores;
 	pthread_mutex_t lock;
@@ -54,7 +49,6 @@ struct rows {
 static int open_rows(struct rows *rows, struct error *err)
 {
 	const struct config *config = &rows->job->config;
-	int r;
 
 	rows->filtered = *config->order.filter != '\0';
 	if (rows->filtered && !filter_parse(config->order.filter, &rows->filter))
@@ -63,8 +57,6 @@ static int open_rows(struct rows *rows, struct error *err)
 	rows->item = calloc(config->run.batch_rows, sizeof(*rows->item));
 	if (!rows->item)
 		return error_set(err, -ENOMEM, "no memory for a batch");
-	if ((r = inflater_open(&rows->inflater, err)) < 0)
-		return r;
 	return columns_open(config, rows->job->model, true, &rows->columns, err);
 }
 
@@ -95,71 +87,45 @@ void rows_closep(struct rows **pointer)
 	while (rows->idles)
 		batch_pictures_freep(&rows->idle[--rows->idles]);
 	columns_done(&rows->columns);
-	inflater_closep(&rows->inflater);
+	whole_shard_done(&rows->whole);
 	free(rows->item);
-	free(rows->raw);
-	free(rows->plain);
 	free(rows);
 }
 
 /* ---- The bytes of a shard or an object ---- */
 
-/* Gets the version that the plan pins. The caller frees *ret_data. */
-static int get_pinned(struct rows *rows, const struct plan_shard *shard, uint64_t most, uint8_t **ret_data,
-		      struct error *err)
-{
-	struct store_pin pin = { .bytes = shard->bytes };
-	CLEANUP(free_ptr) uint8_t *data = NULL;
-	struct store *store;
-	int r;
-
-	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", shard->etag);
-	(void)snprintf(pin.version, sizeof(pin.version), "%s", shard->version);
-	if (shard->bytes > most)
-		return error_set(err, -EFBIG, "found %" PRIu64 " bytes, at most %" PRIu64, shard->bytes,
-				 most);
-	data = malloc(shard->bytes + 1);
-	if (!data)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", shard->bytes);
-	store = stores_borrow(&rows->stores, err);
-	if (!store)
-		return err->code;
-	r = shard->bytes ? store_get(store, shard->key, &pin, 0, data, shard->bytes, err) : 0;
-	stores_give_back(&rows->stores, store);
-	if (r == 0)
-		*ret_data = TAKE(data);
-	return r;
-}
-
 static int load_shard(struct rows *rows, struct error *err)
 {
-	const struct plan_shard *shard = &rows->pinned;
-	enum compression compression;
-	int r = get_pinned(rows, shard, SHARD_MAX, &rows->raw, err);
+	struct store *store = stores_borrow(&rows->stores, err);
+	int r;
 
-	if (r < 0)
-		return error_prefix(err, "%s", shard->key);
-	rows->data = rows->raw;
-	rows->bytes = shard->bytes;
-	compression = compression_of(rows->raw, rows->bytes);
-	if (compression == COMPRESSION_NONE)
-		return 0;
-	r = inflate_into(rows->inflater, rows->raw, rows->bytes, compression, SHARD_MAX, &rows->plain,
-			 &rows->plain_capacity, &rows->bytes, err);
-	rows->data = rows->plain;
-	return r < 0 ? error_prefix(err, "%s", shard->key) : 0;
+	if (!store)
+		return err->code;
+	r = whole_shard_get_pinned(&rows->whole, store, &rows->pinned, err);
+	stores_give_back(&rows->stores, store);
+	return r < 0 ? r : whole_shard_inflate(&rows->whole, err);
+}
+
+static int load_object(struct rows *rows, const struct plan_shard *object, char **ret_data, struct error *err)
+{
+	struct store *store = stores_borrow(&rows->stores, err);
+	int r;
+
+	if (!store)
+		return err->code;
+	r = whole_get_pinned(store, object, OBJECT_MAX, ret_data, err);
+	stores_give_back(&rows->stores, store);
+	return r;
 }
 
 int rows_begin(struct rows *rows, const struct job_shard *shard, struct error *err)
 {
 	rows->shard = shard;
 	rows->next = shard->first;
-	rows->at = rows->record = rows->bytes = 0;
 	if (rows->objects)
 		return 0;
-	free(TAKE(rows->raw));
 	rows->pinned = plan_shard(rows->job->plan, 0, shard->split, shard->number);
-	return load_shard(rows, err);
+	return load_shard(rows, err) < 0 ? error_prefix(err, "%s", rows->pinned.key) : 0;
 }
 
 /* ---- A row, on any thread ---- */
@@ -215,8 +181,8 @@ static int find_name(struct item *item, struct error *err)
 static int decode_object(struct rows *rows, uint32_t row, struct batch_pictures *pictures, struct error *err)
 {
 	struct item *item = &rows->item[row];
-	CLEANUP(free_ptr) uint8_t *data = NULL;
-	int r = get_pinned(rows, &item->object, OBJECT_MAX, &data, err);
+	CLEANUP(free_ptr) char *data = NULL;
+	int r = load_object(rows, &item->object, &data, err);
 
 	(void)snprintf(item->name, sizeof(item->name), "%s", item->object.key);
 	return r < 0 ? r
@@ -252,19 +218,17 @@ static void decode_job(void *context, uint32_t row)
 /* Finds the next record, and notes it as a row. Returns 1, or 0 where the filter drops it. */
 static int find_record(struct rows *rows, struct item *item)
 {
-	struct tfrecord record = { 0 };
-	int r = tfrecord_next(rows->data, rows->bytes, rows->at, SHARD_MAX, &record, &item->err);
+	struct tfrecord record;
+	int r;
 
-	rows->at = r == 0 || r == -EILSEQ ? record.next : rows->bytes;
 	item->key = rows->pinned.key;
-	item->record = rows->record++;
+	item->record = rows->whole.record;
+	r = whole_shard_next(&rows->whole, rows->filtered ? &rows->filter : NULL, WHOLE_SHARD_MAX, &record,
+			     &item->err);
 	item->data = record.data;
 	item->bytes = record.bytes;
-	if (r == 0 && rows->filtered &&
-	    (r = filter_match(&rows->filter, record.data, record.bytes, &item->err)) == 0)
-		return 0;
 	item->result = r < 0 ? r : 0;
-	return 1;
+	return r != 0;
 }
 
 static int find_object(struct rows *rows, struct item *item)
@@ -284,7 +248,7 @@ static int find_object(struct rows *rows, struct item *item)
 static bool has_ended(const struct rows *rows)
 {
 	return rows->objects ? rows->next == rows->shard->first + rows->shard->count
-			     : rows->at == rows->bytes;
+			     : rows->whole.at == rows->whole.bytes;
 }
 
 /* Whether the error is one of the record and not of the machine or the store. */

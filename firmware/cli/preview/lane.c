@@ -1,45 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/preview/lane.h"
 
-#include "cli/base/whole.h"
-#include "data/inflate.h"
 #include "data/order.h"
-#include "data/tfrecord.h"
 
 #include <inttypes.h>
-
-#define SHARD_MAX (UINT64_C(1) << 34)
 
 /* ---- A window ---- */
 
 static void drop_shards(struct lane *lane)
 {
-	for (uint64_t k = 0; k < lane->shards; k++) {
-		free(TAKE(lane->shard[k].raw));
-		free(TAKE(lane->shard[k].inflated));
-	}
+	for (uint64_t k = 0; k < lane->shards; k++)
+		whole_shard_done(&lane->shard[k].whole);
 	lane->shards = lane->entries = lane->at = 0;
-}
-
-/* Sets `plain` and *ret_bytes to the records of a shard. */
-static int inflate(struct lane_shard *shard, uint64_t stored, uint64_t *ret_bytes, struct error *err)
-{
-	CLEANUP(inflater_closep) struct inflater *inflater = NULL;
-	const enum compression compression = compression_of(shard->raw, stored);
-	uint64_t capacity = 0;
-	int r;
-
-	shard->plain = shard->raw;
-	*ret_bytes = stored;
-	if (compression == COMPRESSION_NONE)
-		return 0;
-	if ((r = inflater_open(&inflater, err)) < 0)
-		return r;
-	r = inflate_into(inflater, shard->raw, stored, compression, SHARD_MAX, &shard->inflated, &capacity,
-			 ret_bytes, err);
-	shard->plain = shard->inflated;
-	free(TAKE(shard->raw));
-	return r;
 }
 
 static int add_entry(struct lane *lane, const struct lane_entry *entry, struct error *err)
@@ -57,32 +29,25 @@ static int add_entry(struct lane *lane, const struct lane_entry *entry, struct e
 	return 0;
 }
 
-/* Returns 1 where a record counts, 0 where the filter leaves it out. */
-static int counts(const struct lane *lane, const struct tfrecord *record, struct error *err)
-{
-	return lane->filter ? filter_match(lane->filter, record->data, record->bytes, err) : 1;
-}
-
 /* Notes the records of a shard. Bad records keep their places, and what comes behind a broken frame is lost,
  * as with fetch.bad_record = "skip". */
-static int index_shard(struct lane *lane, uint32_t k, uint64_t bytes, struct error *err)
+static int index_shard(struct lane *lane, uint32_t k, struct error *err)
 {
-	const struct lane_shard *shard = &lane->shard[k];
 	const bool skips = lane->config->fetch.bad_record == BAD_RECORD_SKIP;
-	struct tfrecord record = { 0 };
-	int r;
+	struct whole_shard *shard = &lane->shard[k].whole;
 
-	for (uint32_t number = 0;; number++) {
-		r = tfrecord_next(shard->plain, bytes, record.next, UINT32_MAX, &record, err);
-		if (r == -ENODATA || (r == -EBADMSG && skips))
-			return 0;
-		if (r == 0)
-			r = counts(lane, &record, err);
+	while (shard->at < shard->bytes) {
+		const uint32_t number = (uint32_t)shard->record;
+		struct tfrecord record;
+		int r = whole_shard_next(shard, lane->filter, UINT32_MAX, &record, err);
+
 		if (r < 0 && !skips)
 			return r;
+		if (!record.data)
+			return 0;
 		if (r != 0 &&
 		    (r = add_entry(lane,
-				   &(struct lane_entry){ .offset = (uint64_t)(record.data - shard->plain),
+				   &(struct lane_entry){ .offset = (uint64_t)(record.data - shard->data),
 							 .bytes = (uint32_t)record.bytes,
 							 .shard = k,
 							 .number = number,
@@ -90,23 +55,21 @@ static int index_shard(struct lane *lane, uint32_t k, uint64_t bytes, struct err
 				   err)) < 0)
 			return r;
 	}
+	return 0;
 }
 
-static int load_shard(struct lane *lane, uint64_t k, struct error *err)
+static int load_shard(struct lane *lane, uint32_t k, struct error *err)
 {
 	struct lane_shard *shard = &lane->shard[k];
-	uint64_t stored = 0, bytes = 0;
-	char *raw = NULL;
-	int r = whole_get(lane->store, shard->plan.key, SHARD_MAX, &raw, &stored, err);
+	int r = whole_shard_get(&shard->whole, lane->store, shard->plan.key, err);
 
-	shard->raw = raw;
 	if (r < 0)
 		return r;
-	r = inflate(shard, stored, &bytes, err);
+	r = whole_shard_inflate(&shard->whole, err);
 	if (r == -EBADMSG && lane->config->fetch.bad_record == BAD_RECORD_SKIP)
 		r = 0; /* the records before the damage count */
 	if (r == 0)
-		r = index_shard(lane, (uint32_t)k, bytes, err);
+		r = index_shard(lane, k, err);
 	return r < 0 ? error_prefix(err, "%s", shard->plan.key) : 0;
 }
 
@@ -130,7 +93,7 @@ static int load_window(struct lane *lane, struct error *err)
 			plan_shard(lane->plan, lane->source, SPLIT_TRAIN,
 				   order_shard(settings->seed, lane->source, lane->pass, all, position));
 		lane->shards++;
-		r = load_shard(lane, k, err);
+		r = load_shard(lane, (uint32_t)k, err);
 	}
 	lane->window++;
 	return r < 0 ? r : 1;
@@ -147,7 +110,7 @@ static void read_entry(const struct lane *lane, struct lane_record *ret_record)
 	const struct lane_shard *shard = &lane->shard[entry->shard];
 
 	*ret_record = (struct lane_record){ .shard = &shard->plan,
-					    .data = entry->bad ? NULL : shard->plain + entry->offset,
+					    .data = entry->bad ? NULL : shard->whole.data + entry->offset,
 					    .bytes = entry->bytes,
 					    .offset = entry->offset,
 					    .number = entry->number };
@@ -160,8 +123,6 @@ static int next_object(struct lane *lane, struct lane_record *ret_record, struct
 	const struct plan_settings *settings = plan_settings_of(lane->plan);
 	const uint64_t all = plan_source_shards(lane->plan, lane->source, SPLIT_TRAIN), row = lane->at;
 	struct lane_shard *shard = lane->shard;
-	uint64_t bytes = 0;
-	char *raw = NULL;
 	int r;
 
 	if (row == order_lane_shards(all, settings->lanes, lane->lane))
@@ -169,13 +130,13 @@ static int next_object(struct lane *lane, struct lane_record *ret_record, struct
 	lane->at++;
 	if (!ret_record)
 		return 1;
-	free(TAKE(shard->raw));
 	shard->plan = plan_shard(lane->plan, lane->source, SPLIT_TRAIN,
 				 order_object(settings->seed, lane->source, lane->pass, all, settings->lanes,
 					      lane->lane, row));
-	r = whole_get(lane->store, shard->plan.key, SHARD_MAX, &raw, &bytes, err);
-	shard->raw = raw;
-	*ret_record = (struct lane_record){ .shard = &shard->plan, .data = shard->raw, .bytes = bytes };
+	r = whole_shard_get(&shard->whole, lane->store, shard->plan.key, err);
+	*ret_record = (struct lane_record){ .shard = &shard->plan,
+					    .data = shard->whole.data,
+					    .bytes = shard->whole.bytes };
 	return r < 0 ? r : 1;
 }
 
@@ -213,7 +174,7 @@ void lane_again(struct lane *lane)
 void lane_done(struct lane *lane)
 {
 	if (lane->shard) {
-		free(TAKE(lane->shard[0].raw)); /* of an object */
+		whole_shard_done(&lane->shard[0].whole); /* of an object */
 		drop_shards(lane);
 	}
 	free(lane->shard);

@@ -8,16 +8,12 @@
  */
 #pragma once
 
+#include "cli/base/whole_shard.h"
 #include "core/config/config.h"
-#include "data/filter.h"
-#include "data/plan.h"
-#include "drivers/store/store.h"
 
 struct lane_shard {
 	struct plan_shard plan;
-	void *raw; /* as it is in the store; NULL once it is inflated */
-	uint8_t *inflated;
-	const uint8_t *plain;
+	struct whole_shard whole;
 };
 
 struct lane_entry {

@@ -1,38 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/records.h"
 
-#include "cli/base/whole.h"
+#include "cli/base/whole_shard.h"
 #include "cli/trained/columns.h"
 #include "cli/trained/features.h"
 #include "cli/trained/shards.h"
 #include "core/base/log.h"
-#include "data/filter.h"
-#include "data/inflate.h"
-#include "data/tfrecord.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-#define SHARD_MAX (UINT64_C(1) << 34)
 
 struct records {
 	const struct config *config;
 	struct shards shards;
 	uint64_t next_shard;
 	const char *key; /* of the current shard */
+	struct whole_shard shard;
 	bool as_it_is_now;
 	bool objects, unread; /* each object is a record; the current one has not been read */
 	bool filtered;
 	struct filter filter;
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
 	struct lines own;    /* storage for `lines` where the caller gives no lines */
-
-	struct inflater *inflater;
-	char *raw; /* the bytes of the current shard as stored */
-	uint8_t *plain;
-	uint64_t plain_capacity;
-	const uint8_t *data; /* the bytes with the records: raw, or plain where the shard is compressed */
-	uint64_t bytes, at, record;
 
 	struct columns columns;
 	struct records_origin *origin; /* origin of each row of the current batch */
@@ -53,7 +42,7 @@ static int open_shards(struct records *records, const struct trained *trained,
 	if (records->filtered && !filter_parse(records->config->order.filter, &records->filter))
 		return error_set(err, -EINVAL, "order.filter: found %s, allowed: " FILTER_ALLOWED,
 				 records->config->order.filter);
-	return inflater_open(&records->inflater, err);
+	return 0;
 }
 
 static int open_records(struct records *records, const struct trained *trained,
@@ -98,40 +87,18 @@ void records_closep(struct records **pointer)
 	shards_done(&records->shards);
 	lines_done(&records->own);
 	columns_done(&records->columns);
-	inflater_closep(&records->inflater);
+	whole_shard_done(&records->shard);
 	free(records->origin);
-	free(records->raw);
-	free(records->plain);
 	free(records);
 }
 
 /* ---- Records ---- */
 
-/* Gets the version of a shard that the plan pins. */
-static int get_pinned(struct records *records, const struct plan_shard *shard, uint64_t *ret_bytes,
-		      struct error *err)
-{
-	struct store_pin pin = { .bytes = shard->bytes };
-
-	(void)snprintf(pin.etag, sizeof(pin.etag), "%s", shard->etag);
-	(void)snprintf(pin.version, sizeof(pin.version), "%s", shard->version);
-	if (shard->bytes > SHARD_MAX)
-		return error_set(err, -EFBIG, "%s: found %" PRIu64 " bytes, at most %" PRIu64, shard->key,
-				 shard->bytes, SHARD_MAX);
-	records->raw = malloc(shard->bytes + 1);
-	if (!records->raw)
-		return error_set(err, -ENOMEM, "%s: no memory for %" PRIu64 " bytes", shard->key,
-				 shard->bytes);
-	*ret_bytes = shard->bytes;
-	return store_get(records->shards.store[shard->source], shard->key, &pin, 0, records->raw,
-			 shard->bytes, err);
-}
-
 /* Gets a shard of the plan, or says what to do where it has changed since the run. */
-static int get_planned(struct records *records, const struct plan_shard *shard, uint64_t *ret_bytes,
-		       struct error *err)
+static int get_planned(struct records *records, const struct plan_shard *shard, struct error *err)
 {
-	int r = get_pinned(records, shard, ret_bytes, err);
+	struct store *store = records->shards.store[shard->source];
+	int r = whole_shard_get_pinned(&records->shard, store, shard, err);
 
 	if (r != -ESTALE)
 		return r;
@@ -143,38 +110,23 @@ static int get_planned(struct records *records, const struct plan_shard *shard, 
 	}
 	log_warning("%s has changed since the run, reading it as it is now: %s", shard->key, err->text);
 	records->changed++;
-	free(TAKE(records->raw));
-	return whole_get(records->shards.store[shard->source], shard->key, SHARD_MAX, &records->raw,
-			 ret_bytes, err);
+	return whole_shard_get(&records->shard, store, shard->key, err);
 }
 
 static int load_shard(struct records *records, struct error *err)
 {
 	const struct plan_shard shard = shards_get(&records->shards, records->next_shard++);
-	enum compression compression;
-	uint64_t bytes;
 	int r;
 
-	free(TAKE(records->raw));
 	records->key = shard.key;
-	r = records->shards.plan
-		    ? get_planned(records, &shard, &bytes, err)
-		    : whole_get(records->shards.store[0], shard.key, SHARD_MAX, &records->raw, &bytes, err);
+	r = records->shards.plan ? get_planned(records, &shard, err)
+				 : whole_shard_get(&records->shard, records->shards.store[0], shard.key, err);
 	if (r < 0)
 		return r;
-	records->data = (const uint8_t *)records->raw;
-	records->bytes = bytes;
-	records->at = records->record = 0;
 	records->unread = records->objects;
 	if (records->objects)
 		return 0;
-	compression = compression_of(records->raw, bytes);
-	if (compression == COMPRESSION_NONE)
-		return 0;
-	r = inflate_into(records->inflater, records->raw, bytes, compression, SHARD_MAX, &records->plain,
-			 &records->plain_capacity, &records->bytes, err);
-	records->data = records->plain;
-	return r < 0 ? error_prefix(err, "%s", shard.key) : 0;
+	return whole_shard_inflate(&records->shard, err) < 0 ? error_prefix(err, "%s", shard.key) : 0;
 }
 
 int records_blame(struct records_origin origin, struct error *err)
@@ -197,22 +149,18 @@ static int refuse(struct records *records, struct records_origin origin, int r, 
  * record is bad and is left out. */
 static int add_record(struct records *records, uint32_t row, struct error *err)
 {
-	struct tfrecord record = { 0 };
-	int r = tfrecord_next(records->data, records->bytes, records->at, SHARD_MAX, &record, err);
+	struct tfrecord record;
+	int r;
 
-	records->at = r == 0 || r == -EILSEQ ? record.next : records->bytes;
-	if (r == 0 && records->filtered &&
-	    (r = filter_match(&records->filter, record.data, record.bytes, err)) == 0) {
-		records->record++;
+	records->origin[row] = (struct records_origin){ records->key, records->shard.record };
+	r = whole_shard_next(&records->shard, records->filtered ? &records->filter : NULL, WHOLE_SHARD_MAX,
+			     &record, err);
+	if (r == 0)
 		return 0;
-	}
-	records->origin[row] = (struct records_origin){ records->key, records->record };
-	if (r >= 0)
+	if (r > 0)
 		r = batch_parse(&records->columns.batch, records->columns.pictures, row, record.data,
 				record.bytes, NULL, err);
-	r = r < 0 ? refuse(records, records->origin[row], r, err) : 1;
-	records->record++;
-	return r;
+	return r < 0 ? refuse(records, records->origin[row], r, err) : 1;
 }
 
 /* Writes the current object into a row, as add_record() does with a record. */
@@ -225,8 +173,8 @@ static int add_object(struct records *records, uint32_t row, struct error *err)
 	records->origin[row] = (struct records_origin){ records->key, 0 };
 	if (records->columns.labels && (r = shards_class(&records->shards, records->key, &class, err)) < 0)
 		return r;
-	r = batch_object(&records->columns.batch, records->columns.pictures, row, records->data,
-			 records->bytes, class, NULL, err);
+	r = batch_object(&records->columns.batch, records->columns.pictures, row, records->shard.data,
+			 records->shard.bytes, class, NULL, err);
 	return r < 0 ? refuse(records, records->origin[row], r, err) : 1;
 }
 
@@ -254,7 +202,7 @@ static int add_row(struct records *records, uint32_t row, struct error *err)
 		return add_line(records, row, err);
 	if (records->unread)
 		return add_object(records, row, err);
-	if (!records->objects && records->at < records->bytes)
+	if (!records->objects && records->shard.at < records->shard.bytes)
 		return add_record(records, row, err);
 	records->ended = records->next_shard == records->shards.count;
 	return records->ended ? 0 : load_shard(records, err);
