@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preflight/dataset.h"
 
-#include "core/base/json.h"
+#include "drivers/store/dataset.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define PART        "schema"
-#define KEY         "dataset.json"
-#define DATASET_MAX (4u << 20)
 #define SHAPE_BYTES 128u
 
-static const char todo[] = "copy the schema of " KEY " into the configuration";
+static const char todo[] = "copy the schema of " DATASET_NAME " into the configuration";
 
 /* Prints "float32 [ 28, 28, 1 ]", or "int64, values_max 500". */
 static void shape_text(const char *dtype, const uint64_t *shape, uint32_t rank, uint64_t values_max,
@@ -45,7 +43,7 @@ static bool describe(const cJSON *feature, struct described *ret)
 	*ret = (struct described){ .dtype = cJSON_GetStringValue(json_member(feature, "dtype")),
 				   .elements = 1 };
 	if (!ret->dtype || (json_member(feature, "values_max") &&
-			    json_get_u64(KEY, feature, "values_max", &ret->values_max, NULL) < 0))
+			    json_get_u64(DATASET_NAME, feature, "values_max", &ret->values_max, NULL) < 0))
 		return false;
 	cJSON_ArrayForEach(size, json_member(feature, "shape")) {
 		if (ret->rank == CONFIG_SHAPE_MAX || !cJSON_IsNumber(size) || size->valuedouble < 0 ||
@@ -104,28 +102,28 @@ static void compare(struct preflight *preflight, bool certain, const struct conf
 
 	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0)
 		preflight_add_misfit(preflight, certain, PART, todo,
-				     "schema: found the feature \"%s\", which %s/" KEY " does not have",
+				     "schema: found the feature \"%s\", which %s/" DATASET_NAME
+				     " does not have",
 				     feature->name, url);
 	if (!item || !describe(item, &described) || fits(feature, dtypes[feature->dtype], &described))
 		return;
 	shape_text(dtypes[feature->dtype], feature->shape, feature->rank, feature->values_max, mine);
 	shape_text(described.dtype, described.shape, described.rank, described.values_max, theirs);
-	preflight_add_misfit(preflight, certain, PART, todo, "schema: \"%s\": found %s, %s/" KEY " has %s",
-			     feature->name, mine, url, theirs);
+	preflight_add_misfit(preflight, certain, PART, todo,
+			     "schema: \"%s\": found %s, %s/" DATASET_NAME " has %s", feature->name, mine, url,
+			     theirs);
 }
 
 void preflight_dataset(struct preflight *preflight, struct store *store, bool certain)
 {
 	CLEANUP(json_free) cJSON *dataset = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	struct error err = { 0 };
 	const cJSON *schema;
-	uint64_t bytes;
-	int r = store_get_all(store, KEY, DATASET_MAX, &text, &bytes, &err);
+	int r = store_get_dataset(store, &dataset, &err);
 
 	if (r == -ENOENT)
 		return;
-	if (r < 0 || json_parse(KEY, text, bytes, &dataset, &err) < 0) {
+	if (r < 0) {
 		preflight_add_error(preflight, PART, &err);
 		return;
 	}

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/names.h"
 
-#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/run/dataset.h"
 #include "core/run/spool.h"
 #include "data/plan.h"
 
 #include <string.h>
 
-#define NAMES_FILE      "model/dataset.json"
-#define NAMES_BYTES_MAX (4u << 20)
+#define NAMES_FILE "model/" DATASET_NAME
 
 static int print(const struct plan *plan, char **ret_text, struct error *err)
 {
@@ -30,7 +29,7 @@ static void read_file(const struct run *run, cJSON **ret_dataset)
 	char path[PATH_BYTES];
 	uint64_t bytes;
 
-	if (file_read(spool_path(run->id, NAMES_FILE, path), NAMES_BYTES_MAX, &text, &bytes, NULL) < 0 ||
+	if (file_read(spool_path(run->id, NAMES_FILE, path), DATASET_BYTES_MAX, &text, &bytes, NULL) < 0 ||
 	    json_parse(NAMES_FILE, text, bytes, ret_dataset, NULL) < 0)
 		*ret_dataset = NULL;
 }
@@ -46,8 +45,8 @@ static void note_classes(const struct run *run)
 	cJSON *classes;
 
 	read_file(run, &dataset);
-	classes = cJSON_GetObjectItemCaseSensitive(dataset, "classes");
-	if (!cJSON_IsArray(classes))
+	classes = dataset_classes(dataset);
+	if (!classes)
 		return;
 	cJSON_AddItemReferenceToObject(object, "classes", classes);
 	if (json_print(object, &text, &err) < 0 || run_note(text, &err) < 0)

@@ -5,13 +5,11 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/run/manifest.h"
+#include "drivers/store/dataset.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-#define DATASET_KEY "dataset.json"
-#define DATASET_MAX (4u << 20)
 
 static uint64_t records_of(const struct job *job, enum split split)
 {
@@ -30,15 +28,13 @@ static int read_classes(struct job *job, struct error *err)
 	const struct store_options options = store_options_of(&job->config);
 	CLEANUP(store_closep) struct store *store = NULL;
 	CLEANUP(json_free) cJSON *dataset = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t bytes;
 	int r = store_open(source, &options, &store, err);
 
-	if (r == 0 && (r = store_get_all(store, DATASET_KEY, DATASET_MAX, &text, &bytes, err)) == -ENOENT)
+	if (r == 0 && (r = store_get_dataset(store, &dataset, err)) == -ENOENT)
 		return 0;
-	if (r < 0 || json_parse(DATASET_KEY, text, bytes, &dataset, err) < 0)
+	if (r < 0)
 		return error_prefix(err, "%s", source->url);
-	job->classes = cJSON_DetachItemFromObjectCaseSensitive(dataset, "classes");
+	job->classes = cJSON_DetachItemViaPointer(dataset, dataset_classes(dataset));
 	return 0;
 }
 
@@ -102,7 +98,7 @@ static int put_dataset(struct job *job, struct error *err)
 		json_add_u64(records, split_name(split), records_of(job, split));
 	cJSON_AddStringToObject(json, "base", job->config.model.base);
 	r = json_print(json, &text, err);
-	return r < 0 ? r : store_put_checked(job->store, DATASET_KEY, text, strlen(text), NULL, err);
+	return r < 0 ? r : store_put_checked(job->store, DATASET_NAME, text, strlen(text), NULL, err);
 }
 
 /* ---- manifest.jsonl ---- */

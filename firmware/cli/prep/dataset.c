@@ -2,6 +2,7 @@
 #include "cli/prep/dataset.h"
 
 #include "cli/prep/output.h"
+#include "core/run/dataset.h"
 
 #include <string.h>
 
@@ -140,5 +141,5 @@ int dataset_put(const struct prep *prep, const struct example_schema *schema, st
 
 	if (r == 0 && !append)
 		r = put_files(prep, store, err);
-	return r < 0 ? r : store_put_checked(store, PREP_DATASET_KEY, text, strlen(text), NULL, err);
+	return r < 0 ? r : store_put_checked(store, DATASET_NAME, text, strlen(text), NULL, err);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/output.h"
 
+#include "core/run/dataset.h"
 #include "core/run/manifest.h"
 
 #include <fnmatch.h>
@@ -82,7 +83,7 @@ struct search {
 /* Tells whether kiln prep itself writes an object of this name, beside the shards. */
 static bool is_own_file(const char *key)
 {
-	static const char *const names[] = { PREP_DATASET_KEY, PREP_ENCODER_KEY, PREP_VOCABULARY_KEY,
+	static const char *const names[] = { DATASET_NAME, PREP_ENCODER_KEY, PREP_VOCABULARY_KEY,
 					     MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME };
 	char set[PREP_SET_BYTES];
 

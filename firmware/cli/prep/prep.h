@@ -30,7 +30,6 @@
 #include "data/vocabulary.h"
 
 #define PREP_ENCODER_KEY    "encoder.bin"
-#define PREP_DATASET_KEY    "dataset.json"
 #define PREP_VOCABULARY_KEY "vocabulary.txt"
 #define PREP_COLUMNS_MAX    6u
 #define PREP_TOKENS_MAX     65536u

@@ -6,14 +6,14 @@
 #include "cli/prep/encode.h"
 #include "cli/prep/output.h"
 #include "core/base/paths.h"
+#include "core/run/dataset.h"
 #include "core/run/manifest.h"
 #include "drivers/digest/digest.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define DATASET_MAX (4u << 20)
-#define FILE_MAX    (UINT64_C(4) << 30)
+#define FILE_MAX (UINT64_C(4) << 30)
 
 void set_done(struct prep_there *there)
 {
@@ -26,7 +26,7 @@ void set_done(struct prep_there *there)
 static int read_mark(struct store *store, const char *key, char **ret_text, struct error *err)
 {
 	uint64_t bytes;
-	int r = store_get_all(store, key, DATASET_MAX, ret_text, &bytes, err);
+	int r = store_get_all(store, key, DATASET_BYTES_MAX, ret_text, &bytes, err);
 
 	return r == -ENOENT ? 0 : r;
 }
@@ -38,7 +38,7 @@ static int read_marks(struct store *store, struct prep_there *there, struct erro
 	struct store_object object;
 	int r;
 
-	if ((r = read_mark(store, PREP_DATASET_KEY, &dataset, err)) < 0 ||
+	if ((r = read_mark(store, DATASET_NAME, &dataset, err)) < 0 ||
 	    (r = read_mark(store, MANIFEST_INCOMPLETE_NAME, &incomplete, err)) < 0 ||
 	    ((r = store_stat(store, MANIFEST_NAME, &object, err)) < 0 && r != -ENOENT))
 		return r;
@@ -47,7 +47,7 @@ static int read_marks(struct store *store, struct prep_there *there, struct erro
 	there->appending = incomplete && strncmp(incomplete, PREP_APPENDING, strlen(PREP_APPENDING)) == 0;
 	there->marked = dataset || incomplete || r == 0;
 	if (dataset)
-		(void)!json_parse(PREP_DATASET_KEY, dataset, strlen(dataset), &there->dataset, NULL);
+		(void)!json_parse(DATASET_NAME, dataset, strlen(dataset), &there->dataset, NULL);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ int set_look(struct prep *prep, struct error *err)
 			prep->where.url, foreign);
 	if (*own && !prep->there.marked)
 		return error_set(err, -EEXIST,
-				 "%s: found %s, but no " PREP_DATASET_KEY " or " MANIFEST_NAME
+				 "%s: found %s, but no " DATASET_NAME " or " MANIFEST_NAME
 				 ": kiln prep did not write this set and does not replace it; move it away "
 				 "or choose another folder",
 				 prep->where.url, own);
@@ -92,7 +92,7 @@ int set_look(struct prep *prep, struct error *err)
 	if (prep->mode == PREP_APPEND && !prep->there.dataset) {
 		if (prep->there.marked && !prep->there.incomplete)
 			return error_set(err, -EBADMSG,
-					 "%s: --append: the set there has no " PREP_DATASET_KEY
+					 "%s: --append: the set there has no " DATASET_NAME
 					 " that can be read",
 					 prep->where.url);
 		prep->mode = PREP_NEW;
@@ -104,18 +104,18 @@ int set_look(struct prep *prep, struct error *err)
 
 static int follow_classes(struct prep *prep, struct error *err)
 {
-	const cJSON *classes = json_member(prep->there.dataset, "classes");
+	const cJSON *classes = dataset_classes(prep->there.dataset);
 	const uint32_t count = (uint32_t)cJSON_GetArraySize(classes);
 	const char *names[TEXTS_LABELS_MAX];
 	uint32_t i = 0;
 	const cJSON *item;
 
 	if (count < 2 || count > TEXTS_LABELS_MAX)
-		return error_set(err, -EBADMSG, "%s/" PREP_DATASET_KEY ": found %u classes, expected 2 .. %u",
+		return error_set(err, -EBADMSG, "%s/" DATASET_NAME ": found %u classes, expected 2 .. %u",
 				 prep->where.url, count, TEXTS_LABELS_MAX);
 	cJSON_ArrayForEach(item, classes) {
 		if (!cJSON_IsString(item) || strlen(item->valuestring) >= TEXTS_LABEL_BYTES)
-			return error_set(err, -EBADMSG, "%s/" PREP_DATASET_KEY ": class %u is not a name",
+			return error_set(err, -EBADMSG, "%s/" DATASET_NAME ": class %u is not a name",
 					 prep->where.url, i);
 		names[i++] = item->valuestring;
 	}
@@ -179,12 +179,12 @@ static int follow_vocabulary(struct prep *prep, struct error *err)
 	uint64_t bytes;
 	int r;
 
-	if ((r = json_get_u64(PREP_DATASET_KEY, feature, "values_max", &prep->tokens_max, err)) < 0 ||
+	if ((r = json_get_u64(DATASET_NAME, feature, "values_max", &prep->tokens_max, err)) < 0 ||
 	    (r = get_file(prep, PREP_VOCABULARY_KEY, &data, &bytes, err)) < 0)
 		return r;
 	if (prep->tokens_max > PREP_TOKENS_MAX)
 		return error_set(err, -EBADMSG,
-				 "%s/" PREP_DATASET_KEY ": found values_max %" PRIu64 ", expected at most %u",
+				 "%s/" DATASET_NAME ": found values_max %" PRIu64 ", expected at most %u",
 				 prep->where.url, prep->tokens_max, PREP_TOKENS_MAX);
 	r = vocabulary_parse(data, bytes, &prep->vocabulary, err);
 	return r < 0 ? error_prefix(err, "%s/" PREP_VOCABULARY_KEY, prep->where.url) : 0;
@@ -386,7 +386,7 @@ int set_decide(struct prep *prep, const struct example_schema *schema, struct er
 	if (!there->dataset)
 		return there->incomplete
 			       ? 0
-			       : refuse(prep, ", without a " PREP_DATASET_KEY " that can be read", now, err);
+			       : refuse(prep, ", without a " DATASET_NAME " that can be read", now, err);
 	if (cJSON_HasObjectItem(there->dataset, "sets"))
 		return refuse(prep, ", with added sets", now, err);
 	return is_same(there->dataset, now) ? 0 : refuse(prep, "", now, err);

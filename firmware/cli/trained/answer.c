@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/answer.h"
 #include "core/base/visible.h"
+#include "core/run/dataset.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -44,9 +45,7 @@ static uint64_t class_of(const struct answers *answers, const float *output)
 const char *answer_class(const struct answers *answers, uint64_t class,
 			 char number[static ANSWER_NUMBER_BYTES])
 {
-	const cJSON *names = cJSON_GetObjectItemCaseSensitive(answers->dataset, "classes"),
-		    *found = cJSON_GetArrayItem(names, (int)class);
-	const char *name = cJSON_IsString(found) ? found->valuestring : NULL;
+	const char *name = dataset_class(answers->dataset, class);
 
 	if (!name && answers->encoder && class < text_encoder_classes(answers->encoder))
 		name = text_encoder_class(answers->encoder, (uint32_t) class);

@@ -4,6 +4,7 @@
 #include "cli/base/say.h"
 #include "cli/base/where.h"
 #include "cli/base/whole.h"
+#include "core/run/dataset.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static int check_program(const struct predict *predict, struct error *err)
 	const cJSON *encoder = cJSON_GetObjectItemCaseSensitive(predict->dataset, "encoder");
 	const char *program;
 
-	if (json_get_string("dataset.json", encoder, "program", &program, err) < 0)
+	if (json_get_string(DATASET_NAME, encoder, "program", &program, err) < 0)
 		return 0;
 	return error_set(err, -EINVAL,
 			 "%s: the texts were encoded by a program; if you trust it, add --encoder '%.200s'",

@@ -3,6 +3,7 @@
 
 #include "cli/trained/locate.h"
 #include "core/base/temporary.h"
+#include "core/run/dataset.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "model/features.h"
@@ -190,11 +191,10 @@ static int list_plan(struct shards *shards, const struct trained *trained, enum 
 /* Takes the classes of objects from dataset.json beside the model: a run on features has them there alone. */
 static int read_classes(struct shards *shards, const struct trained *trained, struct error *err)
 {
-	const cJSON *name, *names;
+	const cJSON *name;
 	int r = trained_dataset(trained, &shards->dataset, err);
 
-	names = json_member(shards->dataset, "classes");
-	cJSON_ArrayForEach(name, names) {
+	cJSON_ArrayForEach(name, dataset_classes(shards->dataset)) {
 		if (r == 0 && cJSON_IsString(name)) {
 			CLEANUP(free_ptr) char *key = NULL;
 

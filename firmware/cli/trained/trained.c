@@ -7,14 +7,13 @@
 #include "core/base/paths.h"
 #include "core/run/run.h"
 #include "drivers/gpu/gpu.h"
+#include "drivers/store/dataset.h"
 #include "model/checkpoint.h"
 #include "model/export/about.h"
 
 #include <string.h>
 
-#define RECORD_FILE  "run.json"
-#define DATASET_FILE "dataset.json"
-#define DATASET_MAX  (4u << 20)
+#define RECORD_FILE "run.json"
 
 const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_LOCATION }, { 0 } };
 
@@ -160,13 +159,9 @@ static int own_classes(const struct trained *trained, cJSON **ret_dataset, struc
 
 int trained_dataset(const struct trained *trained, cJSON **ret_dataset, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t bytes;
-	int r = store_get_all(trained->folder, DATASET_FILE, DATASET_MAX, &text, &bytes, err);
+	int r = store_get_dataset(trained->folder, ret_dataset, err);
 
-	if (r == -ENOENT)
-		return own_classes(trained, ret_dataset, err);
-	return r < 0 ? r : json_parse(DATASET_FILE, text, bytes, ret_dataset, err);
+	return r == -ENOENT ? own_classes(trained, ret_dataset, err) : r;
 }
 
 /* ---- Its sources ---- */

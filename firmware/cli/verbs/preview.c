@@ -8,15 +8,15 @@
 #include "core/base/paths.h"
 #include "data/png_write.h"
 #include "drivers/gpu/gpu.h"
+#include "drivers/store/dataset.h"
 #include "model/view.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define DATASET_MAX (4u << 20)
-#define ROWS        16u
-#define NAME_BYTES  64u
-#define INDEX       "index.html"
+#define ROWS       16u
+#define NAME_BYTES 64u
+#define INDEX      "index.html"
 
 struct preview {
 	struct config config;
@@ -55,16 +55,11 @@ static int find_features(struct preview *preview, struct error *err)
 
 static int read_dataset(struct preview *preview, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	uint64_t bytes;
 	int r = plan_is_of_objects(preview->batches.plan)
 			? -ENOENT
-			: store_get_all(preview->batches.store[0], "dataset.json", DATASET_MAX, &text, &bytes,
-					err);
+			: store_get_dataset(preview->batches.store[0], &preview->dataset, err);
 
-	if (r == -ENOENT)
-		return 0;
-	return r < 0 ? r : json_parse("dataset.json", text, bytes, &preview->dataset, err);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* Returns the class of a row: a number, or the largest element of a one-hot row. */
@@ -89,9 +84,7 @@ static const char *class_name(const struct preview *preview, uint64_t class)
 
 	if (plan_is_of_objects(plan))
 		return class < plan_class_count(plan) ? plan_class(plan, class) : NULL;
-	return class > INT32_MAX ? NULL
-				 : cJSON_GetStringValue(cJSON_GetArrayItem(
-					   json_member(preview->dataset, "classes"), (int)class));
+	return dataset_class(preview->dataset, class);
 }
 
 /* Writes the name of the class of a row with letters, digits, '.', '_' and '-' alone. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/export/about.h"
 
+#include "core/run/dataset.h"
+
 #include <string.h>
 
 static int print(const cJSON *json, char **ret_text, struct error *err)
@@ -15,10 +17,10 @@ static int print(const cJSON *json, char **ret_text, struct error *err)
 int about_make(const struct config *config, const cJSON *dataset, struct about *ret_about, struct error *err)
 {
 	CLEANUP(json_free) cJSON *schema = config_schema_json(config);
-	cJSON *classes = cJSON_GetObjectItemCaseSensitive(dataset, "classes");
+	cJSON *classes = dataset_classes(dataset);
 	int r = print(schema, &ret_about->schema, err);
 
-	return r < 0 || !cJSON_IsArray(classes) ? r : print(classes, &ret_about->classes, err);
+	return r < 0 || !classes ? r : print(classes, &ret_about->classes, err);
 }
 
 void about_done(struct about *about)

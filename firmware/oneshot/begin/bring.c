@@ -3,6 +3,7 @@
 #include "core/base/events.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/run/dataset.h"
 #include "core/run/spool.h"
 #include "model/checkpoint.h"
 #include "oneshot/begin/box_stores.h"
@@ -316,7 +317,7 @@ int bring_last_run(const struct config *box, struct store *sink, struct run *ret
 
 int bring_encoder(struct store *store, const char *folder, const char *run_id, struct error *err)
 {
-	static const char *const names[] = { "encoder.bin", "vocabulary.txt", "dataset.json" };
+	static const char *const names[] = { "encoder.bin", "vocabulary.txt", DATASET_NAME };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
