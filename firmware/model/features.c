@@ -12,24 +12,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Prints a configuration. The caller frees the text. */
-static int print_config(const struct config *config, char **ret_text, struct error *err)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (!out)
-		return error_set(err, -ENOMEM, "no memory for a configuration");
-	config_print(config, out);
-	if (fclose(out) != 0) {
-		free(text);
-		return error_set(err, -ENOMEM, "no memory for a configuration");
-	}
-	*ret_text = text;
-	return 0;
-}
-
 static bool is_weight(const struct tensor *tensor)
 {
 	return tensor->arena == ARENA_STATE && (tensor->role == ROLE_PARAMETER || tensor->role == ROLE_STATE);
@@ -119,7 +101,7 @@ int features_write_base(const struct config *config, const struct weights *weigh
 	CLEANUP(free_ptr) char *text = NULL;
 	int r = graph_build_base(config, &graph, err);
 
-	if (r < 0 || (r = list_tensors(&base, &graph, err)) < 0 || (r = print_config(config, &text, err)) < 0)
+	if (r < 0 || (r = list_tensors(&base, &graph, err)) < 0 || (r = config_print(config, &text, err)) < 0)
 		return r;
 	{
 		const struct safetensors_note notes[] = {
@@ -218,9 +200,9 @@ static int load_joined(const struct config *run, const struct config *of_base, c
 	if (!layer)
 		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " layers", run->model.layers);
 	joined = join(run, of_base, base->node[base->nodes - 1].name, layer);
-	if ((r = print_config(&joined, &text, err)) < 0 ||
+	if ((r = config_print(&joined, &text, err)) < 0 ||
 	    (r = config_text_load(text, &features->config, err)) < 0 ||
-	    (r = print_config(&features->config, &features->text, err)) < 0)
+	    (r = config_print(&features->config, &features->text, err)) < 0)
 		return r;
 	features->config.model.precision = PRECISION_FLOAT32;
 	return graph_build(&features->config, false, &features->graph, err);

@@ -166,19 +166,6 @@ static struct config configure(const struct job *job, const char *weights, struc
 	return head;
 }
 
-static int print(const struct config *config, char **ret_text, struct error *err)
-{
-	size_t bytes = 0;
-	FILE *out = open_memstream(ret_text, &bytes);
-
-	if (out) {
-		config_print(config, out);
-		if (fclose(out) == 0)
-			return 0;
-	}
-	return error_set(err, -ENOMEM, "no memory for " JOB_CONFIG_KEY);
-}
-
 /* Returns whether `text` has the line. */
 static bool has_line(const char *text, const char *line, size_t bytes)
 {
@@ -274,7 +261,7 @@ int head_configure(struct job *job, struct error *err)
 	if (!layer || asprintf(&weights, "%s/" FEATURES_BASE_FILE, job->url) < 0)
 		return error_set(err, -ENOMEM, "no memory for " JOB_CONFIG_KEY);
 	head = configure(job, weights, layer);
-	if ((r = print(&head, &text, err)) < 0 || (r = print(&job->config, &conf, err)) < 0 ||
+	if ((r = config_print(&head, &text, err)) < 0 || (r = config_print(&job->config, &conf, err)) < 0 ||
 	    (r = write_short(job, text, conf, &job->conf, err)) < 0)
 		return r;
 	return check_text(job->conf, err);

@@ -396,8 +396,9 @@ uint64_t config_source_connections(const struct config *config);
 void config_done(struct config *config);
 
 /* Prints every key with the value in effect. The text is a valid configuration file with the same values.
- * Keys that are missing in the file are marked with "# default". */
-void config_print(const struct config *config, FILE *out);
+ * Keys that are missing in the file are marked with "# default". The caller frees it. Errors: -ENOMEM. */
+MUST_CHECK int config_print(const struct config *config, char **ret_text, struct error *err);
+/* Does the same with a file, to `out`. Errors: those of config_load(). */
 MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 
 /* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and the

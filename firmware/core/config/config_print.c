@@ -182,7 +182,7 @@ static void print_layers(FILE *out, const struct config *config)
 	}
 }
 
-void config_print(const struct config *config, FILE *out)
+static void print(const struct config *config, FILE *out)
 {
 	if (config->memory->sources_given)
 		print_sources(out, config);
@@ -204,12 +204,26 @@ void config_print(const struct config *config, FILE *out)
 	print_lists(out, config);
 }
 
+int config_print(const struct config *config, char **ret_text, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (out)
+		print(config, out);
+	if (!out || fclose(out) != 0)
+		return error_set(err, -ENOMEM, "no memory for a configuration");
+	*ret_text = TAKE(text);
+	return 0;
+}
+
 int config_show(const char *path, FILE *out, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	int r = config_load(path, &config, err);
 
 	if (r == 0)
-		config_print(&config, out);
+		print(&config, out);
 	return r;
 }

@@ -90,20 +90,6 @@ int box_stores_check(const struct config *record, const struct config *box, stru
 
 /* ---- Replacing them ---- */
 
-static int print(const struct config *config, char **ret_text, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (out)
-		config_print(config, out);
-	if (!out || fclose(out) != 0)
-		return error_set(err, -ENOMEM, "no memory for a configuration");
-	*ret_text = TAKE(text);
-	return 0;
-}
-
 static void take_stores(struct config *record, const struct config *box)
 {
 	record->sink = box->sink;
@@ -124,10 +110,10 @@ static int print_replaced(const struct config *box, struct config *record, char 
 	int r;
 
 	if ((r = check_count(record, box, err)) < 0 || (r = check_weights(record, box, err)) < 0 ||
-	    (r = print(record, &before, err)) < 0)
+	    (r = config_print(record, &before, err)) < 0)
 		return r;
 	take_stores(record, box);
-	if ((r = print(record, &after, err)) == 0 && strcmp(before, after) != 0)
+	if ((r = config_print(record, &after, err)) == 0 && strcmp(before, after) != 0)
 		*ret_text = TAKE(after);
 	return r;
 }

@@ -89,10 +89,7 @@ int overrides_of_run(cJSON **ret_list, struct error *err)
 int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(free_ptr) char *text = NULL;
 	const cJSON *item;
-	size_t bytes;
-	FILE *out;
 	int r = config_load(file, &config, err);
 
 	if (r < 0)
@@ -100,14 +97,7 @@ int overrides_print(const char *file, const cJSON *list, char **ret_text, struct
 	cJSON_ArrayForEach(item, list)
 		if ((r = override(&config, "run.start", list, item, err)) < 0)
 			return r;
-	out = open_memstream(&text, &bytes);
-	if (!out)
-		return error_set(err, -ENOMEM, "%s: no memory", file);
-	config_print(&config, out);
-	if (fclose(out) != 0)
-		return error_set(err, -ENOMEM, "%s: no memory", file);
-	*ret_text = TAKE(text);
-	return 0;
+	return config_print(&config, ret_text, err) < 0 ? error_prefix(err, "%s", file) : 0;
 }
 
 int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES], const char **ret_file,
