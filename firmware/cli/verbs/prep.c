@@ -26,8 +26,7 @@ static const struct verb_option location_options[] = {
 	  .value = VERB_LOCATION,
 	  .argument = "URL",
 	  .help = "folder to write the shards to: s3://bucket/prefix or file:///folder; with --features also "
-		  "a "
-		  "path" },
+		  "a path" },
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
@@ -40,8 +39,7 @@ static const struct verb_option options[] = {
 	  .value = VERB_FILE,
 	  .argument = "CONF",
 	  .help = "in the place of INPUT: run the frozen model.base of this kiln.conf over all its pictures, "
-		  "and write "
-		  "its outputs" },
+		  "and write its outputs" },
 	{ .name = "test",
 	  .value = VERB_LOCATION,
 	  .argument = "INPUT",
@@ -58,10 +56,8 @@ static const struct verb_option options[] = {
 	  .min = 2,
 	  .max = 64,
 	  .help = "column of the lines, counted from 1, that names the group of a text, such as its author: "
-		  "texts of "
-		  "a group come into one split and one shard, so that none validates the training on "
-		  "another; the "
-		  "column is no part of the text" },
+		  "texts of a group come into one split and one shard, so that none validates the training "
+		  "on another; the column is no part of the text" },
 	{ .name = "encoder",
 	  .value = VERB_LOCATION,
 	  .argument = "E",
@@ -125,8 +121,7 @@ static const struct verb_option options[] = {
 	  .min = 1,
 	  .max = 1u << 24,
 	  .help = "number of records in a shard, default 500; of pictures fewer, so that at least 20 shards "
-		  "train, "
-		  "and at most 64 MiB" },
+		  "train, and at most 64 MiB" },
 	{ .name = "shard-bytes",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
@@ -170,10 +165,10 @@ static const struct {
 static int check_options(const struct arguments *arguments, const struct prep *prep, struct error *err)
 {
 	if (prep->group && (prep->kind == &prep_images || !prep->texts.lines))
-		return error_set(err, -EINVAL,
-				 "%s: found --group, which is an option for lines of texts, but the input "
-				 "has none",
-				 prep->input[0]);
+		return error_set(
+			err, -EINVAL,
+			"%s: found --group, which is an option for lines of texts, but the input has none",
+			prep->input[0]);
 	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
 		if (arguments_have(arguments, kind_options[i].name) && kind_options[i].kind != prep->kind)
 			return error_set(err, -EINVAL,
@@ -209,7 +204,7 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->tokens_max = arguments_number(arguments, "tokens-max", PREP_TOKENS_MAX);
 	prep->records_per_shard = arguments_number(arguments, "records-per-shard", 0);
 	prep->shard_bytes = arguments_number(arguments, "shard-bytes", 0);
-	prep->seed = arguments_number(arguments, "seed", 44);
+	prep->seed = arguments_number(arguments, "seed", PREP_SEED);
 	prep->threads = arguments_number(arguments, "threads", 0);
 	prep->size = arguments_number(arguments, "size", 0);
 	prep->raw = arguments_have(arguments, "raw");
@@ -298,36 +293,29 @@ const struct verb verb_prep = {
 	.summary = "turn raw texts, images and pictures into shards in a store",
 	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]\n"
 		    "prep --features CONF --output FOLDER [OPTION...]",
-	.about =
-		"Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
-		"label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
-		"place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
-		"and label, int64[1]. Writes pictures (JPEG and PNG) in class folders as image/encoded, the "
-		"file as it is, image/class/label, int64[1], image/class/text, image/filename, image/height "
-		"and image/width, in shards that are not compressed.\n\n"
-		"INPUT is one of: a file with lines of label<TAB>text; the tar of "
-		"the Large Movie Review Dataset, whose reviews are grouped by film; an IDX file of images, "
-		"such as MNIST's, with the IDX file "
-		"of their labels in the same folder; a folder, tar archive or prefix of a store with class "
-		"folders: the folder of a picture is its class, and a folder train, val or test above it its "
-		"split; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] "
-		"and test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. "
-		"Files may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.\n\n"
-		"With --features the verb runs model.base of CONF, which must be frozen, over the pictures "
-		"of each split "
-		"once, as an evaluation sees them, and writes its outputs as float features into the folders "
-		"train, "
-		"validation and test of the output. features.conf there trains the layers after the base "
-		"alone; the "
-		"finished model has the base, too, and reads pictures. A `kiln prep --features` that was "
-		"stopped "
-		"goes on with "
-		"the same "
-		"command after the last whole shard; pictures or weights that have changed meanwhile are "
-		"refused. The "
-		"options for it are --records-per-shard (of single objects), --seed, --threads, --replace "
-		"and --json, and "
-		"those of the store.",
+	.about = "Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
+		 "label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
+		 "place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
+		 "and label, int64[1]. Writes pictures (JPEG and PNG) in class folders as image/encoded, the "
+		 "file as it is, image/class/label, int64[1], image/class/text, image/filename, image/height "
+		 "and image/width, in shards that are not compressed.\n\n"
+		 "INPUT is one of: a file with lines of label<TAB>text; the tar of the Large Movie Review "
+		 "Dataset, whose reviews are grouped by film; an IDX file of images, such as MNIST's, with "
+		 "the IDX file of their labels in the same folder; a folder, tar archive or prefix of a "
+		 "store with class folders: the folder of a picture is its class, and a folder train, val or "
+		 "test above it its split; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] and "
+		 "test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. Files "
+		 "may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.\n\n"
+		 "With --features the verb runs model.base of CONF, which must be frozen, over the pictures "
+		 "of each split once, as an evaluation sees them, and writes its outputs as float features "
+		 "into the folders train, validation and test of the output. features.conf there trains the "
+		 "layers after the base alone; the finished model has the base, too, and reads "
+		 "pictures.\n\n"
+		 "A `kiln prep --features` that was stopped goes on with the same command after the last "
+		 "whole "
+		 "shard; pictures or weights that have changed meanwhile are refused. The options for it are "
+		 "--records-per-shard (of single objects), --seed, --threads, --replace and --json, and "
+		 "those of the store.",
 	.operands = operands,
 	.options = { location_options, where_options, options },
 	.here = true,

@@ -5,27 +5,38 @@
 #include "cli/base/where.h"
 #include "cli/features/job.h"
 #include "cli/prep/parallel.h"
+#include "cli/prep/prep.h"
 
 #include <string.h>
 
-#define SEED 44u
+/* Options of this form of kiln prep, beside those of the store. */
+static const char *const own[] = { "features", "output", "records-per-shard", "seed", "threads",
+				   "replace",  "json" };
 
-/* Options of the other forms of kiln prep. */
-static const char *const others[] = { "config", "test",       "test-percent", "group",      "encoder", "dims",
-				      "tokens", "vocabulary", "ngrams",       "tokens-max", "size",    "raw",
-				      "fit",    "bad-files",  "shard-bytes",  "append" };
+static bool is_own(const char *name)
+{
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	for (const struct verb_option *option = where_options; option->name; option++)
+		if (strcmp(name, option->name) == 0)
+			return true;
+	return false;
+}
 
 static int check(const struct arguments *arguments)
 {
+	struct verb_option option;
+
 	if (arguments->operands)
 		return cli_usage(arguments->name,
 				 "found %s together with --features, whose pictures are those of CONF",
 				 arguments->operand[0]);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (arguments_have(arguments, others[i]))
+	for (uint32_t i = 0; verb_option_at(arguments->verb, i, &option); i++)
+		if (arguments_have(arguments, option.name) && !is_own(option.name))
 			return cli_usage(arguments->name,
 					 "found --%s together with --features, expected only one of them",
-					 others[i]);
+					 option.name);
 	if (!arguments_have(arguments, "output"))
 		return cli_usage(arguments->name, "expected --output");
 	return CLI_OK;
@@ -57,7 +68,7 @@ int prep_features_verb(const struct arguments *arguments)
 	CLEANUP(free_ptr) char *url = NULL;
 	CLEANUP(job_done)
 	struct job job = { .file = arguments_text(arguments, "features"),
-			   .seed = arguments_number(arguments, "seed", SEED),
+			   .seed = arguments_number(arguments, "seed", PREP_SEED),
 			   .per_shard = arguments_number(arguments, "records-per-shard", 0),
 			   .replace = arguments_have(arguments, "replace"),
 			   .json = arguments_have(arguments, "json"),

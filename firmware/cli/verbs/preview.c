@@ -44,11 +44,10 @@ static int find_features(struct preview *preview, struct error *err)
 			preview->label = i;
 	return preview->picture != UINT32_MAX
 		       ? 0
-		       : error_set(
-				 err, -EINVAL,
-				 "%s: schema: found no pictures, expected a feature of dtype \"picture\", or "
-				 "of uint8 with the shape [ height, width, 1 or 3 ]",
-				 config->file);
+		       : error_set(err, -EINVAL,
+				   "%s: schema: found no pictures, expected a feature of dtype \"picture\", "
+				   "or of uint8 with the shape [ height, width, 1 or 3 ]",
+				   config->file);
 }
 
 /* ---- Names ---- */
@@ -284,16 +283,13 @@ const struct verb verb_preview = {
 	.summary = "write the first training pictures as the network will see them",
 	.synopsis = "preview CONF --output FOLDER [OPTION...]",
 	.about = "Reads the records of the first batches of a run with CONF, in their order. Decodes them as "
-		 "the "
-		 "run does: resized, turned by their orientation and, with random_crop, cut at the place of "
-		 "epoch "
-		 "1. Applies the layers that change pictures: rescaling, center_crop and those that augment, "
-		 "up "
-		 "to the first other layer, with the draws that the run has for these rows; the effect of "
-		 "rescaling on the colours is undone. Writes each picture as a PNG file, whose name has its "
-		 "number and its class, and index.html, a page with all of them. With order.mode \"fast\", "
-		 "the "
-		 "order of a run depends on what arrives first; the pictures are those of \"exact\".",
+		 "the run does: resized, turned by their orientation and, with random_crop, cut at the place "
+		 "of epoch 1. Applies the layers that change pictures: rescaling, center_crop and those that "
+		 "augment, up to the first other layer, with the draws that the run has for these rows; the "
+		 "effect of rescaling on the colours is undone. Writes each picture as a PNG file, whose "
+		 "name has its number and its class, and index.html, a page with all of them. With "
+		 "order.mode \"fast\", the order of a run depends on what arrives first; the pictures are "
+		 "those of \"exact\".",
 	.operands = operands,
 	.options = { options },
 	.here = true,
