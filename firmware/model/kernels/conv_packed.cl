@@ -5,8 +5,10 @@
  *   C [M, N] = epilogue(sum over taps t and channels k of A[source(i, t)][k] * B[t][k][j])
  * A [images, in, K], B [taps, K, N] or, with b_transposed, [taps in reverse order, N, K], C [images, out, N], M = images *
  * positions. This is a product of gemm_packed.cl that gathers the rows of A separately for each tap; instead of padding
- * it reads `zeros` [K]. Work-groups, panels, tiles, edges and epilogue are those of gemm_packed.cl. A panel has as many
- * whole taps as PACKED_TERMS rows can hold, each in a multiple of 16 rows; of a tap with more channels a part.
+ * it reads `zeros` [width of the window, K]. Work-groups, panels, tiles, edges and epilogue are those of gemm_packed.cl. A panel has as many
+ * whole taps as PACKED_TERMS rows can hold, each in a multiple of 16 rows; of a tap with more channels a part. Of few
+ * channels, each tap has only its own rows, and a tile takes the taps of a line at once where none is padding on the left
+ * or on the right.
  *
  * Reduction class: each sum runs over taps, then channels, in order, with one fma per term, for every size of tile;
  * taps that are padding for a whole tile are left out. Reference: reference() in layers/conv.c. Tolerance: taps * K *
@@ -17,17 +19,26 @@
  * which are `depth` rows of a panel apart. */
 struct conv_part {
 	int first, last, k, terms, depth;
+	bool lines; /* the taps of a line are neighbours in a panel and, inside an image, in A */
 };
 
-#define POSITION(r)                                                          \
-	const int n##r = min(i0 + r, M - 1), c##r = n##r % g->out[1];        \
-	const int line##r = n##r / g->out[1] % g->out[0];                    \
-	__global const stored *image##r = A + n##r / g->out[1] / g->out[0] * image;
+/* The position of row r of a tile: of a line of an image, the column c; then goes on to that of the next row. */
+#define POSITION(r)                                                                                      \
+	const int c##r = c, line##r = line;                                                              \
+	__global const stored *image##r = image;                                                         \
+	if (i0 + r + 1 < M && ++c == g->out[1]) {                                                        \
+		c = 0;                                                                                   \
+		if (++line == g->out[0]) {                                                               \
+			line = 0;                                                                        \
+			image += (size_t)g->in[0] * g->in[1] * K;                                        \
+		}                                                                                        \
+	}
 #define POINT(r)                                                                                         \
 	const int y##r = window_source(g, 0, line##r, kh), x##r = window_source(g, 1, c##r, kw);         \
 	__global const stored *p##r =                                                                    \
 		y##r < 0 || x##r < 0 ? zeros : image##r + ((size_t)y##r * g->in[1] + x##r) * K;
 #define ANY_POINT(r) any |= p##r != zeros;
+#define WHOLE_LINE(r) whole &= x##r >= 0 && x##r + g->size[1] <= g->in[1];
 #define POINT_STEP1(r) { const float16 x = load(k, p##r); TERM(r, 0) }
 #define POINT_STEP2(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) }
 #define POINT_STEP4(r) { const float16 x = load(k, p##r); TERM(r, 0) TERM(r, 1) TERM(r, 2) TERM(r, 3) }

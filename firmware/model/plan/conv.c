@@ -21,13 +21,15 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Returns a tensor with one row of zeros, which kernels for CPU devices read instead of padding. */
+/* Returns a tensor with zeros, which kernels for CPU devices read instead of padding. */
 static uint32_t zeros(struct plan *plan, const struct conv *conv)
 {
 	const uint64_t most = conv->channels > conv->filters ? conv->channels : conv->filters;
 
 	return plan_work(plan, conv->node, "zeros",
-			 &(struct tensor){ .dtype = plan->graph->storage, .rank = 1, .shape = { most } });
+			 &(struct tensor){ .dtype = plan->graph->storage,
+					   .rank = 1,
+					   .shape = { most * (uint64_t)conv->window.size[1] } });
 }
 
 /* Returns the quads of an image, blocks of 2 x 2 positions (kernels/conv_winograd.cl), for a window of 3 x 3
