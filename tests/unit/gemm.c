@@ -369,6 +369,44 @@ static void test_column_sums(void **state)
 	}
 }
 
+static void sum_columns(const char *kernel, uint64_t tile, uint64_t rows, uint64_t columns, const float *x,
+			float *sums)
+{
+	const struct plan_values values = { .rows = (int32_t)rows };
+	struct harness h;
+
+	harness_open(&h, gpu, &config, true);
+	const uint32_t from = harness_tensor(&h, DTYPE_F32, rows * columns),
+		       to = harness_tensor(&h, DTYPE_F32, columns);
+
+	plan_emit(&h.plan, &(struct launch){ .kernel = kernel,
+					     .groups = { { .fixed = columns, .tile = tile } },
+					     ARGUMENTS(IN(from), OUT(to), AT(ROWS), INT(columns)) });
+	harness_bind(&h, program);
+	harness_put(&h, from, x);
+	harness_run(&h, &values);
+	harness_get(&h, to, sums);
+	harness_close(&h);
+}
+
+/* A GPU sums the chunks of a column side by side; the bits are those of one item for each column. */
+static void test_column_sums_of_a_group(void **state)
+{
+	static const uint64_t rows[] = { 1, 33, 256, 300, 1001 }, columns[] = { 2, 32, 75 };
+	float one[75], group[75];
+
+	(void)state;
+	for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++)
+		for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
+			float *x = numbers(rows[r] * columns[c], 6);
+
+			sum_columns("column_sums", ELEMENT_GROUP, rows[r], columns[c], x, one);
+			sum_columns("column_sums_group", 32, rows[r], columns[c], x, group);
+			assert_memory_equal(one, group, columns[c] * sizeof(float));
+			free(x);
+		}
+}
+
 static int open_all(void **state)
 {
 	struct error err = { 0 };
@@ -397,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_column_sums),
 		cmocka_unit_test(test_gpu_tiles),
 		cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
+		cmocka_unit_test(test_column_sums_of_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

@@ -2,7 +2,7 @@
 /*
  * C [M, N] = epilogue(A [M, K] x B [K, N]) for devices that are not CPUs. Parameters, epilogue, order of the sums and
  * tolerance are those of gemm.cl. With b_transposed, B is stored as [N, K]. bias_gradient is not used, because the kernel
- * column_sums computes it; group_rows is not used either.
+ * column_sums_group computes it; group_rows is not used either.
  *
  * gemm_16x16 is for small products: 256 work-items compute one element of C each, from tiles of A and B in local memory
  * that have so many terms at once that few loads are waited for. The other kernels compute larger tiles, see
