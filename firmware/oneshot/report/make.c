@@ -3,6 +3,7 @@
 #include "core/base/version.h"
 #include "core/box/image.h"
 #include "core/box/night.h"
+#include "core/box/report_parts.h"
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
 #include "oneshot/report/faults.h"
@@ -151,43 +152,14 @@ static bool add_run(cJSON *report, const struct facts *facts)
 	       add_outputs(run, &facts->run);
 }
 
-struct curve {
-	bool any;
-	double first, best, last;
-	double best_epoch; /* number of the best epoch, counted from 1 */
-};
-
-static bool is_better(const char *key, double value, double than)
+static bool add_curve(cJSON *curves, const cJSON *epochs, const struct report_figure *figure)
 {
-	return strstr(key, "loss") ? value < than : value > than;
-}
-
-static bool add_curve(cJSON *curves, const cJSON *epochs, const char *key)
-{
-	struct curve curve = { 0 };
-	const cJSON *epoch, *value;
-	int number = 0;
+	const struct report_curve curve = report_curve_of(epochs, figure);
 	cJSON *object;
 
-	cJSON_ArrayForEach(epoch, epochs) {
-		number++;
-		value = member(epoch, key);
-		if (!cJSON_IsNumber(value))
-			continue;
-		curve.last = value->valuedouble;
-		if (!curve.any)
-			curve.first = curve.last;
-		if (!curve.any || is_better(key, curve.last, curve.best)) {
-			curve.best = curve.last;
-			curve.best_epoch = cJSON_IsNumber(member(epoch, "epoch"))
-						   ? member(epoch, "epoch")->valuedouble + 1
-						   : number;
-		}
-		curve.any = true;
-	}
 	if (!curve.any)
-		return cJSON_AddNullToObject(curves, key);
-	object = cJSON_AddObjectToObject(curves, key);
+		return cJSON_AddNullToObject(curves, figure->key);
+	object = cJSON_AddObjectToObject(curves, figure->key);
 	return cJSON_AddNumberToObject(object, "first", curve.first) &&
 	       cJSON_AddNumberToObject(object, "best", curve.best) &&
 	       cJSON_AddNumberToObject(object, "best_epoch", curve.best_epoch) &&
@@ -196,12 +168,11 @@ static bool add_curve(cJSON *curves, const cJSON *epochs, const char *key)
 
 static bool add_curves(cJSON *report, const struct facts *facts)
 {
-	static const char *const keys[] = { "loss", "accuracy", "validation_loss", "validation_accuracy" };
 	cJSON *curves = cJSON_AddObjectToObject(report, "curves");
 	bool done = curves;
 
-	for (size_t i = 0; done && i < sizeof(keys) / sizeof(keys[0]); i++)
-		done = add_curve(curves, member(facts->record, "epochs"), keys[i]);
+	for (size_t i = 0; done && i < REPORT_FIGURES; i++)
+		done = add_curve(curves, member(facts->record, "epochs"), &report_figures[i]);
 	return done && copy(report, "test", member(facts->record, "metrics"));
 }
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the text and the HTML page of a report have in common: how they read its members, and words. */
+#pragma once
+
+#include "core/base/json.h"
+
+/* Read the member at a path such as "night.from_s". Where it is missing or of another type: 0, or "-". */
+double report_number(const cJSON *object, const char *path);
+const char *report_words(const cJSON *object, const char *path);
+
+/* Formats a time as "2026-11-22 22:00:00" in UTC or, where `day` is false, without the date. */
+const char *report_date(double seconds, bool day, char out[static 32]);
+
+/* The stages of the member "time". */
+struct report_stage {
+	const char *key, *label;
+	bool beside; /* at the same time as the other stages */
+};
+#define REPORT_STAGES 8u
+extern const struct report_stage report_stages[REPORT_STAGES];
+
+/* The figures of an epoch and of the member "curves". */
+struct report_figure {
+	const char *key, *label;
+	bool is_loss; /* best where it is lowest; others are best where they are highest, and shares of 1 */
+};
+#define REPORT_FIGURES 4u
+extern const struct report_figure report_figures[REPORT_FIGURES];
+
+/* The end points of a curve. */
+struct report_curve {
+	bool any; /* an epoch has the figure */
+	double first, best, last;
+	double best_epoch; /* number of the best epoch, counted from 1 */
+};
+struct report_curve report_curve_of(const cJSON *epochs, const struct report_figure *figure);
+/* Returns the number of an epoch, counted from 1. `place`: that of the entry in the list of epochs, counted
+ * from 1, for an entry without a number. */
+double report_epoch(const cJSON *epoch, int place);
+
+/* Returns a warning of two lines, where the figures of a split are too good: `seen` is the member
+ * "validation_seen" or "test_seen". The caller frees it. NULL: there is none, or no memory. */
+char *report_seen(const char *split, const cJSON *seen);
