@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sections of a report's HTML page, each in a file of its own. Private to core/box. */
+#pragma once
+
+#include "core/box/report_parts.h"
+
+#include <stdio.h>
+
+/* What the page is made from. Any member of the JSON may be missing; its strings are visible. */
+struct report_page {
+	const cJSON *report, *record; /* as those of report_html() */
+	const cJSON *epochs;          /* of the record; NULL = none */
+	FILE *out;
+};
+
+/* Return the member of the report or, where the report does not know it, of the record, at a path; NULL:
+ * neither has it, or it is no string. `in_record`: NULL = only the report can have it. */
+const cJSON *report_of(const struct report_page *page, const char *in_report, const char *in_record);
+const char *report_words_of(const struct report_page *page, const char *in_report, const char *in_record);
+
+#define REPORT_VALUE_BYTES 64u
+/* Write a loss as "0.4435", another figure as "86.99 %", and a time as "12 min 03 s". Return `out`. */
+char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES]);
+char *report_span_text(double seconds, char out[static REPORT_VALUE_BYTES]);
+
+/* Prints times, box, versions, and what the run trained on. */
+void report_facts(const struct report_page *page);
+/* Print the curves as charts, and the figures of the epochs and of the test as a table. */
+void report_charts(const struct report_page *page);
+void report_figures_table(const struct report_page *page);
+/* Prints the warnings that say how far the figures can be trusted, what of the data does not fit the
+ * configuration, and which daemons are degraded. */
+void report_warnings(const struct report_page *page);
+/* Prints the faults of the night. Without a report prints nothing. */
+void report_faults_list(const struct report_page *page);
+/* Prints the records that were left out, the objects that changed, and the files that are not in the store.
+ */
+void report_missing(const struct report_page *page);

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTML page of a report: what it shows of which record, and that nothing in a record has a meaning for
+ * the browser. tests/system/report_html.sh loads pages in a browser. */
+#include "core/box/report_html.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Returns the page, which the caller frees. */
+static char *page_of(const cJSON *report, const cJSON *record)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	report_html(report, record, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static char *page(const char *report_text, const char *record_text)
+{
+	CLEANUP(json_free) cJSON *report = report_text ? cJSON_Parse(report_text) : NULL;
+	CLEANUP(json_free) cJSON *record = record_text ? cJSON_Parse(record_text) : NULL;
+
+	assert_true((report || !report_text) && (record || !record_text));
+	return page_of(report, record);
+}
+
+static int count_of(const char *text, const char *word)
+{
+	int count = 0;
+
+	for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+		count++;
+	return count;
+}
+
+/* Copies the path of a class, such as "train" or "dots held"; `chart` counts from 0. */
+static void find_path(const char *text, int chart, const char *class, char *out, size_t size)
+{
+	char mark[64];
+
+	(void)snprintf(mark, sizeof(mark), "<path class=\"%s\" d=\"", class);
+	for (; chart >= 0; chart--) {
+		text = strstr(text, "<svg class=\"chart\"");
+		assert_non_null(text);
+		text += 4;
+	}
+	text = strstr(text, mark);
+	assert_non_null(text);
+	text += strlen(mark);
+	(void)snprintf(out, size, "%.*s", (int)strcspn(text, "\""), text);
+}
+
+#define REPORT                                                                                           \
+	"{\"schema\": 1, \"id\": \"20261122-220000\", \"text\": \"box: t\", \"outcome\": \"finished\", " \
+	"\"reason\": null, \"host\": \"box\", \"version\": \"0.1.0\", \"machine\": \"4f\", "             \
+	"\"slot\": \"B\", \"build\": \"0123\", "                                                         \
+	"\"night\": {\"from_s\": 1795384800, \"to_s\": 1795388400, \"by\": \"timer\", "                  \
+	"\"next_s\": 1795471200}, "                                                                      \
+	"\"run\": {\"id\": \"t-1\", \"name\": \"t\", \"state\": \"finished\", \"epochs\": 3, "           \
+	"\"batch_rows\": 32, \"seed\": 44, \"started_s\": 1795384801, \"plan_sha256\": \"abc\", "        \
+	"\"start_run\": \"t-0\", \"sources\": [\"s3://b/data\"], \"outputs\": \"s3://b/runs/t-1\", "     \
+	"\"device\": \"a device\"}, "                                                                    \
+	"\"test\": {\"loss\": 0.4554, \"accuracy\": 0.8664, \"rows\": 3764}, "                           \
+	"\"time\": {\"starts\": 2, \"training_s\": 60, \"waiting_s\": 20, \"upload_s\": 90}, "           \
+	"\"faults\": [{\"event\": \"source.retried\", \"level\": \"notice\", \"count\": 3, "             \
+	"\"last_s\": 1795384805, \"message\": \"again\"}], \"degraded\": []}"
+
+#define RECORD                                                                                      \
+	"{\"id\": \"t-1\", \"name\": \"t\", \"state\": \"finished\", \"kiln_version\": \"0.1.0\", " \
+	"\"classes\": [\"neg\", \"pos\"], \"metrics\": {\"train\": {\"rows\": 500}, "               \
+	"\"test\": {\"loss\": 0.4554, \"accuracy\": 0.8664, \"rows\": 3764}}, "                     \
+	"\"epochs\": [{\"epoch\": 0, \"loss\": 0.9, \"accuracy\": 0.5, \"validation_loss\": 0.8, "  \
+	"\"validation_accuracy\": 0.6}, {\"epoch\": 1, \"loss\": 0.7, \"accuracy\": 0.7, "          \
+	"\"validation_loss\": 0.6, \"validation_accuracy\": 0.75}, {\"epoch\": 2, \"loss\": 0.5, "  \
+	"\"accuracy\": 0.9, \"validation_loss\": 0.65, \"validation_accuracy\": 0.7}]}"
+
+/* ---- What it shows ---- */
+
+static void test_night(void **state)
+{
+	static const char *const expected[] = {
+		"<title>t-1</title>",
+		"<h1>t</h1>",
+		"class=\"outcome good\">finished<",
+		"2026-11-22 22:00:00 to 2026-11-22 23:00:00 UTC, started by the timer",
+		"<dd>box</dd>",
+		"Kiln 0.1.0, build 0123",
+		"<dd>a device</dd>",
+		"<dt>trained on</dt><dd>s3://b/data</dd>",
+		"<dd>2: neg, pos</dd>",
+		"500 train, 3764 test",
+		"<span>test accuracy</span>86.64 %",
+		"<span>best validation accuracy</span>75.00 %",
+		"<span>epochs</span>3 of 3",
+		"<span>time of the trainer</span>1 min 20 s",
+		"<th>validation loss</th><td>0.8000</td><td>0.6000</td><td>2</td><td>0.6500</td>",
+		"<th>test loss</th>",
+		"<rect width=\"75.00\"", /* training, of training and waiting */
+		"<b>source.retried</b> <span class=\"level notice\">notice</span>",
+		"3×, last at 22:00:05 UTC</span><br>again",
+		"<dt>next night</dt><dd>2026-11-23 22:00:00 UTC</dd>",
+	};
+	CLEANUP(free_ptr) char *text = page(REPORT, RECORD);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		if (!strstr(text, expected[i]))
+			fail_msg("found no %s in %s", expected[i], strstr(text, "<body>"));
+	assert_int_equal(count_of(text, "<figure>"), 2);
+}
+
+/* The page needs nothing that is not in it. */
+static void test_alone(void **state)
+{
+	static const char *const refused[] = { "<script", "<img",    "src=",  "url(",
+					       "@import", "<iframe", "http:", "https:" };
+	CLEANUP(free_ptr) char *text = page(REPORT, RECORD);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (strstr(text, refused[i]))
+			fail_msg("found %s", refused[i]);
+	assert_int_equal(count_of(text, "href="), 1);
+	assert_int_equal(count_of(text, "href=\"data:,\""), 1);
+}
+
+static void test_failed_without_epochs(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(
+		"{\"outcome\": \"failed\", \"reason\": \"a NaN\", \"faults\": null, "
+		"\"run\": {\"id\": \"t-1\", \"name\": \"t\", \"epochs\": 3}, \"test\": null, \"time\": null}",
+		"{\"id\": \"t-1\", \"name\": \"t\", \"state\": \"failed\", \"epochs\": []}");
+
+	(void)state;
+	assert_non_null(strstr(text, "class=\"outcome bad\">failed</span> a NaN"));
+	assert_non_null(strstr(text, "<span>epochs</span>0 of 3"));
+	assert_non_null(strstr(text, "Not known: the journal cannot be read."));
+	assert_null(strstr(text, "<figure>"));
+	assert_null(strstr(text, "<table"));
+}
+
+static void test_never_started(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(
+		"{\"id\": \"20261122-220000\", \"outcome\": \"never_started\", \"reason\": \"no "
+		"credential\", "
+		"\"run\": null, \"faults\": [], \"unfit\": {\"file\": \"kiln.conf\", \"rows\": [{\"result\": "
+		"\"failed\", \"part\": \"record\", \"text\": \"2 values\", \"todo\": \"make it 3\"}, "
+		"{\"result\": \"passed\", \"part\": \"store\", \"text\": \"there\", \"todo\": \"\"}]}}",
+		NULL);
+
+	(void)state;
+	assert_non_null(strstr(text, "<h1>No run started</h1>\n<p class=\"id\">20261122-220000</p>"));
+	assert_non_null(strstr(text, ">never started</span> no credential"));
+	assert_non_null(strstr(text, "<li><b>failed</b> record: 2 values<br>→ make it 3</li>"));
+	assert_int_equal(count_of(text, "<br>→"), 1);
+	assert_non_null(strstr(text, "<p>None.</p>"));
+	assert_null(strstr(text, "class=\"tiles\""));
+}
+
+/* A regression has no accuracy. */
+static void test_no_accuracy(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text =
+		page(NULL,
+		     "{\"id\": \"t-1\", \"name\": \"t\", \"state\": \"running\", \"epochs\": [{\"epoch\": 0, "
+		     "\"loss\": 2}, {\"epoch\": 1, \"loss\": 1}], \"metrics\": {\"test\": {\"loss\": 1.5}}}");
+
+	(void)state;
+	assert_int_equal(count_of(text, "<figure>"), 1);
+	assert_null(strstr(strstr(text, "<body>"), "accuracy"));
+	assert_null(strstr(text, "validation</span>"));
+	assert_non_null(strstr(text, "<span>test loss</span>1.5000"));
+	assert_non_null(strstr(text, "<span>best loss</span>1.0000"));
+	assert_non_null(strstr(text, "class=\"outcome wary\">running<"));
+	assert_null(strstr(text, "Faults")); /* without a report nobody knows them */
+}
+
+static void test_warnings_and_lists(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(
+		"{\"validation_seen\": {\"run\": \"t-0\", \"shards\": 2, \"of\": 3}, \"test_given_up\": \"a "
+		"string\", "
+		"\"degraded\": [{\"daemon\": \"fetchd\", \"why\": \"slow\"}], \"changed\": [\"a.tfrecord\"], "
+		"\"quarantine\": {\"records\": [{\"key\": \"b.tfrecord\", \"offset\": 12, \"rest\": false}, "
+		"{\"key\": \"c.tfrecord\", \"offset\": 34, \"rest\": true}], \"more\": 5}, "
+		"\"left_behind\": {\"files\": 9, \"bytes\": 45, \"names\": [\"model.onnx\"]}}",
+		"{\"epochs\": []}");
+
+	(void)state;
+	assert_non_null(
+		strstr(text, "the figures of the validation are too good: t-0 trained on 2 of the 3"));
+	assert_non_null(strstr(text, "<b>No figures of the test:</b> a string"));
+	assert_non_null(strstr(text, "<b>fetchd was degraded at the end:</b> slow"));
+	assert_non_null(
+		strstr(text, "changed during the run: 1</h2>\n<ul class=\"names\"><li>a.tfrecord</li>"));
+	assert_non_null(strstr(text, "left out: 7</h2>"));
+	assert_non_null(strstr(text, "b.tfrecord <span class=\"soft\">at byte 12</span>"));
+	assert_non_null(strstr(text, "c.tfrecord <span class=\"soft\">from byte 34 to the end</span>"));
+	assert_non_null(strstr(text, "… and 5 more"));
+	assert_non_null(strstr(text, "not in the store: 9</h2>\n<ul class=\"names\"><li>model.onnx</li>"));
+	assert_non_null(strstr(text, "… and 8 more"));
+}
+
+/* ---- Curves ---- */
+
+static void test_gap(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(NULL, "{\"epochs\": [{\"loss\": 4}, {\"loss\": 3}, {\"loss\": null}, {\"loss\": "
+				"2}, {}, {\"loss\": 2}, "
+				"{\"loss\": 1}]}");
+	char path[512], dots[512];
+
+	(void)state;
+	find_path(text, 0, "train", path, sizeof(path));
+	find_path(text, 0, "dots train", dots, sizeof(dots));
+	assert_int_equal(count_of(path, "M"), 2); /* the value between two gaps is a dot alone */
+	assert_int_equal(count_of(path, " "), 8);
+	assert_int_equal(count_of(dots, "h0"), 5);
+}
+
+static void test_one_epoch(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(NULL, "{\"epochs\": [{\"epoch\": 0, \"loss\": 0.5, \"accuracy\": 1}]}");
+	char path[64], dots[64];
+
+	(void)state;
+	find_path(text, 0, "train", path, sizeof(path));
+	find_path(text, 0, "dots train", dots, sizeof(dots));
+	assert_string_equal(path, "");
+	assert_string_equal(dots, "M265.0 116.0 h0"); /* in the middle */
+	find_path(text, 1, "dots train", dots, sizeof(dots));
+	assert_string_equal(dots, "M265.0 10.0 h0"); /* 100 % is the upper end */
+}
+
+static cJSON *many_epochs(int count)
+{
+	cJSON *record = cJSON_CreateObject(), *epochs = cJSON_AddArrayToObject(record, "epochs");
+
+	for (int i = 0; i < count; i++) {
+		cJSON *epoch = cJSON_CreateObject();
+
+		assert_true(cJSON_AddItemToArray(epochs, epoch));
+		cJSON_AddNumberToObject(epoch, "epoch", i);
+		cJSON_AddNumberToObject(epoch, "loss", 1.0 / (1 + i) + (i * 7919 % 101) / 1000.0);
+		cJSON_AddNumberToObject(epoch, "validation_loss",
+					i == 2000 ? 7 : 1 + (i * 104729 % 97) / 1000.0);
+		cJSON_AddNumberToObject(epoch, "accuracy", (i * 31 % 1000) / 1000.0);
+		cJSON_AddNumberToObject(epoch, "validation_accuracy", (i * 17 % 1000) / 1000.0);
+	}
+	return record;
+}
+
+/* The page of a long run is small, and a single value that stands out is seen. */
+static void test_many_epochs(void **state)
+{
+	CLEANUP(json_free) cJSON *record = many_epochs(4096);
+	CLEANUP(free_ptr) char *text = page_of(NULL, record);
+	char path[65536];
+
+	(void)state;
+	assert_in_range(strlen(text), 10000, 60000);
+	find_path(text, 0, "dots held", path, sizeof(path));
+	assert_string_equal(path, "");
+	find_path(text, 0, "held", path, sizeof(path));
+	assert_in_range(count_of(path, " "), 800, 900); /* two numbers of two points in each of 209 columns */
+	assert_non_null(strstr(path, " 16.6 "));        /* 7, on a logarithmic axis from 0.0001 to 10 */
+	assert_non_null(strstr(text, ">4000</text>"));
+}
+
+/* ---- What comes from outside ---- */
+
+static void spoil(cJSON *json, const char *text)
+{
+	cJSON *child;
+
+	if (cJSON_IsString(json))
+		assert_non_null(cJSON_SetValuestring(json, text));
+	cJSON_ArrayForEach(child, json)
+		spoil(child, text);
+}
+
+/* Every text of a record and of a report may be hostile. */
+static void test_escaped(void **state)
+{
+	static const char hostile[] = "\"><script>alert('1')</script>&amp;<!--";
+	CLEANUP(json_free) cJSON *report = cJSON_Parse(REPORT), *record = cJSON_Parse(RECORD);
+	CLEANUP(free_ptr) char *good = page(REPORT, RECORD), *text = NULL;
+
+	(void)state;
+	spoil(report, hostile);
+	spoil(record, hostile);
+	text = page_of(report, record);
+	assert_null(strstr(text, "<script"));
+	assert_null(strstr(text, "<!--"));
+	assert_non_null(
+		strstr(text, "&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;&lt;!--"));
+	assert_int_equal(count_of(text, "<"), count_of(good, "<"));
+	assert_int_equal(count_of(text, "\""), count_of(good, "\""));
+}
+
+static const struct {
+	const char *label, *record;
+} wrong[] = {
+	{ "nothing", "{}" },
+	{ "other types",
+	  "{\"epochs\": 5, \"id\": 5, \"name\": {}, \"time\": [], \"metrics\": 7, \"classes\": \"a\"}" },
+	{ "epochs of other types",
+	  "{\"epochs\": [5, null, \"a\", [], {\"loss\": \"a\", \"epoch\": \"b\"}]}" },
+	{ "no finite numbers", "{\"epochs\": [{\"loss\": 1e999}, {\"loss\": -1e999}]}" },
+	{ "the ends of a double",
+	  "{\"epochs\": [{\"loss\": 1e308, \"epoch\": -1e308}, {\"loss\": -1e308, \"epoch\": 1e308}, "
+	  "{\"loss\": 1e300, \"epoch\": -1e300}, {\"loss\": -1e300, \"epoch\": 1e300}]}" },
+	{ "losses below zero, and zero", "{\"epochs\": [{\"loss\": -5}, {\"loss\": 0}, {\"loss\": 1000}]}" },
+	{ "backwards", "{\"epochs\": [{\"loss\": 1, \"epoch\": 9}, {\"loss\": 2, \"epoch\": 3}]}" },
+	{ "times without sense",
+	  "{\"started_s\": 1e300, \"time\": {\"training_s\": -1, \"waiting_s\": 1e999}}" },
+};
+
+/* Returns the first tag that has a number which is none. */
+static const char *wrong_tag(const char *text)
+{
+	static char tag[16384];
+
+	while ((text = strchr(text, '<'))) {
+		(void)snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(text, ">"), text);
+		if (strstr(tag, "nan") || strstr(tag, "inf"))
+			return tag;
+		text++;
+	}
+	return NULL;
+}
+
+/* A run.json may come from a store: whatever it holds, no picture has a number that a browser refuses. */
+static void test_wrong(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		CLEANUP(free_ptr) char *text = page("{}", wrong[i].record);
+		const char *tag = wrong_tag(strstr(text, "<body>"));
+
+		if (tag || !strstr(text, "</html>\n"))
+			fail_msg("%s: %s", wrong[i].label, tag ? tag : "the page does not end");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_night),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_failed_without_epochs),
+		cmocka_unit_test(test_never_started),
+		cmocka_unit_test(test_no_accuracy),
+		cmocka_unit_test(test_warnings_and_lists),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_one_epoch),
+		cmocka_unit_test(test_many_epochs),
+		cmocka_unit_test(test_escaped),
+		cmocka_unit_test(test_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
