@@ -150,6 +150,7 @@ complete -c kiln -n "test (__kiln_at) = 'report'" -l config -rF -d 'configuratio
 complete -c kiln -n "test (__kiln_at) = 'report'" -l night -d 'print the report of this box\'s last night, even of a night without a run, and whether the report was posted and uploaded'
 complete -c kiln -n "test (__kiln_at) = 'report'" -l all-epochs -d 'print each epoch; otherwise at most 20 are printed'
 complete -c kiln -n "test (__kiln_at) = 'report'" -l json -d 'print the record as JSON'
+complete -c kiln -n "test (__kiln_at) = 'report'" -l html -rF -d 'write the report as one HTML page, with the curves as pictures; an existing file is replaced'
 complete -c kiln -n "test (__kiln_at) = 'check'" -l no-notify -d 'send nothing to the people and the monitor that `notify` names'
 complete -c kiln -n "test (__kiln_at) = 'check'" -l json -d 'print one JSON object: part, result, text and todo of each row'
 complete -c kiln -n "test (__kiln_at) = 'check'" -F

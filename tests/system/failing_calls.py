@@ -319,7 +319,7 @@ class Report(Case):
 
     def end(self, box):
         report = json.loads(box.text(f"store/runs/{self.id}/report.json"))
-        return [report["outcome"], report["run"]["id"], [n for n in box.files("data/kiln/run/reports") if not n.endswith((".json", ".txt"))]]
+        return [report["outcome"], report["run"]["id"], [n for n in box.files("data/kiln/run/reports") if not n.endswith((".json", ".txt", ".html"))]]
 
 
 class ClockServers(Case):

@@ -94,6 +94,8 @@ night=$(ls "$reports" | sed -n 's/\.json$//p')
 is "$(posted 'p[-1]["body"]')" "$(cat "$reports/$night.json")" "what is posted is the report"
 is "$(cat "$sink/$id/report.json")" "$(cat "$reports/$night.json")" "and lies in the store, beside the run"
 is "$(cat "$sink/$id/report.txt")" "$(cat "$reports/$night.txt")" "so does the page"
+cmp "$sink/$id/report.html" "$reports/$night.html"
+ok $? "and the page with the curves"
 is "$(of "$reports/$night.json" 'r["schema"], r["outcome"], r["reason"], r["run"]["id"], r["run"]["epochs"], r["night"]["by"], r["faults"]')" \
 	"(1, 'finished', None, '$id', 3, 'hand', None)" "its members"
 is "$(of "$reports/$night.json" 'r["machine"], r["slot"], r["build"]')" "('$(cat "$KILN_ROOT/etc/machine-id")', 'B', '0123abcd')" \
@@ -104,7 +106,8 @@ like "$errors" "report: .*: $id: finished, 0 of 3 epochs" "one sentence says it"
 like "$(cat "$reports/$night.txt")" '3 epochs, 128 rows a batch, seed 44$' "the page says what ran"
 [ "$(wc -l <"$reports/$night.txt")" -le 60 ]
 ok $? "the page is one" "$(cat "$reports/$night.txt")"
-is "$(ls "$reports")" "$night.json
+is "$(ls "$reports")" "$night.html
+$night.json
 $night.txt" "nothing is left to do"
 [ ! -e "$runs/tonight.json" ]
 ok $? "the night is over"
@@ -235,16 +238,17 @@ a_night "$id" ""
 report
 is "$rc $(posted '[json.loads(q["body"])["id"] == "'"$first"'" for q in p[1:]]')" "0 [False, True]" "with the next report what was left is posted"
 like "$errors" 'is not uploaded: .*' "a store that is away keeps nobody from being told"
-rm "$sink"
+rm "$sink" "$reports/$(ls "$reports" | sed -n 's/\.pending$//p').html" # which version 0.1.0 did not write
 report
 is "$rc $(ls "$reports" | grep -c pending)" "0 0" "when it is back, it gets it" "$errors"
 test -s "$sink/$id/report.json"
 ok $? "there it is"
 for i in $(seq 35); do
 	cp "$reports/$first.json" "$reports/20200101-0000$(printf %02d "$i").json"
+	cp "$reports/$first.html" "$reports/20200101-0000$(printf %02d "$i").html"
 done
 report
-is "$(ls "$reports" | grep -c 'json$')" 30 "the newest 30 are kept"
+is "$(ls "$reports" | grep -c 'json$') $(ls "$reports" | grep -c html)" "30 29" "the newest 30 are kept, one of them without a page"
 a_node nobody ""
 begin
 over finished
@@ -287,7 +291,7 @@ if mount -t tmpfs -o size=1m kiln-test "$runs" 2>/dev/null; then
 	is "$rc $(posted 'len(p)')" "0 1" "which is not posted again" "$errors"
 	rm "$runs/filler"
 	report
-	is "$rc $(ls "$reports" | sed 's/.*\.//' | xargs)" "0 json txt" "once there is space it is written" "$errors"
+	is "$rc $(ls "$reports" | sed 's/.*\.//' | xargs)" "0 html json txt" "once there is space it is written" "$errors"
 	is "$(of "$sink/$id/report.json" 'r["outcome"]') $(posted 'len(p)')" "failed 1" "and uploaded, but not posted once more"
 else
 	skip "a full disk" "no tmpfs can be mounted here"

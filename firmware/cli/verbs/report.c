@@ -4,6 +4,7 @@
 #include "cli/runs/record.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
+#include "core/box/report_html.h"
 #include "core/box/reports.h"
 #include "core/run/run.h"
 #include "drivers/store/store.h"
@@ -11,57 +12,129 @@
 #include <inttypes.h>
 #include <string.h>
 
-static int read_record(const char *run_id, const struct config_store *sink, char **ret_text,
-		       struct error *err)
+/* What is known of a run. */
+struct known {
+	cJSON *record, *report; /* its run.json, and the report of its last night; NULL = there is none */
+};
+
+static void known_done(struct known *known)
 {
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct store_options options = { 0 };
+	json_free(&known->record);
+	json_free(&known->report);
+}
+
+static int get_json(struct store *store, const char *run_id, const char *name, uint64_t max, cJSON **ret_json,
+		    struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
 	char key[STORE_KEY_MAX];
 	uint64_t bytes;
 	int r;
 
-	if (!run_id)
-		return run_json(ret_text, err);
-	(void)snprintf(key, sizeof(key), "%s/run.json", run_id);
-	r = store_open(sink, &options, &store, err);
-	return r < 0 ? r : store_get_all(store, key, RUN_JSON_MAX, ret_text, &bytes, err);
+	(void)snprintf(key, sizeof(key), "%s/%s", run_id, name);
+	r = store_get_all(store, key, max, &text, &bytes, err);
+	return r < 0 ? r : json_parse(name, text, bytes, ret_json, err);
 }
 
-static int print_report(const struct arguments *arguments, const char *text, const char *sink_url,
-			struct error *err)
+/* Reads what the store has of a run. */
+static int read_stored(const char *run_id, const struct config_store *sink, bool with_report,
+		       struct known *ret_known, struct error *err)
 {
-	CLEANUP(json_free) cJSON *record = NULL;
-	CLEANUP(free_ptr) char *json = NULL;
-	int r = json_parse("run.json", text, strlen(text), &record, err);
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct store_options options = { 0 };
+	int r = store_open(sink, &options, &store, err);
 
-	if (r == 0 && arguments_have(arguments, "json") && (r = json_print(record, &json, err)) == 0)
-		puts(json);
-	if (r < 0 || json)
-		return r;
-	json_visible(record);
-	return record_print(record, sink_url, arguments_have(arguments, "all-epochs"), stdout, err);
+	if (r == 0)
+		r = get_json(store, run_id, "run.json", RUN_JSON_MAX, &ret_known->record, err);
+	if (r == 0 && with_report)
+		r = get_json(store, run_id, "report.json", REPORT_BYTES_MAX, &ret_known->report, err);
+	return r == -ENOENT && ret_known->record ? 0 : r;
 }
 
-/* Prints the report of a run. The store that holds the report is the sink of the current run's configuration
+/* Reads what this box has of its current run: the report of its last night counts where it is of this run. */
+static int read_current(bool with_report, struct known *ret_known, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *report = NULL;
+	const char *id, *of;
+	int r = run_json(&text, err);
+
+	if (r < 0 || (r = json_parse("run.json", text, strlen(text), &ret_known->record, err)) < 0 ||
+	    !with_report)
+		return r;
+	report = report_load_newest();
+	id = cJSON_GetStringValue(json_member(ret_known->record, "id"));
+	of = cJSON_GetStringValue(json_member(report, "run.id"));
+	if (id && of && strcmp(id, of) == 0)
+		ret_known->report = TAKE(report);
+	return 0;
+}
+
+/* ---- What is shown ---- */
+
+static int write_page(const char *file, const char *text, uint64_t bytes, struct error *err)
+{
+	int r = file_write_durable(file, text, bytes, err);
+
+	if (r == 0)
+		printf("%s: %ju bytes\n", file, (uintmax_t)bytes);
+	return r;
+}
+
+static int write_html(const char *file, const struct known *known, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(close_file) FILE *out = NULL;
+	size_t bytes = 0;
+
+	if (known->report)
+		json_visible(known->report);
+	out = open_memstream(&text, &bytes);
+	if (out)
+		report_html(known->report, known->record, out);
+	if (!out || fflush(out) != 0)
+		return error_set(err, -ENOMEM, "no memory for the page");
+	return write_page(file, text, bytes, err);
+}
+
+static int show(const struct arguments *arguments, const struct known *known, const char *sink_url,
+		struct error *err)
+{
+	const char *html = arguments_text(arguments, "html");
+	CLEANUP(free_ptr) char *json = NULL;
+	int r;
+
+	if (arguments_have(arguments, "json")) {
+		if ((r = json_print(known->record, &json, err)) == 0)
+			puts(json);
+		return r;
+	}
+	json_visible(known->record);
+	return html ? write_html(html, known, err)
+		    : record_print(known->record, sink_url, arguments_have(arguments, "all-epochs"), stdout,
+				   err);
+}
+
+/* Shows the report of a run. The store that holds the report is the sink of the current run's configuration
  * or, where the user names a run by its id, the sink of --config. */
 static int report(const struct arguments *arguments, struct error *err)
 {
 	const char *run_id = arguments_operand(arguments, 0), *file = arguments_text(arguments, "config");
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
-	CLEANUP(free_ptr) char *text = NULL;
-	const struct config_store *sink = &config.sink;
+	CLEANUP(known_done) struct known known = { 0 };
+	const bool with_report = arguments_text(arguments, "html") != NULL;
+	const struct config_store *sink = run_id ? &config.sink : &run.config.sink;
 	int r;
 
-	if (run_id) {
+	if (run_id)
 		r = config_load(file ? file : config_path(0, NULL), &config, err);
-	} else {
+	else
 		r = run_load(&run, err);
-		sink = &run.config.sink;
-	}
 	if (r == 0)
-		r = read_record(run_id, sink, &text, err);
-	return r < 0 ? r : print_report(arguments, text, sink->url, err);
+		r = run_id ? read_stored(run_id, sink, with_report, &known, err)
+			   : read_current(with_report, &known, err);
+	return r < 0 ? r : show(arguments, &known, sink->url, err);
 }
 
 /* ---- A night ---- */
@@ -88,19 +161,26 @@ static void print_pending(const char *id)
 			       why->valuestring);
 }
 
-static int report_night(bool json, struct error *err)
+static int report_night(bool json, const char *html, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
+	uint64_t bytes;
 	uint32_t count;
 	int r = report_list("json", &ids, &count, err);
 
 	if (r == 0 && count == 0)
 		r = error_set(err, -ENOENT, "there is no report yet: no night of this box has ended");
-	if (r < 0 || (r = file_read(report_path(ids[count - 1], json ? "json" : "txt", path),
-				    REPORT_BYTES_MAX, &text, NULL, err)) < 0)
+	if (r < 0 || (r = file_read(report_path(ids[count - 1],
+						json   ? "json"
+						: html ? "html"
+						       : "txt",
+						path),
+				    REPORT_BYTES_MAX, &text, &bytes, err)) < 0)
 		return r;
+	if (html)
+		return write_page(html, text, bytes, err);
 	fputs(text, stdout);
 	if (!json)
 		print_pending(ids[count - 1]);
@@ -112,14 +192,17 @@ static int report_night(bool json, struct error *err)
 static int report_verb(const struct arguments *arguments)
 {
 	const char *run_id = arguments_operand(arguments, 0);
-	const bool night = arguments_have(arguments, "night");
+	const char *html = arguments_text(arguments, "html");
+	const bool night = arguments_have(arguments, "night"), json = arguments_have(arguments, "json");
 	struct error err = { 0 };
 	int r;
 
 	if (night && run_id)
 		return cli_usage(arguments->name,
 				 "--night shows this box's last night: \"%s\" is not expected here", run_id);
-	r = night ? report_night(arguments_have(arguments, "json"), &err) : report(arguments, &err);
+	if (json && html)
+		return cli_usage(arguments->name, "--json and --html: only one of them is expected");
+	r = night ? report_night(json, html, &err) : report(arguments, &err);
 	return r < 0 ? cli_error(&err) : CLI_OK;
 }
 
@@ -138,18 +221,25 @@ static const struct verb_option options[] = {
 		  "report was posted and uploaded" },
 	{ .name = "all-epochs", .help = "print each epoch; otherwise at most 20 are printed" },
 	{ .name = "json", .help = "print the record as JSON" },
+	{ .name = "html",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "write the report as one HTML page, with the curves as pictures; an existing file is "
+		  "replaced" },
 	{ 0 },
 };
 
 const struct verb verb_report = {
 	.name = "report",
 	.summary = "show the result of a run or of the last night",
-	.synopsis = "report [RUN-ID] [--config FILE] [--all-epochs] [--json]\n"
-		    "report --night [--json]",
-	.about = "Prints the state of the run, loss and accuracy by epoch, a curve of the losses, the test "
-		 "result, how the time was spent, and the address of the outputs. Without RUN-ID the verb "
-		 "reads this box's "
-		 "current run; with RUN-ID it reads RUN-ID/run.json below sink.url of the configuration.",
+	.synopsis = "report [RUN-ID] [--config FILE] [--all-epochs] [--json | --html FILE]\n"
+		    "report --night [--json | --html FILE]",
+	.about =
+		"Prints the state of the run, loss and accuracy by epoch, a curve of the losses, the test "
+		"result, how the time was spent, and the address of the outputs. Without RUN-ID the verb "
+		"reads this box's "
+		"current run; with RUN-ID it reads RUN-ID/run.json below sink.url of the configuration. With "
+		"--html the page also has what the report of the run's last night knows, where there is one.",
 	.operands = operands,
 	.options = { options },
 	.here = true,

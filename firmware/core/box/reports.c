@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-static const char *const forms[] = { "json", "txt", "pending" }; /* file name suffixes of a finished report */
+static const char *const forms[] = { "json", "txt", "html",
+				     "pending" }; /* file name suffixes of a finished report */
 
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES])
 {
@@ -71,22 +72,40 @@ static cJSON *read_json(const char *id, const char *form)
 	return json;
 }
 
+/* Returns the newest report; its id stands in `id`. */
+static cJSON *load_newest(char id[static REPORT_ID_BYTES])
+{
+	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
+	uint32_t count = 0;
+
+	if (report_list("json", &ids, &count, NULL) < 0 || count == 0)
+		return NULL;
+	memcpy(id, ids[count - 1], REPORT_ID_BYTES);
+	return read_json(id, "json");
+}
+
+cJSON *report_load_newest(void)
+{
+	char id[REPORT_ID_BYTES];
+
+	return load_newest(id);
+}
+
 cJSON *report_newest(void)
 {
 	static const char *const copied[] = { "id", "outcome", "text" };
-	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
 	CLEANUP(json_free) cJSON *report = NULL;
+	char id[REPORT_ID_BYTES];
 	cJSON *newest, *pending;
-	uint32_t count = 0;
 
-	if (report_list("json", &ids, &count, NULL) < 0 || count == 0 ||
-	    !(report = read_json(ids[count - 1], "json")))
+	report = load_newest(id);
+	if (!report)
 		return cJSON_CreateNull();
 	newest = cJSON_CreateObject();
 	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
 		(void)cJSON_AddItemToObject(newest, copied[i],
 					    cJSON_DetachItemFromObjectCaseSensitive(report, copied[i]));
-	pending = read_json(ids[count - 1], "pending");
+	pending = read_json(id, "pending");
 	(void)cJSON_AddItemToObject(newest, "pending", pending ? pending : cJSON_CreateObject());
 	return newest;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clang-format off */
 /*
- * The reports of past nights: PATH_REPORTS/<id>.json, and <id>.txt, a page for people. An id is the start of the
+ * The reports of past nights: PATH_REPORTS/<id>.json, and for people <id>.txt and <id>.html (core/box/report_html.h). An id is the start of the
  * night, YYYYMMDD-HHMMSS in UTC, so that ids sort by time. Only `kiln-oneshot report` writes reports, and it keeps
  * REPORTS_MAX. <id>.pending exists while the report waits to be delivered: {"store": TEXT, "notify": TEXT, "mail": TEXT}, where
  * a member gives the reason why the report is not there yet. <id>.night is a night whose report is not made yet
@@ -39,7 +39,8 @@
 
 /* Returns out: the report id of the night that began at `from_s`. */
 char *report_id(int64_t from_s, char out[static REPORT_ID_BYTES]);
-/* Returns out: the path of a file of the report. `form`: its suffix, "json", "txt", "pending" or "night". */
+/* Returns out: the path of a file of the report. `form`: its suffix, "json", "txt", "html", "pending" or
+ * "night". */
 char *report_path(const char *id, const char *form, char out[static PATH_BYTES]);
 /* Lists the ids of all reports with a file of this form, oldest first. The caller frees the array. */
 MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *ret_count,
@@ -47,6 +48,8 @@ MUST_CHECK int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], 
 /* Returns the newest report as {id, outcome, text, pending {store, notify, mail}}; a JSON null where there is
  * no report. NULL: no memory. */
 cJSON *report_newest(void);
+/* Returns the newest report, which the caller frees. NULL: there is none, or it cannot be read. */
+cJSON *report_load_newest(void);
 /* Removes all reports except the newest REPORTS_MAX; ignores files that cannot be removed. */
 void report_keep(void);
 

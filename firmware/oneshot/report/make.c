@@ -290,7 +290,7 @@ static bool add_all(cJSON *report, const struct facts *facts)
 }
 
 int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
-		struct error *err)
+		cJSON **ret_record, struct error *err)
 {
 	CLEANUP(facts_done) struct facts facts = { .config = config, .tonight = tonight };
 	CLEANUP(json_free) cJSON *report = cJSON_CreateObject();
@@ -300,5 +300,6 @@ int report_make(const struct config *config, const struct tonight *tonight, cJSO
 	if (!add_all(report, &facts))
 		return error_set(err, -ENOMEM, "no memory for the report");
 	*ret_report = TAKE(report);
+	*ret_record = TAKE(facts.record);
 	return 0;
 }

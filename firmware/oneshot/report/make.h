@@ -6,9 +6,9 @@
 #include "core/box/tonight.h"
 
 /* Makes the report of a night from all that is known. `config` may be empty, where no configuration could be
- * read. The caller frees *ret_report. */
+ * read. *ret_record: the run.json of the night's run; NULL = the night had no run. The caller frees both. */
 MUST_CHECK int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
-			   struct error *err);
+			   cJSON **ret_record, struct error *err);
 
 /* Loads the current run or one of the archive, and the text of its run.json; the caller calls run_done() and
  * free(). */

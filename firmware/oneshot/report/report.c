@@ -2,6 +2,7 @@
 #include "oneshot/report/report.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/box/report_html.h"
 #include "core/box/tonight.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
@@ -11,33 +12,63 @@
 #include <string.h>
 #include <sysexits.h>
 
-static int write_text(const cJSON *report, const char *id, struct error *err)
-{
-	CLEANUP(json_free) cJSON *shown = cJSON_Duplicate(report, true);
-	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(close_file) FILE *out = NULL;
-	char path[PATH_BYTES];
-	size_t bytes = 0;
+/* A report whose strings are visible, and its pages. */
+struct pages {
+	cJSON *report, *record;
+	char *text, *html;
+	size_t text_bytes, html_bytes;
+};
 
-	out = shown ? open_memstream(&text, &bytes) : NULL;
-	if (out) {
-		json_visible(shown);
-		report_print(shown, out);
-	}
-	if (!out || fflush(out) != 0)
+static void pages_done(struct pages *pages)
+{
+	json_free(&pages->report);
+	json_free(&pages->record);
+	free(pages->text);
+	free(pages->html);
+}
+
+static bool print_pages(struct pages *pages)
+{
+	CLEANUP(close_file) FILE *text = open_memstream(&pages->text, &pages->text_bytes);
+	CLEANUP(close_file) FILE *html = open_memstream(&pages->html, &pages->html_bytes);
+
+	if (!text || !html)
+		return false;
+	report_print(pages->report, text);
+	report_html(pages->report, pages->record, html);
+	return fflush(text) == 0 && fflush(html) == 0;
+}
+
+/* Writes the pages for people. `record`: the run.json of the run; NULL = none. */
+static int write_pages(const cJSON *report, const cJSON *record, const char *id, struct error *err)
+{
+	CLEANUP(pages_done)
+	struct pages pages = { .report = cJSON_Duplicate(report, true),
+			       .record = cJSON_Duplicate(record, true) };
+	char path[PATH_BYTES];
+	int r;
+
+	if (pages.report)
+		json_visible(pages.report);
+	if (pages.record)
+		json_visible(pages.record);
+	if (!pages.report || (record && !pages.record) || !print_pages(&pages))
 		return error_set(err, -ENOMEM, "no memory for the report");
-	return file_write_durable(report_path(id, "txt", path), text, bytes, err);
+	r = file_write_durable(report_path(id, "txt", path), pages.text, pages.text_bytes, err);
+	return r < 0 ? r
+		     : file_write_durable(report_path(id, "html", path), pages.html, pages.html_bytes, err);
 }
 
 /* Writes the files of a report, the JSON last: once the JSON exists, the report counts as made. */
-static int write_report(const struct config *config, const cJSON *report, const char *id, struct error *err)
+static int write_report(const struct config *config, const cJSON *report, const cJSON *record, const char *id,
+			struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	int r = path_make(path_of(PATH_REPORTS, NULL, path), err);
 
-	if (r < 0 || (r = json_print(report, &text, err)) < 0 || (r = write_text(report, id, err)) < 0 ||
-	    (r = report_pend(config, id, err)) < 0)
+	if (r < 0 || (r = json_print(report, &text, err)) < 0 ||
+	    (r = write_pages(report, record, id, err)) < 0 || (r = report_pend(config, id, err)) < 0)
 		return r;
 	return file_write_durable(report_path(id, "json", path), text, strlen(text), err);
 }
@@ -81,14 +112,14 @@ static void note_ended(struct ended *ended, const cJSON *report)
 static int make(const struct config *config, const char *id, bool newest, struct ended *ended,
 		struct error *err)
 {
-	CLEANUP(json_free) cJSON *report = NULL;
+	CLEANUP(json_free) cJSON *report = NULL, *record = NULL;
 	struct tonight night;
 	int r = tonight_load_over(id, &night, err);
 
-	if (r < 0 || (r = report_make(config, &night, &report, err)) < 0)
+	if (r < 0 || (r = report_make(config, &night, &report, &record, err)) < 0)
 		return r;
 	note_ended(ended, report);
-	r = write_report(config, report, id, err);
+	r = write_report(config, report, record, id, err);
 	if (r == 0)
 		say_made(report);
 	if (r == -ENOSPC) {

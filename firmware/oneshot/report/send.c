@@ -241,9 +241,14 @@ static int put(const struct sending *sending, struct store *sink, const char *fo
 static int upload(const struct sending *sending, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
-	int r = open_sink(sending, &sink, err);
+	char path[PATH_BYTES];
+	/* a report that version 0.1.0 wrote has no such page */
+	int r, has_html = file_exists(report_path(sending->id, "html", path), err);
 
-	if (r < 0 || (r = put(sending, sink, "txt", err)) < 0)
+	if (has_html < 0)
+		return has_html;
+	if ((r = open_sink(sending, &sink, err)) < 0 || (r = put(sending, sink, "txt", err)) < 0 ||
+	    (has_html && (r = put(sending, sink, "html", err)) < 0))
 		return r;
 	return put(sending, sink, "json", err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Delivers reports: a POST and a mail to people, and an upload of report.txt and report.json to the store:
- * into the folder of the run or, for a night without a run, into nights/<run.name>-<id>/.
+ * Delivers reports: a POST and a mail to people, and an upload of report.txt, report.html and report.json to
+ * the store: into the folder of the run or, for a night without a run, into nights/<run.name>-<id>/.
  */
 #pragma once
 

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report.html: the page that a real night leaves beside report.json, and pages of other records, as kiln report --html writes them.
+# Each page is read by a strict parser, and loaded by a real browser without a network, as a telephone, a desk and a printer show
+# it. tests/unit/report_html.c tests what a page shows; KILN_KEEP_PAGES=FOLDER keeps the pages and their pictures.
+. "$(dirname "$0")/lib.sh"
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+kiln=$KILN_BIN/kiln pages=${KILN_KEEP_PAGES:-$work/pages} sink=$work/store/runs
+mkdir -p "$pages"
+
+# ---- A real night ----
+cat >"$work/kiln.conf" <<-CONF
+	run: { name = "night"; epochs = 4; batch_rows = 16; };
+	optimizer: { learning_rate = 0.005; };
+	source: { url = "file://$work/store/data"; };
+	sink: { url = "file://$sink"; };
+	ring: { small_pages = true; };
+	power: { upload_wait_min = 0; };
+	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+CONF
+awk 'BEGIN {
+	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
+	for (i = 0; i < 400; i++)
+		print (i % 2 ? "<script>good" : "bad & \"worse\"") "\tthe film was " (i % 2 ? good[1 + int(rand() * 4)] : bad[1 + int(rand() * 4)]) \
+			" in part " int(rand() * 90)
+}' >"$work/reviews.tsv"
+"$kiln" prep "$work/reviews.tsv" --config "$work/kiln.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
+ok $? "prep" "$(cat "$work/prep.log")"
+node one
+timeout 120 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1
+ok $? "a night ends by itself" "$(cat "$work/night.log" "$KILN_ROOT"/run/kiln/night/*.log)"
+run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
+
+"$kiln" report --html "$pages/early.html" >"$work/said" 2>&1
+is "$? $(cat "$work/said")" "0 $pages/early.html: $(stat -c %s "$pages/early.html") bytes" "kiln report --html before the night has a report"
+"$KILN_BIN/kiln-oneshot" finished 2>/dev/null # the box has no kiln.conf, and no systemd
+"$KILN_BIN/kiln-oneshot" report 2>"$work/said"
+ok $? "the night is reported" "$(cat "$work/said")"
+made=$(echo "$KILN_ROOT"/data/kiln/run/reports/*.html)
+test -s "$made"
+ok $? "the box has the page"
+cmp "$made" "$sink/$run/report.html"
+ok $? "the store has it beside report.json" "$(ls "$sink/$run")"
+cp "$made" "$pages/night.html"
+for command in "report --night" "report" "report $run --config $work/kiln.conf"; do
+	"$kiln" $command --html "$work/again.html" >"$work/said" 2>&1
+	is "$? $(cmp "$made" "$work/again.html" && echo same)" "0 same" "kiln $command --html writes the same page" "$(cat "$work/said")"
+done
+"$kiln" report --html "$work/again.html" --json >"$work/said" 2>&1
+like "$? $(head -n 1 "$work/said")" '^2 kiln report: --json and --html: only one of them' "with --json it is wrong usage"
+"$kiln" report --html "$work/absent/page.html" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" "^1 kiln: $work/absent/page.html.*No such file" "a folder that is not there"
+"$kiln" report absent-1 --config "$work/kiln.conf" --html "$work/absent.html" >"$work/said" 2>&1
+like "$? $(cat "$work/said") $(ls "$work/absent.html" 2>&1)" '^1 kiln: .*run.json.*No such file' "a run that is not there leaves no page"
+
+# ---- Records of other runs ----
+python3 - "$sink" <<'PY'
+import json, math, pathlib, sys
+
+def run(name, record, report=None):
+    folder = pathlib.Path(sys.argv[1]) / name
+    folder.mkdir(parents=True)
+    record = {"id": name, "name": name, "state": "finished", "kiln_version": "0.1.0", **record}
+    (folder / "run.json").write_text(json.dumps(record))
+    if report:
+        (folder / "report.json").write_text(json.dumps({"run": {"id": name, "name": name, "epochs": 9}, **report}))
+
+def epoch(i):
+    wave = math.sin(i * 12.9898) % 0.1
+    return {"epoch": i, "loss": 1 / (1 + i / 300) + wave, "accuracy": 1 - 0.5 / (1 + i / 300) - wave / 4,
+            "validation_loss": 0.4 + 1 / (1 + i / 200) + wave, "validation_accuracy": 0.9 - 0.5 / (1 + i / 300) - wave / 4}
+
+run("many", {"epochs": [epoch(i) for i in range(4096)]})
+run("one", {"epochs": [epoch(0)]})
+run("long", {"epochs": [{"epoch": 123456, "loss": 1.23e-12, "accuracy": 1, "validation_loss": 1.23e-12, "validation_accuracy": 1}]})
+run("gaps", {"epochs": [{"epoch": i, "loss": 100 / (1 + i) ** 3, **({} if i % 4 == 2 else {"validation_loss": 120 / (1 + i) ** 3})}
+                        for i in range(20)]})
+nasty = '"><script>console.error(1)</script><img src=http://example.com/x>&\u202e\x01</style><!-- ' + "w" * 300
+run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "reason": nasty, "machine": nasty, "device": nasty},
+    {"outcome": nasty, "host": nasty, "version": nasty, "slot": nasty, "build": nasty, "reason": nasty, "test_given_up": nasty,
+     "degraded": [{"daemon": nasty, "why": nasty}], "changed": [nasty] * 30,
+     "unfit": {"file": nasty, "rows": [{"result": nasty, "part": nasty, "text": nasty, "todo": nasty}]},
+     "faults": [{"event": nasty, "level": nasty, "count": 1e300, "last_s": -1e300, "message": nasty}],
+     "quarantine": {"records": [{"key": nasty, "offset": 1, "rest": True}] * 30, "more": 3},
+     "left_behind": {"files": 2, "bytes": 1, "names": [nasty]}, "test_seen": {"run": nasty, "replaced": 1, "of": 2}})
+run("failed", {"state": "failed", "epochs": []}, {"outcome": "failed", "reason": "a NaN", "faults": [], "time": None})
+PY
+for name in many one long gaps hostile failed; do
+	"$kiln" report $name --config "$work/kiln.conf" --html "$pages/$name.html" >"$work/said" 2>&1
+	ok $? "a page: $name" "$(cat "$work/said")"
+done
+[ "$(stat -c %s "$pages/many.html")" -lt 60000 ]
+ok $? "a page of 4096 epochs is small" "$(stat -c %s "$pages/many.html") bytes"
+
+# ---- A strict parser, and a real browser ----
+# Mistakes of each kind, which the checks must notice.
+cat >"$pages/wrong.html" <<-'PAGE'
+	<!DOCTYPE html><html><head><title>x</title></head><body><p>a</b><div style="width:2000px">wide</div>
+	<img src="http://192.0.2.1/x.png" alt=""><script>console.error("told"); nothing();</script></body></html>
+PAGE
+strict() { # page
+	/usr/bin/python3 - "$1" 2>&1 <<-'PY' # Debian's, which has Debian's packages
+		import sys, html5lib
+		html5lib.HTMLParser(strict=True).parse(open(sys.argv[1], "rb"), transport_encoding="utf-8")
+		print("good")
+	PY
+}
+of() { # expression over `r`, what the browser found
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$work/found" "$1" 2>&1
+}
+if ! /usr/bin/python3 -c 'import html5lib' 2>/dev/null; then
+	skip "pages are good HTML" "no html5lib here: tools/deps/install test"
+else
+	like "$(strict "$pages/wrong.html" | tail -n 1)" 'ParseError' "the parser notices a mistake"
+	for page in early night many one long gaps hostile failed; do
+		is "$(strict "$pages/$page.html" | tail -n 1)" good "$page.html is good HTML"
+	done
+fi
+if ! command -v chromium >/dev/null || ! unshare --net true 2>/dev/null; then
+	skip "pages in a browser" "no chromium here, or no network namespaces: tools/deps/install test"
+	exit
+fi
+tests/system/browser.py "$pages/wrong.html" "$pages/wrong" >"$work/found" 2>"$work/said"
+is "$(of 'len(r["requests"]), len(r["errors"]) >= 3, r["phone"]["document"] > 2000')" "(2, True, True)" \
+	"the browser notices a request, complaints, and a page that is too wide" "$(cat "$work/found" "$work/said")"
+for page in early night many one long gaps hostile failed; do
+	tests/system/browser.py "$pages/$page.html" "$pages/$page" >"$work/found" 2>"$work/said"
+	ok $? "a browser loads $page.html" "$(tail -n 5 "$work/said")"
+	is "$(of 'r["requests"]')" "['file://$pages/$page.html']" "it asks for nothing else"
+	is "$(of 'r["errors"]')" "[]" "and complains of nothing"
+	is "$(of '[r[view]["document"] - r[view]["view"] for view in ("phone", "desk")]')" "[0, 0]" "the page is as wide as a telephone, and as a desk"
+	[ -s "$pages/$page/phone.png" ] && [ -s "$pages/$page/desk.png" ] && [ -s "$pages/$page/print.pdf" ]
+	ok $? "pictures of it, and paper"
+done
