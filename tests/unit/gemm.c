@@ -339,72 +339,52 @@ static void test_not_a_number(void **state)
 	}
 }
 
-/* The extra row of tiles: the sums of B's columns. The values themselves are exact in float64. */
+/* Compares the sums of B's columns with float64, where their values are exact. */
+static void check_sums(const struct operands *o, bool cpu)
+{
+	float *sums = calloc(o->n, sizeof(*sums)), *c = product(o, cpu, 0, o->m, sums);
+
+	for (uint64_t j = 0; j < o->n; j++) {
+		double sum = 0, magnitude = 0;
+
+		for (uint64_t k = 0; k < o->k; k++) {
+			sum += (double)o->b[k * o->n + j];
+			magnitude += fabs((double)o->b[k * o->n + j]);
+		}
+		assert_near(sums[j], sum, ((double)o->k / 32 + 32) * 0x1p-24 * magnitude);
+	}
+	free(c);
+	free(sums);
+}
+
+/* The extra row of tiles. */
 static void test_column_sums(void **state)
 {
 	static const uint64_t columns[] = { 2, 16, 31, 64, 100 };
 	static const uint64_t depths[] = { 77, 5600 };
-	float sums[128];
 
 	(void)state;
-	if (!gpu_is_cpu(gpu))
-		skip(); /* there column_sums computes them */
 	for (size_t n = 0; n < 2 * sizeof(columns) / sizeof(*columns); n++) {
 		struct operands o;
 
 		operands_open(&o, 50, columns[n / 2], depths[n % 2], TN);
-		float *c = product(&o, true, 0, o.m, sums);
-
-		for (uint64_t j = 0; j < o.n; j++) {
-			double sum = 0, magnitude = 0;
-
-			for (uint64_t k = 0; k < o.k; k++) {
-				sum += (double)o.b[k * o.n + j];
-				magnitude += fabs((double)o.b[k * o.n + j]);
-			}
-			assert_near(sums[j], sum, ((double)o.k / 32 + 32) * 0x1p-24 * magnitude);
-		}
-		free(c);
+		check_sums(&o, true);
+		check_sums(&o, false);
 		operands_close(&o);
 	}
 }
 
-static void sum_columns(const char *kernel, uint64_t tile, uint64_t rows, uint64_t columns, const float *x,
-			float *sums)
+static void test_column_sums_of_gpu_tiles(void **state)
 {
-	const struct plan_values values = { .rows = (int32_t)rows };
-	struct harness h;
-
-	harness_open(&h, gpu, &config, true);
-	const uint32_t from = harness_tensor(&h, DTYPE_F32, rows * columns),
-		       to = harness_tensor(&h, DTYPE_F32, columns);
-
-	plan_emit(&h.plan, &(struct launch){ .kernel = kernel,
-					     .groups = { { .fixed = columns, .tile = tile } },
-					     ARGUMENTS(IN(from), OUT(to), AT(ROWS), INT(columns)) });
-	harness_bind(&h, program);
-	harness_put(&h, from, x);
-	harness_run(&h, &values);
-	harness_get(&h, to, sums);
-	harness_close(&h);
-}
-
-/* A GPU sums the chunks of a column side by side; the bits are those of one item for each column. */
-static void test_column_sums_of_a_group(void **state)
-{
-	static const uint64_t rows[] = { 1, 33, 256, 300, 1001 }, columns[] = { 2, 32, 75 };
-	float one[75], group[75];
-
 	(void)state;
-	for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++)
-		for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
-			float *x = numbers(rows[r] * columns[c], 6);
+	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t += 2) {
+		struct operands o;
 
-			sum_columns("column_sums", ELEMENT_GROUP, rows[r], columns[c], x, one);
-			sum_columns("column_sums_group", 32, rows[r], columns[c], x, group);
-			assert_memory_equal(one, group, columns[c] * sizeof(float));
-			free(x);
-		}
+		operands_open(&o, tiles[t].m, tiles[t].n, 150, TN);
+		o.kernel = tiles[t].kernel;
+		check_sums(&o, false);
+		operands_close(&o);
+	}
 }
 
 static int open_all(void **state)
@@ -428,14 +408,10 @@ static int close_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_rows_stand_alone),
-		cmocka_unit_test(test_not_a_number),
-		cmocka_unit_test(test_column_sums),
-		cmocka_unit_test(test_gpu_tiles),
-		cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
-		cmocka_unit_test(test_column_sums_of_a_group),
+		cmocka_unit_test(test_shapes),           cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_rows_stand_alone), cmocka_unit_test(test_not_a_number),
+		cmocka_unit_test(test_column_sums),      cmocka_unit_test(test_column_sums_of_gpu_tiles),
+		cmocka_unit_test(test_gpu_tiles),        cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

@@ -209,35 +209,6 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	sums[c] = total;
 }
 
-#define SUM_COLUMNS 32
-#define SUM_LINES   8
-
-/* The same sums with the same bits, for devices that are not CPUs. A group has SUM_COLUMNS columns and SUM_LINES items
- * for each: these sum chunks side by side, and the first of them adds the chunks in order. */
-__kernel __attribute__((reqd_work_group_size(SUM_COLUMNS *SUM_LINES, 1, 1))) void column_sums_group(
-	__global const stored *x, __global float *sums, int rows, int columns)
-{
-	__local float partial[SUM_LINES][SUM_COLUMNS];
-	const int line = get_local_id(0) / SUM_COLUMNS, own = get_local_id(0) % SUM_COLUMNS;
-	const int c = get_group_id(0) * SUM_COLUMNS + own;
-	float total = 0;
-
-	for (int first = 0; first < rows; first += SUM_LINES * COLUMN_CHUNK) {
-		const int r0 = first + line * COLUMN_CHUNK;
-		float sum = 0;
-
-		for (int r = r0; c < columns && r < min(rows, r0 + COLUMN_CHUNK); r++)
-			sum += load((size_t)r * columns + c, x);
-		barrier(CLK_LOCAL_MEM_FENCE);
-		partial[line][own] = sum;
-		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int i = 0; line == 0 && i < SUM_LINES && first + i * COLUMN_CHUNK < rows; i++)
-			total += partial[i][own];
-	}
-	if (line == 0 && c < columns)
-		sums[c] = total;
-}
-
 /* to_stored converts batches and weights to the type of activations, from_stored converts back. An item converts 16
  * numbers. */
 ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, int columns)

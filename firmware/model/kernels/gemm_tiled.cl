@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * C [M, N] = epilogue(A [M, K] x B [K, N]) for devices that are not CPUs. Parameters, epilogue, order of the sums and
- * tolerance are those of gemm.cl. With b_transposed, B is stored as [N, K]. bias_gradient is not used, because the kernel
- * column_sums_group computes it; group_rows is not used either.
+ * tolerance are those of gemm.cl, also those of bias_gradient, for which B must not be transposed. With b_transposed, B is
+ * stored as [N, K]. group_rows is not used.
  *
  * gemm_16x16 is for small products: 256 work-items compute one element of C each, from tiles of A and B in local memory
  * that have so many terms at once that few loads are waited for. The other kernels compute larger tiles, see
  * tiled_body.clh. The size of a tile does not change the bits.
  */
 #include "tiled.clh"
+
+/* Writes the sums of `columns` columns of B, from j0 on, by a group of `items` items. Items sum chunks of a column side by
+ * side, and the first of them adds the chunks in order. `partial` [items]. */
+void column_sums_group(__global const stored *B, int N, int K, int j0, int columns, int items, __local float *partial,
+		       __global float *sums)
+{
+	const int lines = items / columns, line = get_local_id(0) / columns, own = get_local_id(0) % columns, j = j0 + own;
+	float total = 0;
+
+	for (int first = 0; first < K; first += lines * COLUMN_CHUNK) {
+		const int k0 = first + line * COLUMN_CHUNK;
+		float sum = 0;
+
+		for (int k = k0; j < N && k < min(K, k0 + COLUMN_CHUNK); k++)
+			sum += load((size_t)k * N + j, B);
+		barrier(CLK_LOCAL_MEM_FENCE);
+		partial[get_local_id(0)] = sum;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int i = 0; line == 0 && i < lines && first + i * COLUMN_CHUNK < K; i++)
+			total += partial[i * columns + own];
+	}
+	if (line == 0 && j < N)
+		sums[j] = total;
+}
 
 #define STRIP       64 /* terms in local memory at a time */
 #define STRIP_WIDTH (STRIP + 4) /* so that the rows of a tile begin at different banks of local memory */
@@ -62,6 +86,10 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 	float4 next_a = strip_piece(a, 0, K), next_b = strip_piece(b, 0, K);
 	float x = 0;
 
+	if (i0 >= M) {
+		column_sums_group(B, N, K, j0, SIDE, SIDE * SIDE, (__local float *)memory, bias_gradient);
+		return;
+	}
 	for (int k0 = 0, half_at = 0; k0 < K; k0 += STRIP, half_at ^= 1) {
 		__local const float4 *const row = memory[half_at] + r * STRIP_WIDTH / 4;
 		__local const float4 *const column = memory[2 + half_at] + c * STRIP_WIDTH / 4;
@@ -95,6 +123,10 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 	__global const stored *a_at[PIECES_A];                                                                      \
 	int a_left[PIECES_A], a_count[PIECES_A];                                                                    \
                                                                                                                     \
+	if (i0 >= M) {                                                                                              \
+		column_sums_group(B, N, K, j0, TILE_COLUMNS, ITEMS, tile_a, bias_gradient);                         \
+		return;                                                                                             \
+	}                                                                                                           \
 	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                        \
 	{                                                                                                           \
 		const int q = t + ITEMS * p, i = i0 + PIECE_ROW(q, TILE_ROWS, a_along_k);                           \

@@ -12,8 +12,6 @@ enum { DENSE_UNITS, DENSE_USE_BIAS, DENSE_KERNEL_INITIALIZER, DENSE_BIAS_INITIAL
 enum { DENSE_KERNEL, DENSE_BIAS };
 /* Name of the copy of the kernel in the type of activations. */
 #define DENSE_STORED "kernel_stored"
-/* Columns of a work-group of column_sums_group; kernels/elements.cl has the same number. */
-#define SUM_COLUMNS 32u
 
 static const struct attribute_spec dense_attributes[] = {
 	[DENSE_UNITS] = { "units", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
@@ -100,9 +98,8 @@ static void dense_backward_parameters(struct plan *plan, const struct node *node
 	gemm_emit(plan, &gemm);
 	if (bias != GRAPH_NO_TENSOR)
 		plan_emit(plan, &(struct launch){
-					.kernel = plan->cpu ? "column_sums" : "column_sums_group",
-					.groups = { { .fixed = units,
-						      .tile = plan->cpu ? ELEMENT_GROUP : SUM_COLUMNS } },
+					.kernel = "column_sums",
+					.groups = { { .fixed = units, .tile = ELEMENT_GROUP } },
 					ARGUMENTS([COLUMN_SUMS_X] = IN(output->gradient),
 						  [COLUMN_SUMS_SUMS] = OUT(bias),
 						  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),

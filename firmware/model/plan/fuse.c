@@ -10,7 +10,7 @@
  * - GEMM -> dy, relu_backward dy, y -> dx: GEMM -> dx with mask y
  * - max_pool_backward -> dy, relu_backward dy, y -> dx, where the pool reads y: max_pool_backward -> dx,
  * which reads the numbers that the pool has chosen from y instead of y: a quarter of them in a pool of 2 x 2
- * - GEMM x B, column_sums of B: GEMM with one more row of groups (CPU devices)
+ * - GEMM x B, column_sums of B: GEMM with one more row of groups
  * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw (CPU)
  */
 #include "model/plan/fuse.h"
@@ -229,7 +229,7 @@ static void fuse_column_sums(struct plan *plan, uint32_t at)
 {
 	struct launch *sums = &plan->launch[at], *gemm = at ? sums - 1 : NULL;
 
-	if (!plan->cpu || !gemm || !is(sums, "column_sums") || !is_gemm(gemm) ||
+	if (!gemm || !is(sums, "column_sums") || !is_gemm(gemm) ||
 	    gemm->argument[GEMM_B].tensor != sums->argument[COLUMN_SUMS_X].tensor)
 		return;
 	gemm->argument[GEMM_BIAS_GRADIENT] = sums->argument[COLUMN_SUMS_SUMS];

@@ -35,7 +35,6 @@ const struct kernel kernel_table[] = {
 	{ "copy_columns", KERNEL_FILE_elements, 0 },
 	{ "bias_add", KERNEL_FILE_elements, 0 },
 	{ "column_sums", KERNEL_FILE_elements, 0 },
-	{ "column_sums_group", KERNEL_FILE_elements, 0 },
 	{ "to_stored", KERNEL_FILE_elements, 0 },
 	{ "from_stored", KERNEL_FILE_elements, 0 },
 	{ "bytes_to_stored", KERNEL_FILE_elements, 0 },
