@@ -120,6 +120,8 @@ static void pass_open(struct pass *pass, const struct conv *conv, uint64_t rows)
 static void test_windows_of_quads(void **state)
 {
 	(void)state;
+	if (!gpu_is_cpu(gpu))
+		skip();
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
 		const struct conv conv = conv_of_shape(&shapes[i]);
 		struct pass pass;
