@@ -128,6 +128,8 @@ static void test_alone(void **state)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (strstr(text, refused[i]))
 			fail_msg("found %s", refused[i]);
+	assert_non_null(
+		strstr(text, "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""));
 	assert_int_equal(count_of(text, "href="), 1);
 	assert_int_equal(count_of(text, "href=\"data:,\""), 1);
 }
