@@ -253,8 +253,8 @@ static void test_build_errors(void **state)
 	assert_int_equal(
 		build("__kernel void a(__global int *x)\n{\n\tx[0] = nonsense;\n}\n", "", &program, &err),
 		-ENOEXEC);
-	/* NVIDIA's compiler names each file "<kernel>", but counts the lines of each one. */
-	assert_true(strstr(err.text, "test.cl:3") || strstr(err.text, "<kernel>:3"));
+	/* NVIDIA's compiler does not follow #line: it counts the lines of all sources together. */
+	assert_true(strstr(err.text, "test.cl:3") || strstr(err.text, "<kernel>:"));
 	assert_non_null(strstr(err.text, "CL_BUILD_PROGRAM_FAILURE"));
 	assert_null(program);
 	(void)snprintf(start, sizeof(start),
@@ -263,7 +263,7 @@ static void test_build_errors(void **state)
 			       "-DDEPTH=3 -cl-mad-enable", &program, &err),
 			 -ENOEXEC);
 	assert_int_equal(strncmp(err.text, start, strlen(start)), 0);
-	assert_true(strstr(err.text, "test.cl:2") || strstr(err.text, "<kernel>:2"));
+	assert_true(strstr(err.text, "test.cl:2") || strstr(err.text, "<kernel>:"));
 	assert_non_null(strstr(err.text, "too deep for this device"));
 	assert_int_equal(error_exit_code(&err), 69);
 	must(build("__kernel void a(__global int *x)\n{\n\tx[0] = 1;\n}\n", "", &program, &err), &err);
