@@ -123,14 +123,12 @@ int cache_pins_load(const struct cache *cache, struct cache_pins *pins, struct e
 {
 	CLEANUP(cache_pins_done) struct cache_pins found = { .mark = mark_of(cache) };
 	CLEANUP(json_free) cJSON *json = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes = 0;
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%s/" PINS_FILE, cache->folder);
-	r = file_read(path, JSON_BYTES_MAX, &text, &bytes, err);
-	if (r == 0 && (r = json_parse(path, text, bytes, &json, err)) == 0)
+	r = json_read(path, JSON_BYTES_MAX, &json, err);
+	if (r == 0)
 		r = read_pins(path, json, &found, err);
 	if (r < 0 && r != -ENOENT)
 		return r;

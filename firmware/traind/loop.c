@@ -39,13 +39,10 @@ static void end_warm(struct train *train)
 static int note_test(const char *why, struct error *err)
 {
 	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *json = NULL;
-	int r;
 
 	if (!cJSON_AddItemToObject(members, "test_given_up", json_string(why)))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(members, &json, err);
-	return r < 0 ? r : run_note(json, err);
+	return run_note_members(members, err);
 }
 
 /* A number of a test record, as `err` says, makes the loss NaN or is no class. The test changes no weight, so

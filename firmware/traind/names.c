@@ -25,12 +25,9 @@ static int print(const struct plan *plan, char **ret_text, struct error *err)
 /* Without the file, and if it is not JSON, *ret_dataset stays NULL. */
 static void read_file(const struct run *run, cJSON **ret_dataset)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 
-	if (file_read(spool_path(run->id, NAMES_FILE, path), DATASET_BYTES_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(NAMES_FILE, text, bytes, ret_dataset, NULL) < 0)
+	if (json_read(spool_path(run->id, NAMES_FILE, path), DATASET_BYTES_MAX, ret_dataset, NULL) < 0)
 		*ret_dataset = NULL;
 }
 
@@ -40,7 +37,6 @@ static void note_classes(const struct run *run)
 {
 	CLEANUP(json_free) cJSON *dataset = NULL;
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	struct error err = { 0 };
 	cJSON *classes;
 
@@ -49,7 +45,7 @@ static void note_classes(const struct run *run)
 	if (!classes)
 		return;
 	cJSON_AddItemReferenceToObject(object, "classes", classes);
-	if (json_print(object, &text, &err) < 0 || run_note(text, &err) < 0)
+	if (run_note_members(object, &err) < 0)
 		log_warning("run.json has no names of the classes: %s", err.text);
 }
 

@@ -12,13 +12,11 @@
 
 static int load(struct train *train, uint64_t passes, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *json = NULL;
 	const cJSON *throttled_s;
-	int r;
+	int r = run_record(&json, err);
 
-	if ((r = run_json(&text, err)) < 0 ||
-	    (r = json_parse("run.json", text, strlen(text), &json, err)) < 0)
+	if (r < 0)
 		return r;
 	throttled_s = cJSON_GetObjectItemCaseSensitive(json, "throttled_s");
 	if (cJSON_IsNumber(throttled_s))
@@ -85,14 +83,6 @@ static bool add_time(struct train *train, cJSON *object)
 	       cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu)));
 }
 
-static int write_members(const cJSON *object, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	int r = json_print(object, &text, err);
-
-	return r < 0 ? r : run_note(text, err);
-}
-
 static int write_record(struct train *train, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
@@ -109,7 +99,7 @@ static int write_record(struct train *train, struct error *err)
 		(void)cJSON_AddItemToObject(object, "quarantine", quarantine);
 	if (throttled_s > 0)
 		(void)history_set_number(object, "throttled_s", throttled_s);
-	r = write_members(object, err);
+	r = run_note_members(object, err);
 	train->record.written = r == 0;
 	if (r == 0)
 		train->quarantine.changed = false;
@@ -127,6 +117,6 @@ int record_write_time(struct train *train, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
 
-	return add_time(train, object) ? write_members(object, err)
+	return add_time(train, object) ? run_note_members(object, err)
 				       : error_set(err, -ENOMEM, "run.json: no memory");
 }

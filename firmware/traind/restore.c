@@ -84,10 +84,8 @@ static int restore_start(struct train *train, const char *path, struct error *er
 static int note_weights(const char *what, const struct weights *weights, struct error *err)
 {
 	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *json = NULL;
 	cJSON *list = cJSON_AddObjectToObject(members, "weights");
 	char text[WEIGHTS_TEXT_BYTES];
-	int r;
 
 	log_info("starting with %s: %s", what, weights_text(weights, text));
 	if (!cJSON_AddStringToObject(list, "from", what) ||
@@ -96,8 +94,7 @@ static int note_weights(const char *what, const struct weights *weights, struct 
 	    !cJSON_AddStringToObject(list, "as_initialized", weights->initial) ||
 	    !cJSON_AddStringToObject(list, "not_used", weights->unused))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(members, &json, err);
-	return r < 0 ? r : run_note(json, err);
+	return run_note_members(members, err);
 }
 
 static int restore_weights(struct train *train, const char *path, struct error *err)

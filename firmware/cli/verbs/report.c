@@ -143,13 +143,10 @@ static int report(const struct arguments *arguments, struct error *err)
 static void print_pending(const char *id)
 {
 	CLEANUP(json_free) cJSON *pending = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	const cJSON *why;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 
-	if (file_read(report_path(id, "pending", path), REPORT_BYTES_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(path, text, bytes, &pending, NULL) < 0)
+	if (json_read(report_path(id, "pending", path), REPORT_BYTES_MAX, &pending, NULL) < 0)
 		return;
 	json_visible(pending);
 	cJSON_ArrayForEach(why, pending)

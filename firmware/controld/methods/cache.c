@@ -100,14 +100,10 @@ static void add_budget(cJSON *result)
 
 static void add_preload(cJSON *result)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	cJSON *preload = NULL;
-	uint64_t bytes;
-	struct error err;
 
-	if (file_read(path_of(PATH_CACHE, CACHE_PRELOAD_FILE, path), PRELOAD_MAX, &text, &bytes, &err) < 0 ||
-	    json_parse(path, text, bytes, &preload, &err) < 0)
+	if (json_read(path_of(PATH_CACHE, CACHE_PRELOAD_FILE, path), PRELOAD_MAX, &preload, NULL) < 0)
 		preload = cJSON_CreateNull();
 	(void)cJSON_AddItemToObject(result, "preload", preload);
 }

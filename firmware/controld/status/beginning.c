@@ -33,14 +33,12 @@ static bool has_failed(void)
 
 void beginning_mark(struct beginning *beginning, bool goes_on)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
 	const char *id = "";
 	enum run_state state;
 
 	beginning_forget(beginning);
-	if (run_json(&text, NULL) == 0)
-		(void)!json_parse("run.json", text, strlen(text), &record, NULL);
+	(void)!run_record(&record, NULL);
 	(void)!json_get_string("run.json", record, "id", &id, NULL);
 	beginning->failed = has_failed();
 	/* Set no mark for a run that is training: kiln-begin has nothing to decide. The record of a run that

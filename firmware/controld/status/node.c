@@ -102,15 +102,11 @@ static cJSON *nics(void)
 /* Returns the note of kiln-oneshot interrupts; JSON null if there is none. */
 static cJSON *steered(void)
 {
-	CLEANUP(free_ptr) char *data = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 	cJSON *note;
 
-	if (file_read(path_of(PATH_STEERED, NULL, path), STEERED_MAX, &data, &bytes, NULL) < 0 ||
-	    json_parse(path, data, bytes, &note, NULL) < 0)
-		return cJSON_CreateNull();
-	return note;
+	return json_read(path_of(PATH_STEERED, NULL, path), STEERED_MAX, &note, NULL) < 0 ? cJSON_CreateNull()
+											  : note;
 }
 
 static cJSON *hugepages(void)

@@ -8,12 +8,11 @@
 
 static void read_record(struct view *view)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	struct error *err = &view->record_error;
 	const char *id;
 
 	view->state = "idle";
-	if (run_json(&text, err) < 0 || json_parse("run.json", text, strlen(text), &view->record, err) < 0 ||
+	if (run_record(&view->record, err) < 0 ||
 	    json_get_string("run.json", view->record, "id", &id, err) < 0 ||
 	    json_get_string("run.json", view->record, "state", &view->state, err) < 0) {
 		cJSON_Delete(TAKE(view->record));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/json.h"
+#include "core/base/paths.h"
 #include "core/base/utf8.h"
 #include "core/base/visible.h"
 
@@ -168,6 +169,15 @@ int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_j
 		return r;
 	*ret_json = TAKE(json);
 	return 0;
+}
+
+int json_read(const char *path, uint64_t max, cJSON **ret_json, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	uint64_t bytes;
+	int r = file_read(path, max, &text, &bytes, err);
+
+	return r < 0 ? r : json_parse(path, text, bytes, ret_json, err);
 }
 
 /* ---- Printing ---- */

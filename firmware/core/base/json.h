@@ -22,6 +22,10 @@ void json_free(cJSON **json); /* for CLEANUP() */
 MUST_CHECK int json_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_json,
 			  struct error *err);
 
+/* Reads and parses a file of at most `max` bytes. Errors, which name the file: those of file_read() and of
+ * json_parse(). */
+MUST_CHECK int json_read(const char *path, uint64_t max, cJSON **ret_json, struct error *err);
+
 /* Prints indented JSON. Every finite number is printed so that parsing gives the same number again; hidden
  * characters (core/base/visible.h) are printed as \uNNNN, and a byte that is not UTF-8 as \ufffd. The caller
  * frees the text. */

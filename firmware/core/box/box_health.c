@@ -28,14 +28,12 @@ int box_health_write(const char *state, const char *why, struct error *err)
 int box_health_read(struct box_health *ret_health, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	const char *state, *why;
 	char path[PATH_BYTES];
-	uint64_t bytes, at_us;
-	int r = file_read(path_of(PATH_RUNTIME, FILE_NAME, path), BYTES_MAX, &text, &bytes, err);
+	uint64_t at_us;
+	int r = json_read(path_of(PATH_RUNTIME, FILE_NAME, path), BYTES_MAX, &object, err);
 
-	if (r < 0 || (r = json_parse(path, text, bytes, &object, err)) < 0 ||
-	    (r = json_get_u64(path, object, "at_us", &at_us, err)) < 0 ||
+	if (r < 0 || (r = json_get_u64(path, object, "at_us", &at_us, err)) < 0 ||
 	    (r = json_get_string(path, object, "state", &state, err)) < 0 ||
 	    (r = json_get_string(path, object, "why", &why, err)) < 0)
 		return r;

@@ -61,14 +61,10 @@ int report_list(const char *form, char (**ret_ids)[REPORT_ID_BYTES], uint32_t *r
 
 static cJSON *read_json(const char *id, const char *form)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *json = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 
-	if (file_read(report_path(id, form, path), REPORT_BYTES_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(path, text, bytes, &json, NULL) < 0)
-		return NULL;
+	(void)!json_read(report_path(id, form, path), REPORT_BYTES_MAX, &json, NULL);
 	return json;
 }
 

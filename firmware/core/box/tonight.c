@@ -67,14 +67,12 @@ static bool is_of_this_boot(const cJSON *object)
 static int load(const char *path, struct tonight *ret_tonight, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	const char *by, *run_id, *reason;
 	struct tonight tonight = { 0 };
-	uint64_t bytes, from_s, over_s = 0;
-	int r = file_read(path, FILE_BYTES, &text, &bytes, err);
+	uint64_t from_s, over_s = 0;
+	int r = json_read(path, FILE_BYTES, &object, err);
 
-	if (r < 0 || (r = json_parse(path, text, bytes, &object, err)) < 0 ||
-	    (r = json_get_u64(path, object, "from_s", &from_s, err)) < 0 ||
+	if (r < 0 || (r = json_get_u64(path, object, "from_s", &from_s, err)) < 0 ||
 	    (cJSON_HasObjectItem(object, "over_s") &&
 	     (r = json_get_u64(path, object, "over_s", &over_s, err)) < 0) ||
 	    (r = json_get_string(path, object, "by", &by, err)) < 0 ||

@@ -52,16 +52,13 @@ static int state_of(const char *path, const char *name, enum update_state *ret_s
 
 int update_load(struct update *ret_update, struct error *err)
 {
-	CLEANUP(free_ptr) char *data = NULL;
 	CLEANUP(json_free) cJSON *json = NULL;
 	const char *state, *url, *text, *version;
 	char path[PATH_BYTES];
-	uint64_t bytes;
-	int r = file_read(path_of(PATH_UPDATE_NOTE, NULL, path), NOTE_MAX, &data, &bytes, err);
+	int r = json_read(path_of(PATH_UPDATE_NOTE, NULL, path), NOTE_MAX, &json, err);
 
 	*ret_update = (struct update){ 0 };
-	if (r < 0 || (r = json_parse(path, data, bytes, &json, err)) < 0 ||
-	    (r = json_get_string(path, json, "state", &state, err)) < 0 ||
+	if (r < 0 || (r = json_get_string(path, json, "state", &state, err)) < 0 ||
 	    (r = json_get_string(path, json, "url", &url, err)) < 0 ||
 	    (r = json_get_string(path, json, "text", &text, err)) < 0 ||
 	    (r = json_get_u64(path, json, "started_s", &ret_update->started_s, err)) < 0 ||

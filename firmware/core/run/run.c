@@ -19,12 +19,9 @@ static char *record_path(const char *archived_id, const char *name, char path[st
 
 int record_read_json(const char *archived_id, cJSON **ret_json, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
-	int r = file_read(record_path(archived_id, "run.json", path), RUN_JSON_MAX, &text, &bytes, err);
 
-	return r < 0 ? r : json_parse(path, text, bytes, ret_json, err);
+	return json_read(record_path(archived_id, "run.json", path), RUN_JSON_MAX, ret_json, err);
 }
 
 int record_write_json(const char *path, const cJSON *json, struct error *err)
@@ -122,16 +119,21 @@ int run_note(const char *json_object, struct error *err)
 	return note(NULL, json_object, err);
 }
 
+int run_note_members(const cJSON *members, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = json_print(members, &text, err);
+
+	return r < 0 ? r : run_note(text, err);
+}
+
 int run_reason_set(const char *reason, struct error *err)
 {
 	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
-	int r;
 
 	if (!cJSON_AddItemToObject(members, "reason", json_string(reason)))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(members, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	return run_note_members(members, err);
 }
 
 int run_note_archived(const char *id, const char *json_object, struct error *err)
@@ -170,6 +172,14 @@ int run_json(char **ret_text, struct error *err)
 	if (r == 0)
 		*ret_text = text;
 	return r;
+}
+
+int run_record(cJSON **ret_record, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	int r = run_json(&text, err);
+
+	return r < 0 ? r : json_parse("run.json", text, strlen(text), ret_record, err);
 }
 
 int run_json_archived(const char *id, char **ret_text, struct error *err)

@@ -84,6 +84,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct cJSON;
+
 #define RUN_VERSION      1u
 #define RUN_ID_BYTES     96u
 #define RUN_ARCHIVES_MAX 30u
@@ -251,6 +253,7 @@ void run_asked_over(bool forgotten);
 /* Adds the members of the JSON object in `json_object` to run.json, or replaces them; a member that is null
  * is removed. Errors: -E2BIG run.json would become larger than a reader takes, so it stays as it is. */
 MUST_CHECK int run_note(const char *json_object, struct error *err);
+MUST_CHECK int run_note_members(const struct cJSON *object, struct error *err);
 MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
 
 /* Sets the member "reason" of run.json. */
@@ -259,4 +262,6 @@ MUST_CHECK int run_reason_set(const char *reason, struct error *err);
 /* Return the text of run.json, with the current state added as the member "state". The store gets this text.
  * The caller frees it. */
 MUST_CHECK int run_json(char **ret_text, struct error *err);
+/* Does what run_json() does, and parses the text. Owns: the caller deletes *ret_record. */
+MUST_CHECK int run_record(struct cJSON **ret_record, struct error *err);
 MUST_CHECK int run_json_archived(const char *id, char **ret_text, struct error *err);

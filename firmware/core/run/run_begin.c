@@ -32,17 +32,14 @@ int run_check_room(const char *what, const char *json_text, uint64_t bytes, stru
 /* Writes run.json of a new record, and checks that run_load() will take it. */
 static int write_new_json(const cJSON *record, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *written = NULL;
 	struct run run = { 0 };
 	char path[PATH_BYTES];
-	uint64_t bytes;
 	int r = check_room("run.json", record, err);
 
 	(void)path_of(PATH_RUNS, RECORD_NEXT "/run.json", path);
 	if (r < 0 || (r = record_write_json(path, record, err)) < 0 ||
-	    (r = file_read(path, RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
-	    (r = json_parse(path, text, bytes, &written, err)) < 0)
+	    (r = json_read(path, RUN_JSON_MAX, &written, err)) < 0)
 		return r;
 	return record_parse(path, written, &run, err);
 }
@@ -130,14 +127,11 @@ static int make_new_run(const char *config_file, const char *last_id, const stru
 /* Removes the reason why a program of this run ended for good, because the run is tried again. */
 static int forget_reason(struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
-	int r;
+	int r = json_read(path_of(PATH_RUN, "run.json", path), RUN_JSON_MAX, &record, err);
 
-	if ((r = file_read(path_of(PATH_RUN, "run.json", path), RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
-	    (r = json_parse(path, text, bytes, &record, err)) < 0)
+	if (r < 0)
 		return r;
 	if (!cJSON_HasObjectItem(record, "reason"))
 		return 0;

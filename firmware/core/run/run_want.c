@@ -25,20 +25,17 @@ static int state_of(const char *path, const char *name, enum run_state *ret_stat
 
 int run_want_get(struct run_want *ret_want, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *json = NULL;
 	struct run_want want = { .state = RUN_RUNNING };
 	char path[PATH_BYTES];
 	const char *state;
-	uint64_t bytes;
-	int r = file_read(path_of(PATH_RUN, "want", path), WANT_BYTES_MAX, &text, &bytes, err);
+	int r = json_read(path_of(PATH_RUN, "want", path), WANT_BYTES_MAX, &json, err);
 
 	if (r == -ENOENT) {
 		*ret_want = want;
 		return 0;
 	}
-	if (r < 0 || (r = json_parse(path, text, bytes, &json, err)) < 0 ||
-	    (r = json_get_u64(path, json, "seq", &want.seq, err)) < 0 ||
+	if (r < 0 || (r = json_get_u64(path, json, "seq", &want.seq, err)) < 0 ||
 	    (r = json_get_u64(path, json, "checkpoint_seq", &want.checkpoint_seq, err)) < 0 ||
 	    (r = json_get_string(path, json, "state", &state, err)) < 0 ||
 	    (r = state_of(path, state, &want.state, err)) < 0)

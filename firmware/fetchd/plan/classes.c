@@ -86,15 +86,12 @@ int classes_check(const struct config *config, const struct plan *plan, struct e
 int classes_note(const struct plan *plan, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *names = cJSON_AddArrayToObject(object, "classes");
-	int r;
 
 	if (!plan_is_of_objects(plan))
 		return 0;
 	for (uint64_t i = 0; i < plan_class_count(plan); i++)
 		if (!cJSON_AddItemToArray(names, json_string(plan_class(plan, i))))
 			return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(object, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	return run_note_members(object, err);
 }

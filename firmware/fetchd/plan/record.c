@@ -16,9 +16,7 @@ static pthread_mutex_t record_lock = PTHREAD_MUTEX_INITIALIZER;
 int record_note_manifests(const struct store_pin *pin, uint32_t sources, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *array = cJSON_AddArrayToObject(object, "manifests");
-	int r;
 
 	for (uint32_t i = 0; i < sources; i++) {
 		cJSON *entry = cJSON_CreateObject();
@@ -28,16 +26,7 @@ int record_note_manifests(const struct store_pin *pin, uint32_t sources, struct 
 		    !cJSON_AddItemToObject(entry, "version", json_string(pin[i].version)))
 			return error_set(err, -ENOMEM, "run.json: no memory");
 	}
-	r = json_print(object, &text, err);
-	return r < 0 ? r : run_note(text, err);
-}
-
-static int read_record(cJSON **ret_record, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	int r = run_json(&text, err);
-
-	return r < 0 ? r : json_parse("run.json", text, strlen(text), ret_record, err);
+	return run_note_members(object, err);
 }
 
 int record_manifest(uint32_t source, struct store_pin *ret_pin, struct error *err)
@@ -45,7 +34,7 @@ int record_manifest(uint32_t source, struct store_pin *ret_pin, struct error *er
 	CLEANUP(json_free) cJSON *record = NULL;
 	const char *etag, *version;
 	const cJSON *entry;
-	int r = read_record(&record, err);
+	int r = run_record(&record, err);
 
 	memset(ret_pin, 0, sizeof(*ret_pin));
 	if (r < 0)
@@ -75,9 +64,8 @@ static bool is_noted(const cJSON *list, const char *key)
 static int note_changed(const char *key, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL, *object = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *list;
-	int r = read_record(&record, err);
+	int r = run_record(&record, err);
 
 	if (r < 0)
 		return r;
@@ -88,8 +76,7 @@ static int note_changed(const char *key, struct error *err)
 	if (cJSON_GetArraySize(list) >= (int)NOTED_MAX || is_noted(list, key))
 		return 0;
 	(void)cJSON_AddItemToArray(list, json_string(key));
-	r = json_print(object, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	return run_note_members(object, err);
 }
 
 int record_note_changed(const char *key, struct error *err)

@@ -26,12 +26,9 @@ static int add_box(cJSON *record, struct error *err)
 static int make_claim(char **ret_claim, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	int r;
 
-	if ((r = run_json(&text, err)) < 0 ||
-	    (r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
-	    (r = add_box(record, err)) < 0)
+	if ((r = run_record(&record, err)) < 0 || (r = add_box(record, err)) < 0)
 		return r;
 	return json_print(record, ret_claim, err);
 }
@@ -102,7 +99,6 @@ static int claim(struct store *sink, const struct run *run, bool goes_on, struct
 static int note_box(const struct run *run, struct error *err)
 {
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	char machine[MACHINE_ID_BYTES];
 	int r = machine_id_read(machine, err);
 
@@ -114,8 +110,7 @@ static int note_box(const struct run *run, struct error *err)
 		return r;
 	if (!cJSON_HasObjectItem(note, "root") && !cJSON_AddNullToObject(note, "root"))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(note, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	return run_note_members(note, err);
 }
 
 static int claim_an_id(struct store *sink, struct run *run, bool goes_on, struct error *err)

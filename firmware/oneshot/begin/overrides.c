@@ -35,30 +35,17 @@ static int override(struct config *config, const char *path, const cJSON *list, 
 
 /* ---- next.json and run.json ---- */
 
-static int parse_list(const char *what, const char *text, uint64_t bytes, cJSON **ret_list, struct error *err)
-{
-	CLEANUP(json_free) cJSON *json = NULL;
-	int r = json_parse(what, text, bytes, &json, err);
-
-	if (r == 0)
-		*ret_list = cJSON_DetachItemFromObjectCaseSensitive(json, "overrides");
-	return r;
-}
-
 int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	const char *id = "";
-	uint64_t bytes;
-	int r = file_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &text, &bytes, err);
+	int r = json_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &json, err);
 
 	*ret_id = '\0';
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if ((r = json_parse(path, text, bytes, &json, err)) < 0 ||
-	    (cJSON_HasObjectItem(json, "adopt") && (r = json_get_string(path, json, "adopt", &id, err)) < 0))
+	if (cJSON_HasObjectItem(json, "adopt") && (r = json_get_string(path, json, "adopt", &id, err)) < 0)
 		return r;
 	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", id);
 	return 0;
@@ -66,22 +53,23 @@ int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *err)
 
 int overrides_asked(cJSON **ret_list, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *json = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
-	int r = file_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &text, &bytes, err);
+	int r = json_read(path_of(PATH_RUNS, "next.json", path), OVERRIDES_BYTES_MAX, &json, err);
 
 	if (r == 0)
-		r = parse_list(path, text, bytes, ret_list, err);
+		*ret_list = cJSON_DetachItemFromObjectCaseSensitive(json, "overrides");
 	return r == -ENOENT ? 0 : r;
 }
 
 int overrides_of_run(cJSON **ret_list, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	int r = run_json(&text, err);
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r = run_record(&record, err);
 
-	return r < 0 ? r : parse_list("run.json", text, strlen(text), ret_list, err);
+	if (r == 0)
+		*ret_list = cJSON_DetachItemFromObjectCaseSensitive(record, "overrides");
+	return r;
 }
 
 /* ---- The configuration with overrides ---- */
@@ -120,14 +108,13 @@ int overrides_apply(const char *file, const cJSON *list, char path[static PATH_B
 int overrides_done(const cJSON *list, struct error *err)
 {
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	int r = 0;
 
 	if (list && !cJSON_AddItemToObject(note, "overrides", cJSON_Duplicate(list, true)))
 		r = error_set(err, -ENOMEM, "run.json: no memory");
-	if (r == 0 && list && (r = json_print(note, &text, err)) == 0)
-		r = run_note(text, err);
+	if (r == 0 && list)
+		r = run_note_members(note, err);
 	if (r < 0)
 		return r;
 	(void)unlink(path_of(PATH_RUNS, "next.json", path));

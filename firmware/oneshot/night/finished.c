@@ -103,16 +103,13 @@ static void say_left(const char *run_id, const struct left *left, const char *wh
 static int note_left(const struct left *left, struct error *err)
 {
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *behind = cJSON_AddObjectToObject(note, "left_behind");
-	int r;
 
 	if (!behind || !json_add_u64(behind, "at_s", (uint64_t)time(NULL)) ||
 	    !json_add_u64(behind, "files", left->files) || !json_add_u64(behind, "bytes", left->bytes) ||
 	    !cJSON_AddItemToObject(behind, "names", cJSON_Duplicate(left->names, true)))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = json_print(note, &text, err);
-	return r < 0 ? r : run_note(text, err);
+	return run_note_members(note, err);
 }
 
 struct report {

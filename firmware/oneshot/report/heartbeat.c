@@ -57,12 +57,10 @@ static int64_t number_of(const cJSON *object, const char *key)
 static cJSON *read_state(enum path folder, const char *name)
 {
 	CLEANUP(json_free) cJSON *state = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 
-	if (file_read(path_of(folder, name, path), STATE_BYTES_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(path, text, bytes, &state, NULL) < 0 || !cJSON_IsObject(state))
+	if (json_read(path_of(folder, name, path), STATE_BYTES_MAX, &state, NULL) < 0 ||
+	    !cJSON_IsObject(state))
 		return NULL;
 	return TAKE(state);
 }

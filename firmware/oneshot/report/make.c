@@ -259,14 +259,11 @@ static bool add_faults(cJSON *report, const struct facts *facts)
 /* Adds the member "unfit": the table of what does not fit the data, where no run began because of it. */
 static bool add_unfit(cJSON *report, const struct facts *facts)
 {
-	CLEANUP(free_ptr) char *text = NULL;
 	cJSON *table = NULL;
 	char path[PATH_BYTES];
-	uint64_t bytes;
 
 	if (!facts->unbegun ||
-	    file_read(path_of(PATH_RUNS, RUN_UNFIT_FILE, path), REASON_MAX, &text, &bytes, NULL) < 0 ||
-	    json_parse(path, text, bytes, &table, NULL) < 0)
+	    json_read(path_of(PATH_RUNS, RUN_UNFIT_FILE, path), REASON_MAX, &table, NULL) < 0)
 		table = cJSON_CreateNull();
 	return cJSON_AddItemToObject(report, "unfit", table);
 }
