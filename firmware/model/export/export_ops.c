@@ -112,6 +112,22 @@ struct export_inner_name export_with(struct export *out, const struct node *node
 	return export_both(out, node, kind, a, constant, name);
 }
 
+void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name)
+{
+	struct export_inner_name result = { "" };
+
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct export_inner_name before = result;
+		char step[32];
+
+		(void)snprintf(step, sizeof(step), "%s_%u", name, i);
+		result = export_inner(node, step);
+		export_binary(out, kind, i == 1 ? export_input(out, node, 0) : before.text,
+			      export_input(out, node, i),
+			      i + 1 < node->inputs ? result.text : export_output(out, node));
+	}
+}
+
 uint64_t export_constant_bytes(const struct export_constant *constant)
 {
 	uint64_t bytes = dtype_bytes(constant->dtype);

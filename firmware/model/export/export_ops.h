@@ -109,6 +109,9 @@ void export_unary(struct export *out, const struct node *node, enum export_kind 
 /* Writes an operation of two values: output = kind(a, b). */
 void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
 		   const char *output);
+/* Writes x0 kind x1 of the inputs of the node, then the result kind each further input; the results in
+ * between are the values "<name>_1", "<name>_2" ... inside the layer. */
+void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name);
 /* Write the operation kind(a), kind(a, b) or kind(a, number), whose result is a value inside the layer, and
  * return the full name of that value. */
 struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,

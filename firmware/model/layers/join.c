@@ -96,21 +96,9 @@ static void add_reference(const struct op_reference *r)
 	}
 }
 
-/* Exports x0 + x1, then the addition of each further input to the sum. */
 static void add_export(struct export *out, const struct node *node)
 {
-	struct export_inner_name sum = { "" };
-
-	for (uint32_t i = 1; i < node->inputs; i++) {
-		const struct export_inner_name before = sum;
-		char step[32];
-
-		(void)snprintf(step, sizeof(step), "sum_%u", i);
-		sum = export_inner(node, step);
-		export_binary(out, EXPORT_ADD, i == 1 ? export_input(out, node, 0) : before.text,
-			      export_input(out, node, i),
-			      i + 1 < node->inputs ? sum.text : export_output(out, node));
-	}
+	export_fold(out, node, EXPORT_ADD, "sum");
 }
 
 const struct op op_add = {

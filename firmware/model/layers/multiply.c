@@ -147,21 +147,9 @@ static void multiply_reference(const struct op_reference *r)
 	}
 }
 
-/* Exports x0 * x1, then the product of each further input with it. */
 static void multiply_export(struct export *out, const struct node *node)
 {
-	struct export_inner_name product = { "" };
-
-	for (uint32_t i = 1; i < node->inputs; i++) {
-		const struct export_inner_name before = product;
-		char step[32];
-
-		(void)snprintf(step, sizeof(step), "product_%u", i);
-		product = export_inner(node, step);
-		export_binary(out, EXPORT_MULTIPLY, i == 1 ? export_input(out, node, 0) : before.text,
-			      export_input(out, node, i),
-			      i + 1 < node->inputs ? product.text : export_output(out, node));
-	}
+	export_fold(out, node, EXPORT_MULTIPLY, "product");
 }
 
 const struct op op_multiply = {
