@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/there.h"
 
+#include "cli/prep/output.h"
 #include "core/base/json.h"
 #include "core/base/temporary.h"
 #include "core/run/manifest.h"
@@ -12,19 +13,12 @@
 #define RECORD_MAX (1u << 20)
 #define MARK_MAX   4096u
 
-/* Locks the output, and removes what killed writers have left there. */
+/* Locks the output where it is a folder, and removes what killed writers have left there. */
 static int lock_output(struct job *job, struct error *err)
 {
-	const char *folder = job->url + strlen("file://");
-	int r;
+	int r = prep_lock(job->url, &job->lock, err);
 
-	if (strncmp(job->url, "file://", strlen("file://")) != 0)
-		return 0;
-	if ((r = path_make(folder, err)) < 0 ||
-	    (r = folder_lock(folder, "another kiln prep writes here: run this one when it has ended",
-			     &job->lock, err)) < 0)
-		return r;
-	return store_abort_stale(job->store, err);
+	return r < 0 || job->lock < 0 ? r : store_abort_stale(job->store, err);
 }
 
 int there_open(struct job *job, struct error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/output.h"
 
+#include "core/base/paths.h"
 #include "core/run/dataset.h"
 #include "core/run/manifest.h"
 
@@ -269,6 +270,19 @@ static const char *mark_of(const struct prep *prep, char out[static MARK_BYTES])
 		       prep->mode == PREP_APPEND ? PREP_APPENDING : "kiln prep ", prep->id, (int)getpid(),
 		       host);
 	return out;
+}
+
+int prep_lock(const char *url, int *ret_lock, struct error *err)
+{
+	const char *folder = url + strlen("file://");
+	int r;
+
+	if (strncmp(url, "file://", strlen("file://")) != 0)
+		return 0;
+	if ((r = path_make(folder, err)) < 0)
+		return r;
+	return folder_lock(folder, "another kiln prep writes here: run this one when it has ended", ret_lock,
+			   err);
 }
 
 /* While a set is added, manifest.jsonl stays as it is: it has the shards of the other sets. */

@@ -40,6 +40,10 @@ bool prep_is_of_others(const struct prep *prep, const char *key);
 MUST_CHECK int prep_remove_old(const struct prep *prep, struct store *store,
 			       const uint32_t shards[static TEXTS_SPLITS], struct error *err);
 
+/* Locks an output that is a folder, which is made if needed, until this kiln prep ends; another store has no
+ * lock. Owns: the caller closes *ret_lock. Errors: -EBUSY another kiln prep writes there. */
+MUST_CHECK int prep_lock(const char *url, int *ret_lock, struct error *err);
+
 /* Marks the set as incomplete. Call it before the first object of the set changes. Removes temporary files of
  * a killed kiln prep. */
 MUST_CHECK int prep_begin_set(const struct prep *prep, struct store *store, struct error *err);

@@ -51,20 +51,6 @@ static int read_marks(struct store *store, struct prep_there *there, struct erro
 	return 0;
 }
 
-/* Locks a folder, which is made if needed, until this kiln prep ends. */
-static int lock_output(struct prep *prep, struct error *err)
-{
-	const char *url = prep->where.url, *folder = url + strlen("file://");
-	int r;
-
-	if (strncmp(url, "file://", strlen("file://")) != 0)
-		return 0;
-	if ((r = path_make(folder, err)) < 0)
-		return r;
-	return folder_lock(folder, "another kiln prep writes here: run this one when it has ended",
-			   &prep->lock, err);
-}
-
 int set_look(struct prep *prep, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -72,7 +58,7 @@ int set_look(struct prep *prep, struct error *err)
 	char own[STORE_KEY_MAX + 1], foreign[STORE_KEY_MAX + 1];
 	int r = store_open(&prep->where, &options, &store, err);
 
-	if (r < 0 || (r = lock_output(prep, err)) < 0 ||
+	if (r < 0 || (r = prep_lock(prep->where.url, &prep->lock, err)) < 0 ||
 	    (r = prep_find_shards(prep, store, own, foreign, err)) < 0 ||
 	    (r = read_marks(store, &prep->there, err)) < 0)
 		return r;
