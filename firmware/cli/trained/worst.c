@@ -22,12 +22,6 @@ void worst_done(struct worst *worst)
 	free(worst->row);
 }
 
-static double label_at(const struct worst *worst, const struct metrics_batch *batch, uint64_t i)
-{
-	return worst->shape.label_dtype == CONFIG_INT64 ? (double)((const int64_t *)batch->label)[i]
-							: (double)((const float *)batch->label)[i];
-}
-
 /* Returns the class of a row's label: a number, or the largest element of a one-hot row. */
 static uint64_t class_of(const struct worst *worst, const struct metrics_batch *batch, uint64_t row)
 {
@@ -35,10 +29,10 @@ static uint64_t class_of(const struct worst *worst, const struct metrics_batch *
 	uint64_t best = 0;
 
 	if (elements == 1)
-		return (uint64_t)label_at(worst, batch, row);
+		return (uint64_t)metrics_label_at(&worst->shape, batch, row);
 	for (uint64_t i = 1; i < elements; i++)
-		if (label_at(worst, batch, row * elements + i) >
-		    label_at(worst, batch, row * elements + best))
+		if (metrics_label_at(&worst->shape, batch, row * elements + i) >
+		    metrics_label_at(&worst->shape, batch, row * elements + best))
 			best = i;
 	return best;
 }

@@ -290,10 +290,10 @@ void metrics_closep(struct metrics **metrics)
 
 /* ---- Rows ---- */
 
-static double label_at(const struct metrics *metrics, const struct metrics_batch *batch, uint64_t i)
+double metrics_label_at(const struct metrics_shape *shape, const struct metrics_batch *batch, uint64_t i)
 {
-	return metrics->shape.label_dtype == CONFIG_INT64 ? (double)((const int64_t *)batch->label)[i]
-							  : (double)((const float *)batch->label)[i];
+	return shape->label_dtype == CONFIG_INT64 ? (double)((const int64_t *)batch->label)[i]
+						  : (double)((const float *)batch->label)[i];
 }
 
 static bool has_class_label(const struct metrics_shape *shape)
@@ -308,7 +308,7 @@ static int read_label(struct metrics *metrics, const struct metrics_batch *batch
 	const uint64_t elements = metrics->shape.label_elements, outputs = metrics->shape.outputs;
 
 	if (has_class_label(&metrics->shape)) {
-		const double class = label_at(metrics, batch, row);
+		const double class = metrics_label_at(&metrics->shape, batch, row);
 
 		if (!(class >= 0 && class < (double)outputs))
 			return error_set(err, -EBADMSG,
@@ -319,7 +319,7 @@ static int read_label(struct metrics *metrics, const struct metrics_batch *batch
 		return 0;
 	}
 	for (uint64_t i = 0; i < elements; i++)
-		metrics->y[i] = label_at(metrics, batch, row * elements + i);
+		metrics->y[i] = metrics_label_at(&metrics->shape, batch, row * elements + i);
 	return 0;
 }
 

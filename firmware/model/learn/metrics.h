@@ -50,6 +50,9 @@ MUST_CHECK int metrics_open(const struct metrics_shape *shape, struct metrics **
 void metrics_close(struct metrics *metrics);
 void metrics_closep(struct metrics **metrics);
 
+/* Returns number `i` of the labels of a batch. */
+double metrics_label_at(const struct metrics_shape *shape, const struct metrics_batch *batch, uint64_t i);
+
 /* Adds the rows of a batch. Errors: -EBADMSG the class in a label is not below the number of outputs; the
  * text names row, found and allowed class. The rows before that row are counted. */
 MUST_CHECK int metrics_add(struct metrics *metrics, const struct metrics_batch *batch, struct error *err);
