@@ -43,22 +43,6 @@ uint32_t view_feature(const struct config *config)
 	return UINT32_MAX;
 }
 
-/* Returns the only reader of a tensor; NULL: none, or several. */
-static const struct node *only_reader(const struct graph *graph, uint32_t tensor)
-{
-	const struct node *reader = NULL;
-
-	for (uint32_t i = 0; i < graph->nodes; i++)
-		for (uint32_t k = 0; k < graph->node[i].inputs; k++) {
-			if (graph->node[i].input[k] != tensor)
-				continue;
-			if (reader)
-				return NULL;
-			reader = &graph->node[i];
-		}
-	return reader;
-}
-
 static bool is(const struct node *node, const char *op)
 {
 	return strcmp(node->op->name, op) == 0;
@@ -108,10 +92,10 @@ static void find_layers(struct view *view, const char *feature)
 	for (uint32_t i = 0; i < graph->inputs; i++)
 		if (strcmp(graph_at(graph, graph->input[i])->name, feature) == 0) {
 			view->input = i;
-			next = only_reader(graph, graph->input[i]);
+			next = graph_only_reader(graph, graph->input[i]);
 		}
 	while (next && gives_picture(next) && add_layer(view, next))
-		next = only_reader(graph, next->output);
+		next = graph_only_reader(graph, next->output);
 }
 
 int view_new(const struct config *config, uint32_t feature, uint32_t rows, struct view **ret_view,

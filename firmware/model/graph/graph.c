@@ -45,6 +45,21 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	return graph->tensors++;
 }
 
+const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor)
+{
+	const struct node *reader = NULL;
+
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		for (uint32_t k = 0; k < graph->node[i].inputs; k++) {
+			if (graph->node[i].input[k] != tensor)
+				continue;
+			if (reader)
+				return NULL;
+			reader = &graph->node[i];
+		}
+	return reader;
+}
+
 uint64_t tensor_outer(const struct tensor *tensor)
 {
 	uint64_t outer = 1;

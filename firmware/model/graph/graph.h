@@ -178,6 +178,9 @@ static inline const struct tensor *graph_at(const struct graph *graph, uint32_t 
 	return &graph->tensor[tensor];
 }
 
+/* Returns the node that alone reads a tensor, once; NULL: none, or several. */
+const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor);
+
 /* Returns the product of all dimensions of a row except the last dimension. */
 uint64_t tensor_outer(const struct tensor *tensor);
 /* Returns the last dimension: features, channels or classes. */

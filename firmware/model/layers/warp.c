@@ -131,24 +131,10 @@ static bool merge(struct warp_sampling *sampling, const struct warp_sampling *ne
 	return true;
 }
 
-static const struct node *reader_of(const struct graph *graph, const struct node *node)
-{
-	const struct node *reader = NULL;
-	uint32_t readers = node->output == graph->output;
-
-	for (uint32_t i = 0; i < graph->nodes; i++)
-		for (uint32_t k = 0; k < graph->node[i].inputs; k++)
-			if (graph->node[i].input[k] == node->output) {
-				reader = &graph->node[i];
-				readers++;
-			}
-	return readers == 1 ? reader : NULL;
-}
-
 /* Returns the map that alone reads the output of a map, or NULL. */
 static const struct node *follower(const struct graph *graph, const struct node *node)
 {
-	const struct node *reader = reader_of(graph, node);
+	const struct node *reader = graph_only_reader(graph, node->output);
 
 	return reader && is_warp(reader) ? reader : NULL;
 }
@@ -192,5 +178,5 @@ struct warp_group warp_group_of(const struct graph *graph, const struct node *no
 
 const struct node *warp_next(const struct graph *graph, const struct node *node)
 {
-	return reader_of(graph, node);
+	return graph_only_reader(graph, node->output);
 }
