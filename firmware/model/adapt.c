@@ -29,14 +29,6 @@ struct adapt {
 
 /* ---- Layers to adapt ---- */
 
-static bool is_given(const struct weights *given, const char *name)
-{
-	for (uint32_t i = 0; given && i < given->matched; i++)
-		if (strcmp(given->pair[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* Returns the tensor of the feature that `tensor` is, or is outside training, or is a reshaped view of;
  * GRAPH_NO_TENSOR if `tensor` was computed. */
 static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
@@ -97,7 +89,7 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 	for (uint32_t i = 0; i < STATISTICS; i++)
 		layer->statistic[i] = graph_at(graph, node->parameter[i])->name;
 	if (is_configured(node) ||
-	    (is_given(given, layer->statistic[MEAN]) && is_given(given, layer->statistic[VARIANCE])))
+	    (weights_have(given, layer->statistic[MEAN]) && weights_have(given, layer->statistic[VARIANCE])))
 		return 0;
 	adapt->layers++;
 	if (layer->input == graph->inputs)

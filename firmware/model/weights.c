@@ -152,9 +152,9 @@ static int match_layer(const struct match *match, const struct node *node, struc
 	return 0;
 }
 
-static bool is_used(const struct weights *weights, const char *name)
+bool weights_have(const struct weights *weights, const char *name)
 {
-	for (uint32_t i = 0; i < weights->matched; i++)
+	for (uint32_t i = 0; weights && i < weights->matched; i++)
 		if (strcmp(weights->pair[i].name, name) == 0)
 			return true;
 	return false;
@@ -173,7 +173,7 @@ static int match_all(const struct match *match, struct error *err)
 			r = match_layer(match, &graph->node[i], err);
 	/* With features_of the others belong to the base, which the finished model gets. */
 	for (uint32_t i = 0; i < match->tensors && !features; i++)
-		if (name_is_parameter(match->tensor[i].name) && !is_used(weights, match->tensor[i].name))
+		if (name_is_parameter(match->tensor[i].name) && !weights_have(weights, match->tensor[i].name))
 			add_name(weights->unused, match->tensor[i].name);
 	if (r == 0 && !weights->matched && !features)
 		return error_set(

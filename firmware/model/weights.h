@@ -48,4 +48,6 @@ MUST_CHECK int weights_load(struct model *model, const char *what, const struct 
 /* Writes a summary: "4 of 6 tensors; dense_2 as initialized; not used: head/kernel". */
 #define WEIGHTS_TEXT_BYTES (2 * WEIGHTS_NAMES_BYTES + 128u)
 const char *weights_text(const struct weights *weights, char out[static WEIGHTS_TEXT_BYTES]);
+/* Whether the file has the tensor of the graph with this name; `weights` may be NULL: no file. */
+bool weights_have(const struct weights *weights, const char *name);
 void weights_done(struct weights *weights);
