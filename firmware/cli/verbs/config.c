@@ -10,11 +10,11 @@
 #include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
+#include "core/config/config_held.h"
 #include "model/build.h"
 #include "preflight/preflight.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sysexits.h>
 
 #define FILE_MAX 131072u /* bytes of a configuration; the control protocol takes no more */
@@ -119,15 +119,11 @@ static const struct verb config_check_row = {
 /* Prints the configuration of the box of --host as if its file were on this machine. */
 static int show_text(const char *text)
 {
-	CLEANUP(close_fd) int fd = memfd_create("kiln.conf", MFD_CLOEXEC);
 	struct error err = { 0 };
-	char path[64];
-	int r = fd < 0 ? -errno : file_write_all(fd, text, strlen(text));
+	char path[CONFIG_HELD_BYTES];
+	CLEANUP(close_fd) int fd = config_hold(text, path, &err);
 
-	if (r < 0)
-		(void)error_set(&err, r, "no memory for a configuration: %s", strerror(-r));
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return r < 0 || config_show(path, stdout, &err) < 0 ? cli_error(&err) : CLI_OK;
+	return fd < 0 || config_show(path, stdout, &err) < 0 ? cli_error(&err) : CLI_OK;
 }
 
 static int show_there(const struct arguments *arguments)

@@ -5,9 +5,9 @@
 #include "controld/methods/methods.h"
 #include "core/base/events.h"
 #include "core/base/paths.h"
+#include "core/config/config_held.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define TEXT_MAX 131072u
 #define PREVIOUS ".previous"
@@ -50,31 +50,14 @@ static int check(struct call *call, const char *path, struct error *err)
 	return r;
 }
 
-/* Writes the text into a file in memory, for the functions that read a configuration by its path.
- * Returns the descriptor of the file. */
-static int hold(const char *text, char path[static 64], struct error *err)
-{
-	int fd = memfd_create("kiln.conf", MFD_CLOEXEC), r;
-
-	if (fd < 0)
-		return error_set(err, -errno, "no memory for a configuration: %s", strerror(errno));
-	r = file_write_all(fd, text, strlen(text));
-	if (r < 0) {
-		(void)close(fd);
-		return error_set(err, r, "no memory for a configuration: %s", strerror(-r));
-	}
-	(void)snprintf(path, 64, CONF_IN_MEMORY "%d", fd);
-	return fd;
-}
-
 int method_config_check(struct call *call, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
 	const char *text = control_text(&call->request, "text", NULL);
-	char path[64];
+	char path[CONFIG_HELD_BYTES];
 	int r;
 
-	if (text && (fd = hold(text, path, err)) < 0)
+	if (text && (fd = config_hold(text, path, err)) < 0)
 		return fd;
 	r = check(call, text ? path : config_path(0, NULL), err);
 	if (r < 0)
@@ -217,10 +200,10 @@ int method_config_apply(struct call *call, struct error *err)
 	CLEANUP(close_fd) int fd = -1;
 	const char *file = config_path(0, NULL), *text = control_text(&call->request, "text", "");
 	cJSON *changed;
-	char path[64];
+	char path[CONFIG_HELD_BYTES];
 	int r;
 
-	if ((fd = hold(text, path, err)) < 0)
+	if ((fd = config_hold(text, path, err)) < 0)
 		return fd;
 	if ((r = check(call, path, err)) < 0) {
 		event_send(&(struct event){ .id = EVENT_CONFIG_REFUSED }, "%s: not replaced: %s", file,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/conf.h"
 #include "core/config/config.h"
+#include "core/config/config_held.h"
 #include "model/build.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@
  * the path of a file in memory the copy has kiln.conf, because the client sent the text of a kiln.conf. */
 static void copy_lines(const char *said, const char *path, struct error *err)
 {
-	const bool in_memory = strncmp(path, CONF_IN_MEMORY, strlen(CONF_IN_MEMORY)) == 0;
+	const bool in_memory = strncmp(path, CONFIG_HELD, strlen(CONFIG_HELD)) == 0;
 	size_t length = strlen(path), used = 0;
 
 	err->text[0] = '\0';
@@ -31,19 +32,12 @@ static void copy_lines(const char *said, const char *path, struct error *err)
 int conf_check(const char *path, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&said, &bytes);
-	int r;
+	int r = config_check_text(path, graph_check, &said, err);
 
-	if (!out)
-		return error_set(err, -ENOMEM, "no memory");
-	r = config_check(path, graph_check, out);
-	if (fclose(out) != 0)
-		return error_set(err, -ENOMEM, "no memory");
-	if (r == 0)
-		return 0;
+	if (r == 0 || !said)
+		return r;
 	(void)error_set(err, r, "the configuration is not good");
-	if (bytes > MISTAKES_MAX)
+	if (strlen(said) > MISTAKES_MAX)
 		said[MISTAKES_MAX] = '\0';
 	copy_lines(said, path, err);
 	return r;

@@ -12,11 +12,9 @@ struct conf {
 	char first[512];       /* "" = kiln.conf has no mistake */
 };
 
-/* A path that begins so is a file in memory, with the text that a client sent. */
-#define CONF_IN_MEMORY "/proc/self/fd/"
-
 /* Checks a whole configuration file. Errors: negative; err->text has every mistake, one per line. Each line
- * begins with the path of the file, or with "kiln.conf" for a file in memory. */
+ * begins with the path of the file, or with "kiln.conf" for a file in memory (core/config/config_held.h),
+ * which has the text that a client sent. */
 MUST_CHECK int conf_check(const char *path, struct error *err);
 /* Returns the first mistake in the present kiln.conf; NULL = there is no mistake, or no file. */
 const char *conf_mistake(struct conf *conf);

@@ -249,6 +249,20 @@ int config_check(const char *path, void (*check)(const struct config *config, st
 	return r;
 }
 
+int config_check_text(const char *path, void (*check)(const struct config *config, struct mistakes *mistakes),
+		      char **ret_text, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	int r = out ? config_check(path, check, out) : 0;
+
+	if (!out || fclose(out) != 0)
+		return error_set(err, -ENOMEM, "no memory");
+	*ret_text = TAKE(text);
+	return r;
+}
+
 void config_done(struct config *config)
 {
 	if (!config->memory)

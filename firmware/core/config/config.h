@@ -335,6 +335,10 @@ MUST_CHECK int config_load(const char *path, struct config *ret_config, struct e
  * no features. Returns 0 or a negative errno. */
 MUST_CHECK int config_check(const char *path,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
+/* Does the same, with the mistakes in a text, which the caller frees; NULL: -ENOMEM, with its text in err. */
+MUST_CHECK int config_check_text(const char *path,
+				 void (*check)(const struct config *config, struct mistakes *mistakes),
+				 char **ret_text, struct error *err);
 
 /* Checks url, endpoint and region of a store that were given on the command line. endpoint and region may be
  * NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed. */

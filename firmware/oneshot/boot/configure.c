@@ -67,16 +67,9 @@ static int check_text(const struct found *file, struct error *err)
 static int check_config(const struct found *file, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&said, &bytes);
-	int r;
+	int r = config_check_text(file->path, graph_check, &said, err);
 
-	if (!out)
-		return error_set(err, -ENOMEM, "no memory");
-	r = config_check(file->path, graph_check, out);
-	if (fclose(out) != 0)
-		return error_set(err, -ENOMEM, "no memory");
-	return r < 0 ? error_set_lines(err, r, "%s", said) : 0;
+	return r < 0 && said ? error_set_lines(err, r, "%s", said) : r;
 }
 
 /* Loads the configuration that the box will have: the one on the ESP, else its own. */
