@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A clock for durations that only moves forward (CLOCK_MONOTONIC); only differences of two times have a
- * meaning. clock_synced() tells whether the time of day is correct.
+ * meaning. clock_day_us() is the time of day; clock_synced() tells whether it is correct.
  */
 #pragma once
 
@@ -26,6 +26,15 @@ static inline uint64_t clock_us(void)
 static inline uint64_t clock_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+/* Returns the Unix time. */
+static inline uint64_t clock_day_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000;
 }
 
 /* Value of the kernel's NTP_PHASE_LIMIT. While no time service reports a smaller error, the kernel

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/run/status.h"
+#include "core/base/clock.h"
 #include "core/base/paths.h"
 
 #include <assert.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -49,14 +49,6 @@ const char *status_stage_name(enum stall_stage stage)
 	static_assert(sizeof(stages) / sizeof(stages[0]) == STALL_STAGES, "a name for each stage");
 
 	return stages[stage];
-}
-
-static uint64_t wall_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 static uint32_t crc_of(const struct copy *copy)
@@ -109,7 +101,7 @@ int status_open(enum status_daemon daemon, struct status_page **ret_page, struct
 	if (page->fd < 0)
 		return error_set(err, -errno, "%s: cannot open it: %s", path, strerror(errno));
 	page->daemon = daemon;
-	page->started_us = wall_us();
+	page->started_us = clock_day_us();
 	page->sequence = newest(page->fd, &copy) ? copy.sequence : 0;
 	*ret_page = page;
 	page = NULL;
@@ -141,7 +133,7 @@ void status_write(struct status_page *page, struct status *status)
 	status->daemon = page->daemon;
 	status->pid = getpid();
 	status->started_us = page->started_us;
-	status->updated_us = wall_us();
+	status->updated_us = clock_day_us();
 	(void)snprintf(status->degraded, sizeof(status->degraded), "%s",
 		       atomic_load(&degraded.is) ? degraded.text : "");
 	memcpy(&copy.status, status, sizeof(copy.status)); /* copies the padding, too, which the CRC covers */

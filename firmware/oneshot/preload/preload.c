@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/preload/preload.h"
+#include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
@@ -204,18 +205,12 @@ static int preload(struct preload *p)
 	return r;
 }
 
-static uint64_t unix_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000;
-}
-
 int oneshot_preload(int argc, char **argv)
 {
 	static struct error err;
-	struct preload p = { .space.started_s = time(NULL), .progress.started_us = unix_us(), .err = &err };
+	struct preload p = { .space.started_s = time(NULL),
+			     .progress.started_us = clock_day_us(),
+			     .err = &err };
 	int r = config_load(config_path(argc, argv), &p.config, &err);
 
 	p.space.config = &p.config;
