@@ -153,8 +153,7 @@ static int check_pair(const struct convert *convert, const struct pair *pair, st
 	if (!numbers_are_floats(from->dtype))
 		return error_set(err, -EBADMSG, "%s: %s: found %s, allowed: F16, BF16, F32, F64",
 				 convert->what, from->name, from->dtype);
-	if (found.rank != wanted.rank ||
-	    memcmp(found.shape, wanted.shape, wanted.rank * sizeof(wanted.shape[0])) != 0)
+	if (!tensor_same_shape(&found, &wanted))
 		return error_set(err, -EINVAL, "%s: %s: found the shape %s, allowed for '%s' of %s: %s",
 				 convert->what, from->name, shape_text(&found, text), pair->to->name,
 				 convert->config.model.base, shape_text(&wanted, allowed));

@@ -145,8 +145,7 @@ static int check_output(const struct config *run, const char *what, const struct
 	if (feature)
 		memcpy(found.shape, feature->shape, sizeof(found.shape));
 	if (feature && feature->dtype == CONFIG_FLOAT32 && !feature->values_max &&
-	    found.rank == output->rank &&
-	    memcmp(found.shape, output->shape, found.rank * sizeof(found.shape[0])) == 0)
+	    tensor_same_shape(&found, output))
 		return 0;
 	return error_set(
 		err, -EINVAL,

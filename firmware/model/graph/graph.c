@@ -60,6 +60,21 @@ const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor)
 	return reader;
 }
 
+bool tensor_same_shape(const struct tensor *a, const struct tensor *b)
+{
+	return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(a->shape[0])) == 0;
+}
+
+int tensor_check_image(const struct tensor *tensor, struct error *err)
+{
+	char text[SHAPE_TEXT_BYTES];
+
+	if (tensor->rank == 3)
+		return 0;
+	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: an image [height, width, channels]",
+			 tensor->name, shape_text(tensor, text));
+}
+
 uint64_t tensor_outer(const struct tensor *tensor)
 {
 	uint64_t outer = 1;

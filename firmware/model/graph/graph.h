@@ -186,6 +186,11 @@ uint64_t tensor_outer(const struct tensor *tensor);
 /* Returns the last dimension: features, channels or classes. */
 uint64_t tensor_last(const struct tensor *tensor);
 
+/* Returns whether the rows of two tensors have the same dimensions. */
+bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
+/* Errors: -EINVAL the rows are no images [height, width, channels]; the text names the tensor. */
+MUST_CHECK int tensor_check_image(const struct tensor *tensor, struct error *err);
+
 /* Returns the first offset after a tensor and its slack at which another tensor may begin. */
 uint64_t tensor_end(const struct tensor *tensor);
 

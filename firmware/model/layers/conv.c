@@ -146,19 +146,6 @@ static void conv_backward(struct plan *plan, const struct node *node)
 
 /* ---- Reference: every pair of an input and an output number that a tap joins ---- */
 
-/* Returns whether tap `tap` of a position of the window is within the image, not padding; sets *ret_at to the
- * index in height * width of the image. */
-static bool source_of(const struct window *window, uint64_t position, uint64_t tap, uint64_t *ret_at)
-{
-	const int32_t y = window_source(window, 0, (int32_t)position / window->out[1],
-					(int32_t)tap / window->size[1]),
-		      x = window_source(window, 1, (int32_t)position % window->out[1],
-					(int32_t)tap % window->size[1]);
-
-	*ret_at = (uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x;
-	return y >= 0 && x >= 0;
-}
-
 /* Adds the contribution of one tap of the kernel between the channels of x from x0 on and the filters of y
  * from y0 on: y += x * kernel, or, if there is a dy, adds to dx and the gradient of the kernel. */
 static void join(const struct op_reference *r, const struct conv *conv, uint64_t x0, uint64_t y0,
@@ -215,7 +202,7 @@ static void conv_reference(const struct op_reference *r)
 	for (uint64_t row = 0; row < r->rows; row++)
 		for (uint64_t position = 0; position < positions; position++)
 			for (uint64_t tap = 0; tap < taps; tap++)
-				if (source_of(&conv.window, position, tap, &at))
+				if (window_pixel(&conv.window, position, tap, &at))
 					join(r, &conv, row * r->inputs + at * conv.channels,
 					     row * r->outputs + position * conv.filters, tap);
 }

@@ -121,14 +121,9 @@ const struct op op_dropout = {
 static int spatial_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 			 struct error *err)
 {
-	const struct tensor *input = graph_at(graph, node->input[0]);
-	char text[SHAPE_TEXT_BYTES];
+	int r = tensor_check_image(graph_at(graph, node->input[0]), err);
 
-	if (input->rank != 3)
-		return error_set(err, -EINVAL,
-				 "found '%s' of shape %s, allowed: an image [height, width, channels]",
-				 input->name, shape_text(input, text));
-	return same_shape(graph, node, output, err);
+	return r < 0 ? r : same_shape(graph, node, output, err);
 }
 
 const struct op op_spatial_dropout2d = {

@@ -2,8 +2,6 @@
 /* Layers of several inputs. */
 #include "model/layers/row.h"
 
-#include <string.h>
-
 static int refuse_shape(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
 			struct error *err)
 {
@@ -44,8 +42,7 @@ static int add_shape(const struct graph *graph, const struct node *node, struct 
 		const struct tensor *first = graph_at(graph, node->input[0]),
 				    *other = graph_at(graph, node->input[i]);
 
-		if (first->rank != other->rank ||
-		    memcmp(first->shape, other->shape, first->rank * sizeof(first->shape[0])) != 0)
+		if (!tensor_same_shape(first, other))
 			return refuse_shape(graph, node, i, "the same", err);
 	}
 	return same_shape(graph, node, output, err);

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static bool has_shape_of(const struct tensor *a, const struct tensor *b)
-{
-	return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof(a->shape[0])) == 0;
-}
-
 static bool is_gate(const struct tensor *gate, const struct tensor *of)
 {
 	return gate->rank == of->rank && tensor_outer(gate) == 1 && tensor_last(gate) == tensor_last(of);
@@ -37,7 +32,7 @@ static int multiply_shape(const struct graph *graph, const struct node *node, st
 	for (uint32_t i = 0; i < node->inputs; i++) {
 		const struct tensor *input = graph_at(graph, node->input[i]);
 
-		if (!has_shape_of(input, whole) && !is_gate(input, whole))
+		if (!tensor_same_shape(input, whole) && !is_gate(input, whole))
 			return error_set(
 				err, -EINVAL,
 				"found '%s' of shape %s, allowed beside '%s' of %s: the same, or 1 in "
@@ -93,7 +88,7 @@ static void multiply_forward(struct plan *plan, const struct node *node, bool tr
 static void emit_gradient(struct plan *plan, const struct node *node, uint32_t i, uint32_t dx, bool add)
 {
 	const struct tensor *output = output_of(plan, node);
-	const bool whole = has_shape_of(input_of(plan, node, i), output);
+	const bool whole = tensor_same_shape(input_of(plan, node, i), output);
 	const uint32_t last = i + 1 == node->inputs ? i - 1 : node->inputs - 1;
 	uint32_t product = output->gradient;
 

@@ -31,16 +31,14 @@ static int padding_shape(const struct graph *graph, const struct node *node, str
 {
 	const struct tensor *input = graph_at(graph, node->input[0]);
 	const struct sides sides = sides_of(node);
-	char text[SHAPE_TEXT_BYTES];
+	int r;
 
 	if (node->attribute[PADDING].items == 3)
 		return error_set(err, -EINVAL,
 				 "found a padding of 3 integers, allowed: one integer for all sides, "
 				 "[ height, width ] or [ top, bottom, left, right ]");
-	if (input->rank != 3)
-		return error_set(err, -EINVAL,
-				 "found '%s' of shape %s, allowed: an image [height, width, channels]",
-				 input->name, shape_text(input, text));
+	if ((r = tensor_check_image(input, err)) < 0)
+		return r;
 	output->rank = 3;
 	output->shape[0] = input->shape[0] + sides.top + sides.bottom;
 	output->shape[1] = input->shape[1] + sides.left + sides.right;

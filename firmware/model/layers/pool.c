@@ -174,14 +174,10 @@ struct position {
  * is in the padding. */
 static bool covers(const struct position *p, uint64_t t, uint64_t *ret_at)
 {
-	const struct window *window = p->window;
-	const int32_t y = window_source(window, 0, (int32_t)p->position / window->out[1],
-					(int32_t)t / window->size[1]),
-		      x = window_source(window, 1, (int32_t)p->position % window->out[1],
-					(int32_t)t % window->size[1]);
+	const bool within = window_pixel(p->window, p->position, t, ret_at);
 
-	*ret_at = ((uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x) * p->channels + p->channel;
-	return y >= 0 && x >= 0;
+	*ret_at = *ret_at * p->channels + p->channel;
+	return within;
 }
 
 static void reference_max(const struct position *p, const double *x, double *y, const double *dy, double *dx)

@@ -6,16 +6,6 @@
 
 const char *const window_paddings[] = { "valid", "same", NULL };
 
-static int check_image(const struct tensor *input, struct error *err)
-{
-	char text[SHAPE_TEXT_BYTES];
-
-	if (input->rank == 3)
-		return 0;
-	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: an image [height, width, channels]",
-			 input->name, shape_text(input, text));
-}
-
 /* Returns whether no attribute has a mistake: an attribute with a mistake is 0 or NULL. */
 static bool are_known(const struct window_keys *keys)
 {
@@ -46,7 +36,7 @@ int window_make(const struct tensor *input, const struct window_keys *keys, stru
 {
 	struct window window = { .apart = { 1, 1 } };
 	char text[SHAPE_TEXT_BYTES];
-	int r = check_image(input, err);
+	int r = tensor_check_image(input, err);
 
 	*ret_window = (struct window){ 0 };
 	if (r < 0 || !are_known(keys))
@@ -96,6 +86,17 @@ int32_t window_source(const struct window *window, uint32_t side, int32_t out, i
 	if (at < 0 || at % window->apart[side] || at / window->apart[side] >= window->in[side])
 		return -1;
 	return at / window->apart[side];
+}
+
+bool window_pixel(const struct window *window, uint64_t position, uint64_t tap, uint64_t *ret_at)
+{
+	const int32_t y = window_source(window, 0, (int32_t)position / window->out[1],
+					(int32_t)tap / window->size[1]),
+		      x = window_source(window, 1, (int32_t)position % window->out[1],
+					(int32_t)tap % window->size[1]);
+
+	*ret_at = (uint64_t)y * (uint64_t)window->in[1] + (uint64_t)x;
+	return y >= 0 && x >= 0;
 }
 
 uint32_t window_tensor(struct plan *plan, const struct node *node, const char *name,

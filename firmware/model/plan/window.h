@@ -35,6 +35,10 @@ struct window window_mirrored(const struct window *window);
  * height, 1 width); -1: padding. */
 int32_t window_source(const struct window *window, uint32_t side, int32_t out, int32_t k);
 
+/* Returns whether tap `tap` of a position of the window is within the image, not padding; sets *ret_at to the
+ * index in height * width of the image. */
+bool window_pixel(const struct window *window, uint64_t position, uint64_t tap, uint64_t *ret_at);
+
 /* Returns the constant tensor "<node>/<name>" that holds the window for kernels. */
 uint32_t window_tensor(struct plan *plan, const struct node *node, const char *name,
 		       const struct window *window);
