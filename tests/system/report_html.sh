@@ -64,7 +64,8 @@ def run(name, record, report=None):
     record = {"id": name, "name": name, "state": "finished", "kiln_version": "0.1.0", **record}
     (folder / "run.json").write_text(json.dumps(record))
     if report:
-        (folder / "report.json").write_text(json.dumps({"run": {"id": name, "name": name, "epochs": 9}, **report}))
+        of = {"id": name, "name": name, "epochs": 9, "state": record["state"], "epochs_done": len(record["epochs"])}
+        (folder / "report.json").write_text(json.dumps({**report, "run": {**of, **report.get("run", {})}}))
 
 def epoch(i):
     wave = math.sin(i * 12.9898) % 0.1
@@ -84,12 +85,17 @@ run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "reason": nasty, 
      "faults": [{"event": nasty, "level": nasty, "count": 1e300, "last_s": -1e300, "message": nasty}],
      "quarantine": {"records": [{"key": nasty, "offset": 1, "rest": True}] * 30, "more": 3},
      "left_behind": {"files": 2, "bytes": 1, "names": [nasty]}, "test_seen": {"run": nasty, "replaced": 1, "of": 2}})
+run("went_on", {"state": "running", "epochs": [epoch(i) for i in range(7)]},
+    {"outcome": "halted", "reason": "a night before", "run": {"state": "stopped", "epochs_done": 3}})
 run("failed", {"state": "failed", "epochs": []}, {"outcome": "failed", "reason": "a NaN", "faults": [], "time": None})
 PY
-for name in many one long gaps hostile failed; do
+for name in many one long gaps hostile failed went_on; do
 	"$kiln" report $name --config "$work/kiln.conf" --html "$pages/$name.html" >"$work/said" 2>&1
 	ok $? "a page: $name" "$(cat "$work/said")"
 done
+is "$(grep -c 'a NaN' "$pages/failed.html") $(grep -cE 'halted|a night before' "$pages/went_on.html") $(grep -c running "$pages/went_on.html")" '1 0 1' \
+	"a report counts, but not the one of a night after which the run went on"
+mv "$pages/went_on.html" "$work"
 [ "$(stat -c %s "$pages/many.html")" -lt 60000 ]
 ok $? "a page of 4096 epochs is small" "$(stat -c %s "$pages/many.html") bytes"
 

@@ -7,6 +7,7 @@
 #include "core/box/report_html.h"
 #include "core/box/reports.h"
 #include "core/run/run.h"
+#include "core/run/run_summary.h"
 #include "drivers/store/store.h"
 
 #include <inttypes.h>
@@ -36,6 +37,25 @@ static int get_json(struct store *store, const char *run_id, const char *name, u
 	return r < 0 ? r : json_parse(name, text, bytes, ret_json, err);
 }
 
+static bool same_text(const cJSON *a, const cJSON *b)
+{
+	return cJSON_IsString(a) && cJSON_IsString(b) && strcmp(a->valuestring, b->valuestring) == 0;
+}
+
+/* Drops a report that is of another run, or of a night after which the run went on. */
+static void drop_older_report(struct known *known)
+{
+	const cJSON *record = known->record, *done = json_member(known->report, "run.epochs_done");
+
+	if (same_text(json_member(record, "id"), json_member(known->report, "run.id")) &&
+	    same_text(json_member(record, "state"), json_member(known->report, "run.state")) &&
+	    cJSON_IsNumber(done) &&
+	    done->valuedouble == (double)run_epochs_done(json_member(record, "epochs")))
+		return;
+	json_free(&known->report);
+	known->report = NULL;
+}
+
 /* Reads what the store has of a run. */
 static int read_stored(const char *run_id, const struct config_store *sink, bool with_report,
 		       struct known *ret_known, struct error *err)
@@ -48,25 +68,21 @@ static int read_stored(const char *run_id, const struct config_store *sink, bool
 		r = get_json(store, run_id, "run.json", RUN_JSON_MAX, &ret_known->record, err);
 	if (r == 0 && with_report)
 		r = get_json(store, run_id, "report.json", REPORT_BYTES_MAX, &ret_known->report, err);
+	drop_older_report(ret_known);
 	return r == -ENOENT && ret_known->record ? 0 : r;
 }
 
-/* Reads what this box has of its current run: the report of its last night counts where it is of this run. */
+/* Reads what this box has of its current run, with the report of its last night. */
 static int read_current(bool with_report, struct known *ret_known, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(json_free) cJSON *report = NULL;
-	const char *id, *of;
 	int r = run_json(&text, err);
 
 	if (r < 0 || (r = json_parse("run.json", text, strlen(text), &ret_known->record, err)) < 0 ||
 	    !with_report)
 		return r;
-	report = report_load_newest();
-	id = cJSON_GetStringValue(json_member(ret_known->record, "id"));
-	of = cJSON_GetStringValue(json_member(report, "run.id"));
-	if (id && of && strcmp(id, of) == 0)
-		ret_known->report = TAKE(report);
+	ret_known->report = report_load_newest();
+	drop_older_report(ret_known);
 	return 0;
 }
 
