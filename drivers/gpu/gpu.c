@@ -360,7 +360,10 @@ int gpu_flush(struct gpu *gpu, struct error *err)
 
 int gpu_finish(struct gpu *gpu, struct error *err)
 {
-	cl_int code = clFinish(gpu->queue);
+	cl_int code = gpu->sending ? clFinish(gpu->sending) : CL_SUCCESS;
+
+	if (code == CL_SUCCESS)
+		code = clFinish(gpu->queue);
 
 	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clFinish");
 }

@@ -112,7 +112,8 @@ bool gpu_event_done(const struct gpu_event *event);
 void gpu_event_free(struct gpu_event *event);
 /* Makes the device start the commands in the queue. */
 MUST_CHECK int gpu_flush(struct gpu *gpu, struct error *err);
-/* Blocks until the queue is empty. Too slow for use within a training step. */
+/* Blocks until the queue is empty, and the copies of gpu_send() are complete. Too slow for use within a
+ * training step. */
 MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);
 
 /* Loads the cached binary for this platform, device, driver, options and sources or, where there is none,

@@ -147,18 +147,23 @@ static int send_inputs(struct feed *feed, const void *const *input, uint64_t row
 	return r;
 }
 
-/* Makes the kernels of the batch wait for its copies. */
-static int end_batch(struct feed *feed, struct error *err)
+/* Ends a batch: its kernels wait for its copies. `r` < 0: the batch does not run, so its copies are waited
+ * for, and the next batch takes the same set. */
+static int end_batch(struct feed *feed, int r, struct error *err)
 {
-	return gpu_is_cpu(feed->gpu) ? 0 : gpu_await_sent(feed->gpu, err);
+	if (gpu_is_cpu(feed->gpu))
+		return r;
+	if (r == 0)
+		return gpu_await_sent(feed->gpu, err);
+	feed->set = (feed->set + FEED_SETS - 1) % FEED_SETS;
+	(void)!gpu_finish(feed->gpu, NULL);
+	return r;
 }
 
 int feed_inputs(struct feed *feed, const void *const *input, uint64_t rows, struct plan_values *values,
 		struct error *err)
 {
-	int r = send_inputs(feed, input, rows, values, err);
-
-	return r < 0 ? r : end_batch(feed, err);
+	return end_batch(feed, send_inputs(feed, input, rows, values, err), err);
 }
 
 int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_values *values,
@@ -181,5 +186,5 @@ int feed_batch(struct feed *feed, const struct model_batch *batch, struct plan_v
 		r = feed_tensor(feed, FEED_WEIGHT, batch->weight, batch->rows, &values->weight, err);
 	if (r == 0)
 		r = feed_tensor(feed, FEED_EMPTY, batch->empty, batch->rows, &values->empty, err);
-	return r < 0 ? r : end_batch(feed, err);
+	return end_batch(feed, r, err);
 }

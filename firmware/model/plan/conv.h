@@ -37,7 +37,7 @@ struct conv {
 	uint64_t channels, filters;
 };
 
-/* Appends y = x * kernel as one launch, for which gemm_is() is true. */
+/* Appends the launches of y = x * kernel; gemm_is() is true for the last one. */
 void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y);
 /* Appends dx = dy * flipped kernel, or with `add` dx += ... */
 void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy, uint32_t kernel,
