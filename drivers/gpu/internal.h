@@ -32,11 +32,11 @@ struct gpu_buffer {
 	/* Owned. On a CPU device the buffer's memory itself; on a GPU the copy that gpu_buffer_fetch() made,
 	 * or NULL. */
 	void *host;
-	/* Of a range: the buffer it is a part of. */
+	/* A range points to the buffer that it is a part of; NULL in other buffers. */
 	struct gpu_buffer *whole;
-	/* Of a whole buffer: its youngest range; of a range: the next older range of the same buffer. */
+	/* A whole buffer points to its youngest range, and each range to the next older one. */
 	struct gpu_buffer *range;
-	/* Of a range: gpu_buffer_free() was called, but a younger range is still in use. */
+	/* gpu_buffer_free() was called for this range, but a younger range is still in use. */
 	bool unused;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the convolutions of kernels/conv_tiled.cl with float64, each with every size of tile. ops_image.c
  * compares those that a plan chooses, with the layers around them. */
-#include "tests/reference.h"
+#include "tests/unit/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,6 @@
 #include "model/plan/conv.h"
 
 #define ROWS 3u
-
-static struct gpu *gpu;
-static struct gpu_program *program;
 
 static const struct tile {
 	const char *conv, *kernel;
@@ -44,19 +41,8 @@ static const struct shape {
 
 static int open_gpu(void **state)
 {
-	struct error err = { 0 };
-
 	(void)state;
-	gpu = open_device();
-	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
-	return 0;
-}
-
-static int close_gpu(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
+	open_kernels();
 	return 0;
 }
 
@@ -256,5 +242,5 @@ int main(void)
 		cmocka_unit_test(test_every_tile),
 	};
 
-	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+	return cmocka_run_group_tests(tests, open_gpu, close_kernels);
 }

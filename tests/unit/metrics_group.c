@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the kernel metrics_group, for devices that are not CPUs, with the kernel metrics: sums,
  * compensation and faults have the same bits. */
-#include "tests/reference.h"
+#include "tests/unit/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,24 +14,10 @@
 #define LIMIT  10
 #define CHUNKS 700u
 
-static struct gpu *gpu;
-static struct gpu_program *program;
-
 static int open_gpu(void **state)
 {
-	struct error err = { 0 };
-
 	(void)state;
-	gpu = open_device();
-	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
-	return 0;
-}
-
-static int close_gpu(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
+	open_kernels();
 	return 0;
 }
 
@@ -176,5 +162,5 @@ int main(void)
 		cmocka_unit_test(test_the_same_bits),
 	};
 
-	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+	return cmocka_run_group_tests(tests, open_gpu, close_kernels);
 }

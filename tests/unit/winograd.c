@@ -2,7 +2,7 @@
 /* Convolutions in quads (kernels/conv_winograd.cl): which windows they are used for, and that the numbers of
  * a row have the same bits whatever other rows the batch has. Their comparison with float64 is in
  * ops_image.c. */
-#include "tests/reference.h"
+#include "tests/unit/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +13,6 @@
 #include "model/plan/conv.h"
 
 #define ROWS 29u
-
-static struct gpu *gpu;
-static struct gpu_program *program;
 
 static const struct shape {
 	const char *label;
@@ -48,19 +45,8 @@ static const struct shape {
 
 static int open_gpu(void **state)
 {
-	struct error err = { 0 };
-
 	(void)state;
-	gpu = open_device();
-	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
-	return 0;
-}
-
-static int close_gpu(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
+	open_kernels();
 	return 0;
 }
 
@@ -197,5 +183,5 @@ int main(void)
 		cmocka_unit_test(test_rows_have_their_own_bits),
 	};
 
-	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
+	return cmocka_run_group_tests(tests, open_gpu, close_kernels);
 }

@@ -33,7 +33,7 @@
 #define PREP_VOCABULARY_KEY "vocabulary.txt"
 #define PREP_COLUMNS_MAX    6u
 #define PREP_TOKENS_MAX     65536u
-#define PREP_SEED           44u /* of the shuffle, without --seed */
+#define PREP_SEED           44u /* seed of the shuffle where --seed is not given */
 
 #define PREP_SET_BYTES 9u /* size of the id of a set, with the NUL */
 

@@ -174,7 +174,7 @@ void lane_again(struct lane *lane)
 void lane_done(struct lane *lane)
 {
 	if (lane->shard) {
-		whole_shard_done(&lane->shard[0].whole); /* of an object */
+		whole_shard_done(&lane->shard[0].whole); /* where each object is a record: the last one */
 		drop_shards(lane);
 	}
 	free(lane->shard);

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is known of a run. */
+/* The record of a run and its report, as far as they were read. */
 struct known {
 	cJSON *record, *report; /* its run.json, and the report of its last night; NULL = there is none */
 };

@@ -105,7 +105,7 @@ void report_figures_table(const struct report_page *page)
 	      "epoch</h2>\n<table><thead><tr><th></th><th>first</th>"
 	      "<th>best</th><th>epoch</th><th>last</th></tr></thead>\n<tbody>",
 	      page->out);
-	for (size_t i = 0; i < 2; i++) { /* of the training, then of the validation */
+	for (size_t i = 0; i < 2; i++) { /* 0: training, 1: validation */
 		print_row(page, &report_figures[i]);
 		print_row(page, &report_figures[i + 2]);
 		print_test(page, &report_figures[i]);

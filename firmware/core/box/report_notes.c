@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a night had of warnings and faults, and what it lacks. */
+/* The sections with a night's warnings, faults and missing parts. */
 #include "core/base/html.h"
 #include "core/box/report_sections.h"
 

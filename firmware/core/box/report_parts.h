@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the text and the HTML page of a report have in common: how they read its members, and words. */
+/* Shared by the text and the HTML page of a report: how they read its members, and their words. */
 #pragma once
 
 #include "core/base/json.h"
