@@ -9,7 +9,7 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-#include "model/plan/conv.h"
+#include "tests/unit/conv_shape.h"
 
 #define ROWS 3u
 
@@ -48,16 +48,9 @@ static int open_gpu(void **state)
 
 static struct conv conv_of_shape(const struct shape *shape)
 {
-	static const struct node node = { .name = "c" };
-	const struct tensor input = { .name = "x",
-				      .rank = 3,
-				      .shape = { shape->height, shape->width, shape->channels } };
 	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding };
-	struct conv conv = { .node = &node, .channels = shape->channels, .filters = shape->filters };
-	struct error err = { 0 };
 
-	harness_must(window_make(&input, &keys, &conv.window, &err), &err);
-	return conv;
+	return conv_of(shape->height, shape->width, shape->channels, shape->filters, &keys);
 }
 
 /* The first three are given; DBIAS may be left out. */

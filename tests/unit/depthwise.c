@@ -9,7 +9,7 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-#include "model/plan/conv.h"
+#include "tests/unit/conv_shape.h"
 
 #define ROWS 3u
 
@@ -69,16 +69,9 @@ struct results {
 
 static struct conv conv_of_shape(const struct shape *shape)
 {
-	static const struct node node = { .name = "c" };
-	const struct tensor input = { .name = "x",
-				      .rank = 3,
-				      .shape = { shape->height, shape->width, shape->channels } };
 	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding };
-	struct conv conv = { .node = &node, .channels = shape->channels, .filters = shape->channels };
-	struct error err = { 0 };
 
-	harness_must(window_make(&input, &keys, &conv.window, &err), &err);
-	return conv;
+	return conv_of(shape->height, shape->width, shape->channels, shape->channels, &keys);
 }
 
 static void emit(struct harness *h, const struct conv *conv, const uint32_t tensor[static TENSORS])
