@@ -248,11 +248,12 @@ const struct verb verb_report = {
 	.synopsis = "report [RUN-ID] [--config FILE] [--all-epochs] [--json | --html FILE]\n"
 		    "report --night [--json | --html FILE]",
 	.about =
-		"Prints the state of the run, loss and accuracy by epoch, a curve of the losses, the test "
-		"result, how the time was spent, and the address of the outputs. Without RUN-ID the verb "
-		"reads this box's "
-		"current run; with RUN-ID it reads RUN-ID/run.json below sink.url of the configuration. With "
-		"--html the page also has what the report of the run's last night knows, where there is one.",
+		"Prints the state of the run and its loss and accuracy by epoch. A curve of the losses, the "
+		"test "
+		"result, the time by stage and the address of the outputs follow. Without RUN-ID the verb "
+		"reads the current run of this box. With RUN-ID it reads RUN-ID/run.json below sink.url of "
+		"the configuration. With --html the page also has the report of the run's last night, unless "
+		"the run went on since.",
 	.operands = operands,
 	.options = { options },
 	.here = true,
