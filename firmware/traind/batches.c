@@ -176,7 +176,7 @@ enum split batches_split(const struct ring_slot *slot)
 	return split < SPLIT_MAX ? (enum split)split : SPLIT_TEST;
 }
 
-int batches_follow(const struct train *train, const struct ring_slot *slot, struct error *err)
+int batches_follow(struct train *train, const struct ring_slot *slot, struct error *err)
 {
 	const bool data = slot->kind == RING_DATA;
 	const uint64_t found_step = slot->cursor.step;
@@ -193,6 +193,7 @@ int batches_follow(const struct train *train, const struct ring_slot *slot, stru
 			", expected %s %" PRIu64 ", batch %" PRIu64 ", step %" PRIu64,
 			split_name(batches_split(slot)), slot->segment + 1, slot->batch, found_step,
 			split_name(cursor.split), cursor.segment + 1, cursor.batch, step);
+	(void)!batches_release(train, true, NULL);
 	ring_release(train->ring, slot);
 	return err->code;
 }

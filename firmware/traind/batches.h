@@ -40,10 +40,10 @@ MUST_CHECK int batches_next(struct train *train, const struct ring_slot **ret_sl
 enum split batches_split(const struct ring_slot *slot);
 /* Checks that a slot of kind RING_DATA or RING_END_SEGMENT is the one after the model's cursor: the same
  * split and segment, the next batch, and a cursor that counts a step for a batch of training and none for
- * anything else. Only then do step and cursor of the model always belong together. Gives back a slot that it
- * refuses, so that the next start asks for the right one. Errors: -EUCLEAN with what was found and expected.
- */
-MUST_CHECK int batches_follow(const struct train *train, const struct ring_slot *slot, struct error *err);
+ * anything else. Only then do step and cursor of the model always belong together. Waits for the batches in
+ * flight before it gives back a slot that it refuses: while an older slot is held, the ring still offers the
+ * refused one to the next start. Errors: -EUCLEAN with what was found and expected. */
+MUST_CHECK int batches_follow(struct train *train, const struct ring_slot *slot, struct error *err);
 /* Reads a slot of kind RING_DATA as a batch. The batch points into the ring until the slot is given back. */
 void batches_read(const struct train *train, const struct ring_slot *slot, struct model_batch *ret_batch);
 /* Adds the records that a slot leaves out to the quarantine list. Errors: -EUCLEAN. */
