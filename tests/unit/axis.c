@@ -35,6 +35,8 @@ static const struct {
 	{ "a hundred", 1, 100, "20 40 60 80 100" },
 	{ "of a run that went on", 90, 100, "90 92 94 96 98 100" },
 	{ "4096", 1, 4096, "1000 2000 3000 4000" },
+	{ "above a million", 12345670, 12345678,
+	  "12345670 12345671 12345672 12345673 12345674 12345675 12345676 12345677 12345678" },
 	{ "a million", 1, 1e6, "200000 400000 600000 800000 1000000" },
 };
 
@@ -67,6 +69,13 @@ static const struct {
 	{ "below zero", -1.5, 0.7, INFINITY, false, "-1.5 -1.0 -0.5 0.0 0.5 1.0" },
 	{ "small", 1.1e-7, 2.9e-7, INFINITY, false, "1e-07 1.5e-07 2e-07 2.5e-07 3e-07" },
 	{ "large", 1e9, 2e9, INFINITY, false, "1e+09 1.2e+09 1.4e+09 1.6e+09 1.8e+09 2e+09" },
+	{ "a flat curve", 0.69311, 0.69316, INFINITY, false,
+	  "0.69311 0.69312 0.69313 0.69314 0.69315 0.69316" },
+	{ "a flat curve of tiny values", 1.2341e-12, 1.2344e-12, INFINITY, false,
+	  "1.2341e-12 1.2342e-12 1.2343e-12 1.2344e-12" },
+	{ "a flat curve of large values", 1.2341e9, 1.2343e9, INFINITY, false,
+	  "1234100000 1234150000 1234200000 1234250000 1234300000" },
+	{ "as good as equal", 0.693147, 0.693148, INFINITY, false, "0.60 0.65 0.70 0.75 0.80" },
 	{ "decades", 0.002, 35, INFINITY, true, "0.001 0.01 0.1 1 10 100" },
 	{ "many decades", 1e-12, 1e8, INFINITY, true, "1e-15 1e-10 1e-05 1 100000 1e+10" },
 };
@@ -83,9 +92,28 @@ static void test_values(void **state)
 		write_ticks(&axis, ticks, sizeof(ticks));
 		if (strcmp(ticks, values[i].ticks) != 0)
 			fail_msg("%s: found %s, expected %s", values[i].label, ticks, values[i].ticks);
-		assert_true(axis_place(&axis, values[i].least) >= 0);
-		assert_true(axis_place(&axis, values[i].most) <= 1);
+		assert_true(axis_place(&axis, values[i].least) >= -1e-6);   /* rounding */
+		assert_true(axis_place(&axis, values[i].most) <= 1 + 1e-6); /* rounding */
 	}
+}
+
+/* No two ticks have the same label, and no label is too long for its place, however flat a curve is. */
+static void test_labels(void **state)
+{
+	char label[2][AXIS_LABEL_SIZE];
+
+	(void)state;
+	for (double value = 1e-9; value < 1e9; value *= 7)
+		for (double share = 1e-9; share < 10; share *= 3) {
+			const struct axis axis = axis_of_values(value, value * (1 + share), INFINITY, false);
+
+			for (uint32_t i = 0; i < axis.ticks; i++) {
+				(void)axis_tick(&axis, i, label[i % 2]);
+				assert_in_range(strlen(label[i % 2]), 1, 12);
+				if (i > 0 && strcmp(label[0], label[1]) == 0)
+					fail_msg("%g .. %g: %s twice", value, value * (1 + share), label[0]);
+			}
+		}
 }
 
 /* Values from outside, at the ends of what a double holds: places stay numbers, and ticks few. */
@@ -115,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_hostile),
 	};
 

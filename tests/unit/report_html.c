@@ -3,6 +3,7 @@
  * the browser. tests/system/report_html.sh loads pages in a browser. */
 #include "core/box/report_html.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,8 +129,9 @@ static void test_alone(void **state)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 		if (strstr(text, refused[i]))
 			fail_msg("found %s", refused[i]);
-	assert_non_null(
-		strstr(text, "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""));
+	assert_non_null(strstr(text,
+			       "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+			       "form-action 'none'; base-uri 'none'\""));
 	assert_int_equal(count_of(text, "href="), 1);
 	assert_int_equal(count_of(text, "href=\"data:,\""), 1);
 }
@@ -249,6 +251,8 @@ static void test_one_epoch(void **state)
 	assert_string_equal(dots, "M265.0 10.0 h0"); /* 100 % is the upper end */
 }
 
+#define PAGE_MAX (30u << 10) /* core/box/report_html.h: bytes of a page of many epochs */
+
 static cJSON *many_epochs(int count)
 {
 	cJSON *record = cJSON_CreateObject(), *epochs = cJSON_AddArrayToObject(record, "epochs");
@@ -275,13 +279,59 @@ static void test_many_epochs(void **state)
 	char path[65536];
 
 	(void)state;
-	assert_in_range(strlen(text), 10000, 60000);
+	assert_in_range(strlen(text), 10000, PAGE_MAX);
 	find_path(text, 0, "dots held", path, sizeof(path));
 	assert_string_equal(path, "");
 	find_path(text, 0, "held", path, sizeof(path));
 	assert_in_range(count_of(path, " "), 800, 900); /* two numbers of two points in each of 209 columns */
 	assert_non_null(strstr(path, " 16.6 "));        /* 7, on a logarithmic axis from 0.0001 to 10 */
 	assert_non_null(strstr(text, ">4000</text>"));
+}
+
+/* The page is as small where thousands of epochs have no value, in any pattern. */
+static void test_many_gaps(void **state)
+{
+	static const int every[] = { 2, 3, 5, 19, 21, 41 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(every) / sizeof(every[0]); i++) {
+		CLEANUP(json_free) cJSON *record = many_epochs(4096);
+		CLEANUP(free_ptr) char *text = NULL;
+		cJSON *epoch;
+		int at = 0;
+
+		cJSON_ArrayForEach(epoch, json_member(record, "epochs")) {
+			const bool gap = at++ % every[i] == 0;
+
+			for (int figure = 1; gap && figure <= 4; figure++)
+				(void)cJSON_SetNumberValue(cJSON_GetArrayItem(epoch, figure), NAN);
+		}
+		text = page_of(NULL, record);
+		if (fprintf(stderr, "%zu\n", strlen(text)), strlen(text) > PAGE_MAX)
+			fail_msg("a gap every %d epochs: %zu bytes", every[i], strlen(text));
+	}
+}
+
+/* A gap that is wider than a column of the picture is seen. */
+static void test_wide_gap(void **state)
+{
+	CLEANUP(json_free) cJSON *record = many_epochs(4096);
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[65536];
+	cJSON *epoch;
+	int at = 0;
+
+	(void)state;
+	cJSON_ArrayForEach(epoch, json_member(record, "epochs")) {
+		if (at >= 1000 && at < 1100 && at != 1050)
+			cJSON_DeleteItemFromObject(epoch, "loss");
+		at++;
+	}
+	text = page_of(NULL, record);
+	find_path(text, 0, "train", path, sizeof(path));
+	assert_int_equal(count_of(path, "M"), 2);
+	find_path(text, 0, "dots train", path, sizeof(path));
+	assert_int_equal(count_of(path, "h0"), 1);
 }
 
 /* ---- What comes from outside ---- */
@@ -372,6 +422,8 @@ int main(void)
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_one_epoch),
 		cmocka_unit_test(test_many_epochs),
+		cmocka_unit_test(test_many_gaps),
+		cmocka_unit_test(test_wide_gap),
 		cmocka_unit_test(test_escaped),
 		cmocka_unit_test(test_wrong),
 	};

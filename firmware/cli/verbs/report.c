@@ -174,6 +174,15 @@ static void print_pending(const char *id)
 			       why->valuestring);
 }
 
+/* A box keeps the reports that an earlier version made. */
+static int no_page(const char *path, struct error *err)
+{
+	return error_set(err, -ENOENT,
+			 "%s: not there: Kiln 0.1.0 made this report, without a page. kiln report --night "
+			 "prints it; kiln report --html FILE makes a page of the current run",
+			 path);
+}
+
 static int report_night(bool json, const char *html, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[REPORT_ID_BYTES] = NULL;
@@ -191,7 +200,7 @@ static int report_night(bool json, const char *html, struct error *err)
 						       : "txt",
 						path),
 				    REPORT_BYTES_MAX, &text, &bytes, err)) < 0)
-		return r;
+		return r == -ENOENT && html ? no_page(path, err) : r;
 	if (html)
 		return write_page(html, text, bytes, err);
 	fputs(text, stdout);

@@ -3,17 +3,20 @@
 #include "core/box/axis.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Units of the picture. On a telephone one unit is about 0.75 px, on a desk about 1. */
-#define WIDTH    480.0
-#define HEIGHT   272.0
-#define LEFT     60.0
-#define RIGHT    470.0
-#define TOP      10.0
-#define BOTTOM   222.0
-#define COLUMN   2.0 /* width of a column in which two points of a line are drawn at most */
-#define DOTS_MAX 40  /* with more points, only those between two gaps are drawn as dots */
-#define FACTOR   100 /* values that differ by more need a logarithmic axis */
+#define WIDTH     480.0
+#define HEIGHT    272.0
+#define LEFT      60.0
+#define RIGHT     470.0
+#define TOP       10.0
+#define BOTTOM    222.0
+#define COLUMN    2.0 /* width of a column in which two points of a line are drawn at most */
+#define DOTS_MAX  40  /* with more points, only those between two gaps are drawn as dots */
+#define LABEL_MAX 8   /* characters for which the axis of values has room */
+#define SQUEEZED  " textLength=\"52\" lengthAdjust=\"spacingAndGlyphs\""
+#define FACTOR    100 /* values that differ by more need a logarithmic axis */
 
 struct plot {
 	const struct chart *chart;
@@ -84,7 +87,32 @@ static void put_point(const struct plot *plot, const struct chart_line *line, ui
 	fprintf(out, "%.1f %.1f ", x_of(plot, point), y_at(axis_place(&plot->y, line->value[point])));
 }
 
-/* Draws the points from..end-1, which are all known. */
+static double column_of(const struct plot *plot, uint32_t point)
+{
+	return floor(x_of(plot, point) / COLUMN);
+}
+
+/* Returns the next known point from `point` on; the number of points where there is none. */
+static uint32_t known_from(const struct plot *plot, const struct chart_line *line, uint32_t point)
+{
+	while (point < plot->chart->points && !is_known(plot->chart, line, point))
+		point++;
+	return point;
+}
+
+/* Returns the end of the run of points that begins at `from`, a known point: the points up to the next gap.
+ * A gap within a column of the picture is none: it would not be seen. */
+static uint32_t run_end(const struct plot *plot, const struct chart_line *line, uint32_t from)
+{
+	uint32_t end = from + 1, next;
+
+	for (; (next = known_from(plot, line, end)) < plot->chart->points; end = next + 1)
+		if (next > end && column_of(plot, next) != column_of(plot, end - 1))
+			break;
+	return end;
+}
+
+/* Draws the known points of a run. */
 static void trace(const struct plot *plot, const struct chart_line *line, uint32_t from, uint32_t end,
 		  FILE *out)
 {
@@ -92,10 +120,14 @@ static void trace(const struct plot *plot, const struct chart_line *line, uint32
 
 	(void)fputc('M', out);
 	for (; from < end; from = next) {
-		const double column = floor(x_of(plot, from) / COLUMN);
+		const double column = column_of(plot, from);
 		uint32_t low = from, high = from;
 
-		for (next = from + 1; next < end && floor(x_of(plot, next) / COLUMN) == column; next++) {
+		for (next = from + 1;
+		     next < end && (!is_known(plot->chart, line, next) || column_of(plot, next) == column);
+		     next++) {
+			if (!is_known(plot->chart, line, next))
+				continue;
 			if (line->value[next] < line->value[low])
 				low = next;
 			if (line->value[next] > line->value[high])
@@ -111,30 +143,27 @@ static void trace(const struct plot *plot, const struct chart_line *line, uint32
 static void draw_dots(const struct plot *plot, const struct chart_line *line, FILE *out)
 {
 	const struct chart *chart = plot->chart;
+	uint32_t end;
 
 	fprintf(out, "<path class=\"dots %s\" d=\"", line->class);
-	for (uint32_t i = 0; i < chart->points; i++) {
-		const bool alone = (i == 0 || !is_known(chart, line, i - 1)) &&
-				   (i + 1 == chart->points || !is_known(chart, line, i + 1));
-
-		if (!is_known(chart, line, i) || (!alone && chart->points > DOTS_MAX))
-			continue;
-		(void)fputc('M', out);
-		put_point(plot, line, i, out);
-		fputs("h0", out);
+	for (uint32_t from = 0; (from = known_from(plot, line, from)) < chart->points; from = end) {
+		end = run_end(plot, line, from);
+		for (uint32_t i = from; i < end && (chart->points <= DOTS_MAX || end == from + 1); i++) {
+			(void)fputc('M', out);
+			put_point(plot, line, i, out);
+			fputs("h0", out);
+		}
 	}
 	fputs("\"/>\n", out);
 }
 
 static void draw_line(const struct plot *plot, const struct chart_line *line, FILE *out)
 {
-	const struct chart *chart = plot->chart;
 	uint32_t end;
 
 	fprintf(out, "<path class=\"%s\" d=\"", line->class);
-	for (uint32_t from = 0; from < chart->points; from = end + 1) {
-		for (end = from; end < chart->points && is_known(chart, line, end);)
-			end++;
+	for (uint32_t from = 0; (from = known_from(plot, line, from)) < plot->chart->points; from = end) {
+		end = run_end(plot, line, from);
 		if (end > from + 1)
 			trace(plot, line, from, end, out);
 	}
@@ -156,7 +185,8 @@ static void draw_axes(const struct plot *plot, FILE *out)
 	for (uint32_t i = 0; i < plot->y.ticks; i++) {
 		const double y = y_at(axis_tick(&plot->y, i, label));
 
-		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\">%s</text>", LEFT - 8, y + 4, label);
+		fprintf(out, "<text x=\"%.0f\" y=\"%.1f\"%s>%s</text>", LEFT - 8, y + 4,
+			strlen(label) > LABEL_MAX ? SQUEEZED : "", label);
 	}
 	fputs("</g>\n<g text-anchor=\"middle\">", out);
 	for (uint32_t i = 0; i < plot->x.ticks; i++) {

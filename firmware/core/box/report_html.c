@@ -147,14 +147,15 @@ static void print_time(const struct report_page *page, const cJSON *time)
 
 /* ---- The page ---- */
 
-/* The policy refuses scripts and requests of every kind, also where a text of the report got into the page as
- * a tag. With an icon of no bytes a browser does not ask for /favicon.ico. */
+/* The policy refuses scripts, forms and requests of every kind, also where a text of the report got into the
+ * page as a tag. With an icon of no bytes a browser does not ask for /favicon.ico. */
 static void print_head(const char *title, FILE *out)
 {
 	html_print(out,
 		   "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		   "style-src 'unsafe-inline'; img-src data:\">\n"
+		   "style-src 'unsafe-inline'; img-src data:; "
+		   "form-action 'none'; base-uri 'none'\">\n"
 		   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		   "<link rel=\"icon\" href=\"data:,\">\n<title>%s</title>\n<style>\n",
 		   title);
