@@ -314,7 +314,8 @@ static void test_lazy_fault(void **state)
 {
 	struct config config = tables_config();
 	const struct model_batch batch = batch_at(0);
-	const float wild = 3e37f; /* weight decay subtracts a thousand times as much */
+	/* Weight decay subtracts a thousand times as much. The first of several elements is reported. */
+	const float wild[] = { 3e37f, 3e37f, 3e37f, 3e37f, 3e37f };
 	const uint64_t row = (uint64_t)tokens[0][0];
 	struct model_metrics metrics;
 	struct model *model;
@@ -328,7 +329,7 @@ static void test_lazy_fault(void **state)
 	config.optimizer.weight_decay = 1e3;
 	model = open_model(&config, true);
 	harness_must(gpu_write(gpu, model->buffer[model->graph.node[0].parameter[0]], row * 5 * sizeof(float),
-			       &wild, sizeof(wild), true, &err),
+			       wild, sizeof(wild), true, &err),
 		     &err);
 	harness_must(model_train(model, &batch, &err), &err);
 	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);

@@ -270,7 +270,7 @@ EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *
 			p -= rate * M[e] / (sqrt(V[e]) + epsilon);
 			P[e] = p;
 			if ((as_uint(p) & 0x7f800000u) == 0x7f800000u)
-				atomic_max(&chunk_fault[e / (16 * FAULT_CHUNK_VECTORS)], 1 + (uint)e);
+				keep_fault(chunk_fault + e / (16 * FAULT_CHUNK_VECTORS), 1 + (uint)e);
 		}
 	}
 }

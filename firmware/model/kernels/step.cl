@@ -7,6 +7,20 @@
 /* The exponent bits of 16 numbers. A number whose exponent bits are all 1 is a NaN or an infinity. */
 #define EXPONENTS(x) (as_uint16(x) & 0x7f800000u)
 
+/* Keeps the first fault of a chunk, of which several items may have numbers. */
+void keep_fault(__global uint *chunk_fault, uint fault)
+{
+	uint found = *chunk_fault;
+
+	while (found == 0 || found > fault) {
+		const uint before = atomic_cmpxchg(chunk_fault, found, fault);
+
+		if (before == found)
+			return;
+		found = before;
+	}
+}
+
 /* Returns whether loss_scale.cl skips the step, so that the step must change nothing. verdict null: there is no loss
  * scale, and no step is skipped. */
 bool skips(__global const float *verdict)

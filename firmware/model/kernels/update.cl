@@ -33,20 +33,6 @@ typedef uint4 exponents;
 #define OWN(from, to) const size_t first = (from) * (size_t)4 + get_global_id(0), end = min(first + 1, (to) * (size_t)4);
 #endif
 
-/* Keeps the first fault of a chunk, of which several items may have numbers. */
-void keep_fault(__global uint *chunk_fault, uint fault)
-{
-	uint found = *chunk_fault;
-
-	while (found == 0 || found > fault) {
-		const uint before = atomic_cmpxchg(chunk_fault, found, fault);
-
-		if (before == found)
-			return;
-		found = before;
-	}
-}
-
 /* Writes chunk_fault for the first element of numbers [first, end) that is NaN or infinite. `most` holds the largest
  * exponents of the numbers, so that a search is needed only if one of them is that of a NaN or infinity. */
 void note_fault(exponents most, __global const float *P, size_t first, size_t end, __global uint *chunk_fault)
