@@ -114,6 +114,14 @@ static int note(const char *archived_id, const char *json_object, struct error *
 	return record_write_json(record_path(archived_id, "run.json", path), record, err);
 }
 
+int run_write_locked(const char *path, const char *text, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	int r = record_lock(&lock, err);
+
+	return r < 0 ? r : file_write_durable(path, text, strlen(text), err);
+}
+
 int run_note(const char *json_object, struct error *err)
 {
 	return note(NULL, json_object, err);

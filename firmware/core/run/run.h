@@ -256,6 +256,10 @@ MUST_CHECK int run_note(const char *json_object, struct error *err);
 MUST_CHECK int run_note_members(const struct cJSON *object, struct error *err);
 MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
 
+/* Writes a file that lies beside the records, durably and under their lock, such as series.json
+ * (core/series/series.h). Its folder must exist. */
+MUST_CHECK int run_write_locked(const char *path, const char *text, struct error *err);
+
 /* Sets the member "reason" of run.json. */
 MUST_CHECK int run_reason_set(const char *reason, struct error *err);
 

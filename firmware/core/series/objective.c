@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/series/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct objective objectives[] = {
+	{ "train.loss", "loss", false, false },
+	{ "train.accuracy", "accuracy", false, true },
+	{ "validation.loss", "validation_loss", false, false },
+	{ "validation.accuracy", "validation_accuracy", false, true },
+	{ "test.loss", "loss", true, false },
+	{ "test.accuracy", "accuracy", true, true },
+};
+
+bool objective_find(const char *name, struct objective *ret_objective)
+{
+	for (size_t i = 0; i < sizeof(objectives) / sizeof(objectives[0]); i++)
+		if (strcmp(objectives[i].name, name) == 0) {
+			*ret_objective = objectives[i];
+			return true;
+		}
+	return false;
+}
+
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+/* Returns the number of an epoch, counted from 1. A record of a test may not say it: then it is `place`. */
+static uint64_t epoch_of(const cJSON *entry, uint64_t place)
+{
+	const double epoch = number(entry, "epoch");
+
+	return epoch >= 0 && epoch < 9e15 ? (uint64_t)epoch + 1 : place;
+}
+
+static bool best_epoch(const struct objective *objective, const cJSON *list, uint64_t epochs,
+		       double *ret_value, uint64_t *ret_epoch)
+{
+	const cJSON *entry;
+	uint64_t place = 0;
+	bool found = false;
+
+	cJSON_ArrayForEach(entry, list) {
+		const uint64_t epoch = epoch_of(entry, ++place);
+		const double value = number(entry, objective->member);
+
+		if (isnan(value) || (epochs && epoch > epochs) ||
+		    (found && (objective->maximize ? value <= *ret_value : value >= *ret_value)))
+			continue;
+		*ret_value = value;
+		*ret_epoch = epoch;
+		found = true;
+	}
+	return found;
+}
+
+bool objective_best(const struct objective *objective, const cJSON *record, uint64_t epochs,
+		    double *ret_value, uint64_t *ret_epoch)
+{
+	double value;
+
+	if (!objective->test)
+		return best_epoch(objective, cJSON_GetObjectItemCaseSensitive(record, "epochs"), epochs,
+				  ret_value, ret_epoch);
+	value = number(json_member(record, "metrics.test"), objective->member);
+	if (isnan(value))
+		return false;
+	*ret_value = value;
+	*ret_epoch = 0;
+	return true;
+}

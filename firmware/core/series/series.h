@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of a series: the file PATH_RUNS/series/<id>/series.json, and <sink>/series/<id>/series.json. A
+ * series is one night, or several, with several trials; each trial is an ordinary run (core/run/run.h).
+ *
+ *     version, id         id: <run.name>-series-YYYYMMDD-HHMMSS, UTC
+ *     name, state         state: "running", "stopped", "expired" (unfinished), "finished", "failed" (final)
+ *     started_s, ended_s  Unix time; ended_s 0: it has not ended
+ *     ends_s              Unix time at which series.budget is spent, as known at the last change; 0 = no
+ * budget spent_s, mark       time of work so far, and when it was counted last (core/series/spent.h)
+ *     kiln_version
+ *     method              "list", "grid", "random", "halving"
+ *     objective           "validation.accuracy" and the like (core/series/objective.h)
+ *     direction           "max" or "min"
+ *     seed                of the choice of the trials
+ *     config              text of kiln.conf as it was frozen
+ *     before              id of the run before the series: with run.start_from = "latest" every trial starts
+ *                         with its weights; "" = none
+ *     reason              why the series failed or ended before all trials; missing where nothing is to tell
+ *     trials              [{name, overrides, state, run, rung, rungs, epochs, value, best_epoch, reason,
+ *                         started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make()
+ *     winner              name of the best trial, null until the series is final, or where no trial has a
+ * value promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
+ *
+ * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
+ * "failed"; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the value at the
+ * end of each, null where it is NaN; epochs: how many are trained; value: the best value of the objective, or
+ * null; best_epoch: its epoch, counted from 1, 0 = none; reason: why it failed or was pruned; summary:
+ * members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
+ *
+ * Only kiln-oneshot writes series.json, under the lock of the run records, each time as a whole. Readers need
+ * no lock. At most one series is unfinished. No threads; no other state.
+ *
+ * Order: series_create() by kiln-oneshot begin -> series_write() after each change -> a final state.
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/run/run.h"
+
+#define SERIES_VERSION  1u
+#define SERIES_KEPT_MAX 30u         /* series that a box keeps */
+#define SERIES_JSON_MAX (16u << 20) /* bytes of series.json */
+
+enum series_state {
+	SERIES_RUNNING,
+	SERIES_STOPPED,
+	SERIES_EXPIRED,  /* the states up to this one are unfinished: the next begin goes on */
+	SERIES_FINISHED, /* the states from this one on are final */
+	SERIES_FAILED,
+	SERIES_STATE_MAX,
+};
+
+enum trial_state {
+	TRIAL_WAITING,
+	TRIAL_RUNNING,
+	TRIAL_PARKED,   /* the states up to this one are unfinished */
+	TRIAL_FINISHED, /* the states from this one on are final */
+	TRIAL_PRUNED,
+	TRIAL_FAILED,
+	TRIAL_STATE_MAX,
+};
+
+const char *series_state_name(enum series_state state);
+const char *trial_state_name(enum trial_state state);
+
+/* Returns the path of series.json of a series. */
+char *series_path(const char *id, char out[static PATH_BYTES]);
+
+/* Checks that a text, from the disk or from the store, is a series.json, and parses it. `what`: its name in
+ * errors. Errors: -EBADMSG. Owns: the caller deletes *ret_series. */
+MUST_CHECK int series_parse(const char *what, const char *text, uint64_t bytes, cJSON **ret_series,
+			    struct error *err);
+/* Loads a series. Errors: -ENOENT there is no series with this id; -EBADMSG. Owns: the caller deletes
+ * *ret_series. */
+MUST_CHECK int series_load(const char *id, cJSON **ret_series, struct error *err);
+/* Loads the unfinished series. Errors: -ENOENT no series is unfinished; -EBADMSG. */
+MUST_CHECK int series_load_unfinished(cJSON **ret_series, struct error *err);
+/* Lists the ids of all series, the oldest first. The caller frees the array. */
+MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, struct error *err);
+
+/* Makes the record of a new series, with the members that the caller has set, and gives it its version, id,
+ * state and started_s. Keeps the newest SERIES_KEPT_MAX series. Errors: -EBUSY a series is unfinished. */
+MUST_CHECK int series_create(const char *name, cJSON *series, struct error *err);
+/* Replaces the record of a series. */
+MUST_CHECK int series_write(const cJSON *series, struct error *err);
+
+/* ---- What a record says. The functions take a record that series_parse() has checked. ---- */
+
+const char *series_id(const cJSON *series);
+enum series_state series_state_of(const cJSON *series);
+bool series_is_final(const cJSON *series);
+void series_set_state(cJSON *series, enum series_state state);
+
+uint32_t series_trials(const cJSON *series);
+cJSON *series_trial(const cJSON *series, uint32_t index);
+/* Returns the index of the trial with this name or this run; -1: none. */
+int series_find_trial(const cJSON *series, const char *name);
+int series_find_run(const cJSON *series, const char *run_id);
+enum trial_state trial_state_of(const cJSON *trial);
+void trial_set_state(cJSON *trial, enum trial_state state);
+/* Returns how many trials are in a state. */
+uint32_t series_count(const cJSON *series, enum trial_state state);
+
+/* Sets a member of a series or a trial, or replaces it. `item` belongs to the object afterwards; false: no
+ * memory. */
+bool series_set(cJSON *object, const char *key, cJSON *item);
+
+/* Returns the index of the trial with the best value of the objective, of two equal ones the earlier; -1:
+ * none has a value. A NaN loses, and a failed trial does not count. `finished`: only trials that have
+ * finished count, because a pruned one has no model. */
+int series_best(const cJSON *series, bool finished);
+
+/* Returns the summary of a series for a list: {id, name, state, method, objective, direction, started_s,
+ * ended_s, ends_s, trials, waiting, running, parked, finished, pruned, failed, now, best, best_value,
+ * winner}. now: name of the trial that runs, else null. The caller frees it. NULL: no memory. */
+cJSON *series_summary(const cJSON *series);
