@@ -127,6 +127,25 @@ static void credentials(struct units_file *file, const struct config *config, un
 		add_credential(file, names[i]);
 }
 
+/* Adds a credential without which the service starts, too: the service gets an empty one then. */
+static void add_optional_credential(struct units_file *file, const char *name)
+{
+	add(file, "SetCredential=");
+	add_string(file, name);
+	add(file, ":-\n");
+	add_credential(file, name);
+}
+
+/* Uploads go on where the credential of the tracking server is missing. */
+static void tracking_credential(struct units_file *file, const struct config *config)
+{
+	if (!*config->tracking.credential ||
+	    strcmp(config->tracking.credential, config->sink.credential) == 0)
+		return;
+	add(file, "[Service]\n");
+	add_optional_credential(file, config->tracking.credential);
+}
+
 /* A program that tells people starts also without its credentials, because it may have to tell that one is
  * missing. */
 static void notify_credentials(struct units_file *file, const struct config *config, const char *sink)
@@ -140,12 +159,8 @@ static void notify_credentials(struct units_file *file, const struct config *con
 		count = add_name(names, count, given[i]);
 	if (count > 0)
 		add(file, "[Service]\n");
-	for (uint32_t i = 0; i < count; i++) {
-		add(file, "SetCredential=");
-		add_string(file, names[i]);
-		add(file, ":-\n");
-		add_credential(file, names[i]);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		add_optional_credential(file, names[i]);
 }
 
 /* Computes the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
@@ -206,6 +221,9 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		}
 		break;
 	case UNITS_UPLOADD:
+		credentials(ret_file, config, STORES_SINK);
+		tracking_credential(ret_file, config);
+		break;
 	case UNITS_CHECK_STORE:
 		credentials(ret_file, config, STORES_SINK);
 		break;

@@ -82,6 +82,12 @@ is "$rc" 0 "a pipe in its place holds the boot not up"
 like "$said" 'kiln.conf: not a regular file' "and it says so"
 rm "$conf"
 
+config ''
+echo 'tracking: { url = "http://mlflow.lan"; credential = "mlflow"; };' >>"$conf"
+generate
+is "$(drop_in kiln-uploadd.service | tr '\n' ' ')" "[Service] $results [Service] SetCredential=mlflow:- \
+LoadCredential=mlflow:/data/kiln/credentials/mlflow " "the uploader starts without the tracking server's credential, too"
+
 config 'at = "02:30"; zone = "Europe/Berlin";'
 generate
 like "$said" 'run.at = "02:30" does not exist on 2[0-9]{3}-03-[0-9]{2} in Europe/Berlin: that run starts at 03:00' \

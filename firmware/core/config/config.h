@@ -306,6 +306,10 @@ struct config {
 		uint64_t heartbeat_min;
 	} notify;
 	struct {
+		const char *url; /* "" = runs are not tracked */
+		const char *credential, *ca_file, *experiment;
+	} tracking;
+	struct {
 		bool remote;
 		uint64_t port;
 		const char *metrics_dir;
