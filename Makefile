@@ -55,16 +55,17 @@ endif
 
 # ---- Products: one archive per layer, one line per program -----------------------------------------------------------
 
-LAYERS := core data model drivers preflight
+LAYERS := core data model drivers preflight trained
 src-core    := $(wildcard firmware/core/*/*.c)
 src-data    := $(wildcard firmware/data/*.c)
 src-model   := $(wildcard firmware/model/*.c firmware/model/*/*.c)
 src-drivers := $(wildcard drivers/*/*.c)
 src-preflight := $(wildcard firmware/preflight/*.c)
+src-trained := $(wildcard firmware/trained/*.c)
 gen-model   := $(patsubst firmware/model/kernels/%.cl,$(B)/gen/%.cl.c,$(wildcard firmware/model/kernels/*.cl))
 
 # In the linker's order: each layer after the layers that use it.
-ARCHIVES := $(foreach l,preflight model data drivers core,$(B)/lib$(l).a)
+ARCHIVES := $(foreach l,trained preflight model data drivers core,$(B)/lib$(l).a)
 ifeq ($(FLAVOUR),coverage)
 ARCHIVES += $(B)/obj/tests/coverage/dump.o
 endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests how lines of JSON become rows, and how the outputs of a network become answers. */
 #include "cli/trained/answer.h"
-#include "cli/trained/features.h"
-#include "cli/trained/lines.h"
-#include "cli/trained/locate.h"
 #include "core/base/paths.h"
 #include "scratch.h"
+#include "trained/features.h"
+#include "trained/lines.h"
+#include "trained/locate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A whole shard of a store, plain and compressed: its records, those that a filter drops, the bad ones, and
  * what is left of a damaged shard. */
-#include "cli/base/whole.h"
-#include "cli/base/whole_shard.h"
 #include "data/example.h"
 #include "scratch.h"
+#include "trained/whole.h"
+#include "trained/whole_shard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

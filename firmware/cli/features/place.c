@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/place.h"
 
-#include "cli/base/where.h"
+#include "trained/location.h"
 
 #include <string.h>
 
@@ -73,7 +73,7 @@ int place_check(struct job *job, struct error *err)
 {
 	const char *differs;
 
-	where_merge(&job->where, &job->config.sink);
+	location_merge(&job->where, &job->config.sink);
 	job->where.url = job->url;
 	differs = config_server_differs(&job->where, &job->config.sink);
 	if (strncmp(job->url, S3_SCHEME, strlen(S3_SCHEME)) == 0 && differs)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/rows.h"
 
-#include "cli/base/whole.h"
-#include "cli/base/whole_shard.h"
 #include "cli/prep/parallel.h"
 #include "core/base/log.h"
 #include "data/order.h"
+#include "trained/whole.h"
+#include "trained/whole_shard.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "cli/features/job.h"
-#include "cli/trained/columns.h"
+#include "trained/columns.h"
 
 struct rows;
 

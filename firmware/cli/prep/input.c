@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/input.h"
 
-#include "cli/base/where.h"
 #include "cli/prep/tar.h"
 #include "core/base/temporary.h"
+#include "trained/location.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ static int download(const struct prep *prep, const char *url, const char *path, 
 	if (slash < rest || !slash[1])
 		return error_set(err, -EINVAL,
 				 "%s: found no key, expected s3://BUCKET/KEY or file:///FOLDER/FILE", url);
-	r = where_open(&prep->where, url, &store, &key, err);
+	r = location_open(&prep->where, url, &store, &key, err);
 	return r < 0 ? r : store_get_file(store, key, path, UINT64_MAX, err);
 }
 
@@ -38,7 +38,7 @@ static int make_local(const struct prep *prep, const char *name, struct local *l
 {
 	int r;
 
-	if (!where_is_url(name)) {
+	if (!location_is_url(name)) {
 		(void)snprintf(local->path, sizeof(local->path), "%s", name);
 		return 0;
 	}
@@ -135,7 +135,7 @@ static int read_url(struct prep *prep, const char *url, enum texts_split split, 
 	int r = -ENOENT;
 
 	if (slash && slash[1] && url[strlen(url) - 1] != '/') {
-		if ((r = where_open(&prep->where, url, &store, &key, err)) < 0)
+		if ((r = location_open(&prep->where, url, &store, &key, err)) < 0)
 			return r;
 		r = store_stat(store, key, &object, err);
 	}
@@ -152,9 +152,9 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 	const char *path = strncmp(name, "file://", strlen("file://")) == 0 ? name + strlen("file://") : name;
 	struct stat st;
 
-	if (!where_is_url(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (!location_is_url(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return read_folder(prep, path, split, err);
-	return where_is_url(path) ? read_url(prep, name, split, err) : read_file(prep, name, split, err);
+	return location_is_url(path) ? read_url(prep, name, split, err) : read_file(prep, name, split, err);
 }
 
 /* Chooses the kind of records: images for image files; for texts, tokens with --tokens, otherwise vectors. */

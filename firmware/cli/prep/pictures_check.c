@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads each file once: its SHA-256, the size of the picture, and whether it can be decoded. */
-#include "cli/base/whole.h"
 #include "cli/prep/parallel.h"
 #include "cli/prep/pictures_list.h"
 #include "core/base/paths.h"
 #include "core/base/visible.h"
 #include "data/picture.h"
+#include "trained/whole.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/prep/set.h"
 
-#include "cli/base/whole.h"
 #include "cli/prep/dataset.h"
 #include "cli/prep/encode.h"
 #include "cli/prep/output.h"
@@ -9,6 +8,7 @@
 #include "core/run/dataset.h"
 #include "core/run/manifest.h"
 #include "drivers/digest/digest.h"
+#include "trained/whole.h"
 
 #include <inttypes.h>
 #include <string.h>

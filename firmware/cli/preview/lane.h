@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "cli/base/whole_shard.h"
 #include "core/config/config.h"
+#include "trained/whole_shard.h"
 
 struct lane_shard {
 	struct plan_shard plan;

@@ -5,12 +5,13 @@
 
 #include "cli/prep/encode.h"
 #include "cli/trained/answer.h"
-#include "cli/trained/records.h"
 #include "data/text.h"
 #include "data/vocabulary.h"
+#include "trained/records.h"
 
 struct predict {
 	struct trained trained;
+	bool json;
 	const char *encoder_name;
 	struct records_source source;
 	bool reads_tokens;

@@ -3,12 +3,12 @@
 #include "cli/trained/predict.h"
 
 #include "cli/base/say.h"
-#include "cli/base/where.h"
-#include "cli/base/whole.h"
 #include "cli/prep/picture_small.h"
 #include "core/base/paths.h"
 #include "core/base/visible.h"
 #include "data/picture.h"
+#include "trained/location.h"
+#include "trained/whole.h"
 
 #include <fts.h>
 #include <inttypes.h>
@@ -134,7 +134,7 @@ static int print_batch(struct picture_files *pictures, struct error *err)
 
 	for (uint32_t i = 0; i < pictures->rows; i++) {
 		const float *output = pictures->output + i * predict->answers.outputs;
-		int r = predict->trained.json
+		int r = predict->json
 				? print_json(predict, pictures->name[i], output, err)
 				: answer_print_top(&predict->answers, output, TOP, pictures->name[i], err);
 
@@ -167,9 +167,9 @@ static int read_file(const struct predict *predict, const char *name, char **ret
 	const char *key;
 	int r;
 
-	if (!where_is_url(name))
+	if (!location_is_url(name))
 		return file_read(name, FILE_MAX, ret_data, ret_bytes, err);
-	r = where_open(&predict->trained.where, name, &store, &key, err);
+	r = location_open(&predict->trained.where, name, &store, &key, err);
 	return r < 0 ? r : whole_get(store, key, FILE_MAX, ret_data, ret_bytes, err);
 }
 
@@ -232,7 +232,7 @@ int predict_pictures(const struct predict *predict, int names, char **name, stru
 	int r = open_pictures(&pictures, err);
 
 	for (int i = 0; r == 0 && i < names; i++)
-		if (!where_is_url(name[i]) && stat(name[i], &st) == 0 && S_ISDIR(st.st_mode))
+		if (!location_is_url(name[i]) && stat(name[i], &st) == 0 && S_ISDIR(st.st_mode))
 			r = add_folder(&pictures, name[i], err);
 		else
 			r = add_file(&pictures, name[i], err);

@@ -2,9 +2,9 @@
 #include "cli/trained/predict.h"
 
 #include "cli/base/say.h"
-#include "cli/base/where.h"
-#include "cli/base/whole.h"
 #include "core/run/dataset.h"
+#include "trained/location.h"
+#include "trained/whole.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 					 predict->trained.name);
 		return r;
 	}
-	r = where_open(&predict->trained.where, predict->encoder_name, &store, &key, err);
+	r = location_open(&predict->trained.where, predict->encoder_name, &store, &key, err);
 	return r < 0 ? r : whole_get(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 
@@ -157,7 +157,7 @@ static int print_text(const struct predict *predict, uint32_t row, const float *
 	const char *text = predict->text[row].text;
 	int r;
 
-	if (!predict->trained.json) {
+	if (!predict->json) {
 		r = answer_print(&predict->answers, output, text, err);
 		return r < 0 ? error_prefix(err, "text %u", row + 1) : 0;
 	}

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "cli/trained/answer.h"
-#include "cli/trained/records.h"
 #include "model/learn/metrics.h"
+#include "trained/records.h"
 
 #define WORST_MAX 100000u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln check`: looks at everything that a night needs, before the night. */
 #include "cli/base/say.h"
-#include "cli/trained/trained.h"
+#include "cli/trained/operand.h"
 #include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
 #include "model/build.h"
@@ -14,7 +14,7 @@
  */
 static void look_at_device(struct preflight *preflight)
 {
-	trained_find_cache();
+	operand_find_cache();
 	preflight_device(preflight);
 }
 

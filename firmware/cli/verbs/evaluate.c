@@ -3,7 +3,8 @@
 #include "cli/base/say.h"
 #include "cli/base/where.h"
 #include "cli/trained/confusion.h"
-#include "cli/trained/records.h"
+#include "cli/trained/operand.h"
+#include "cli/trained/records_options.h"
 #include "cli/trained/worst.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
@@ -75,7 +76,7 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	struct model_batch batch;
 	int r = trained_load(trained, err);
 
-	if (r < 0 || (r = trained_open_model(trained, true, err)) < 0 ||
+	if (r < 0 || (r = operand_open_model(trained, true, err)) < 0 ||
 	    (r = trained_dataset(trained, &evaluation->dataset, err)) < 0 ||
 	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
 		return r;
@@ -185,12 +186,11 @@ static int evaluate_verb(const struct arguments *arguments)
 	CLEANUP(done) struct evaluation evaluation = { .source = { .labels = true } };
 	struct error err = { 0 };
 
-	trained_read(&evaluation.trained, arguments);
 	records_read(&evaluation.source, arguments);
 	evaluation.worst_rows = arguments_number(arguments, "worst", 0);
-	if (evaluate(&evaluation, &err) < 0)
+	if (operand_read(arguments, &evaluation.trained, &err) < 0 || evaluate(&evaluation, &err) < 0)
 		return cli_error(&err);
-	if (evaluation.trained.json)
+	if (arguments_have(arguments, "json"))
 		print_json(&evaluation);
 	else
 		print_text(&evaluation);
@@ -221,9 +221,9 @@ const struct verb verb_evaluate = {
 		"class and their macro average. The classes have the names of dataset.json beside the "
 		"model. With model.sample_weight the "
 		"loss is weighted, and each metric except the confusion matrix and the figures of each class "
-		"is printed a second time as weighted_*, as Keras's weighted_metrics. " TRAINED_MODEL,
-	.operands = trained_operands,
-	.options = { records_options, trained_options, where_options, own_options },
+		"is printed a second time as weighted_*, as Keras's weighted_metrics. " OPERAND_MODEL,
+	.operands = operand_model,
+	.options = { records_options, operand_options, where_options, own_options },
 	.here = true,
 	.run = evaluate_verb,
 };

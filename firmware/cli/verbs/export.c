@@ -3,9 +3,10 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
-#include "cli/trained/trained.h"
+#include "cli/trained/operand.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
+#include "trained/location.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 struct export_verb {
 	struct trained trained;
 	const char *output, *form;
+	bool json;
 	struct store *store; /* the store that the output is written to */
 	cJSON *dataset;
 	struct about about;
@@ -35,7 +37,7 @@ static int write_form(struct export_verb *verb, enum export_form form, struct er
 	r = store_put_checked(verb->store, export_file(form), data, bytes, NULL, err);
 	if (r < 0)
 		return r;
-	if (!verb->trained.json)
+	if (!verb->json)
 		printf("%s/%s: %ju bytes\n", verb->output, export_file(form), (uintmax_t)bytes);
 	said = cJSON_CreateObject();
 	cJSON_AddStringToObject(said, "form", export_name(form));
@@ -55,7 +57,7 @@ static int open_output(struct export_verb *verb, struct error *err)
 		return error_set(err, -errno, "%s: cannot make it: %s", verb->output, strerror(errno));
 	if (asprintf(&with_slash, "%s/", verb->output) < 0)
 		return error_set(err, -ENOMEM, "no memory for a name");
-	return where_open(&verb->trained.where, with_slash, &verb->store, &key, err);
+	return location_open(&verb->trained.where, with_slash, &verb->store, &key, err);
 }
 
 static int run(struct export_verb *verb, struct error *err)
@@ -72,7 +74,7 @@ static int run(struct export_verb *verb, struct error *err)
 	for (enum export_form form = 0; r == 0 && form < EXPORT_FORMS; form++)
 		if (!verb->form || strcmp(verb->form, export_name(form)) == 0)
 			r = write_form(verb, form, err);
-	if (r == 0 && verb->trained.json)
+	if (r == 0 && verb->json)
 		(void)cli_print_json(verb->said);
 	return r;
 }
@@ -91,12 +93,13 @@ static int export_verb(const struct arguments *arguments)
 	CLEANUP(done) struct export_verb verb = { 0 };
 	struct error err = { 0 };
 
-	trained_read(&verb.trained, arguments);
+	verb.json = arguments_have(arguments, "json");
 	verb.output = arguments_text(arguments, "output");
 	verb.form = arguments_text(arguments, "form");
 	if (!verb.output)
 		return cli_usage(arguments->name, "--output is missing");
-	return run(&verb, &err) < 0 ? cli_error(&err) : CLI_OK;
+	return operand_read(arguments, &verb.trained, &err) < 0 || run(&verb, &err) < 0 ? cli_error(&err)
+											: CLI_OK;
 }
 
 static const struct verb_option options[] = {
@@ -123,9 +126,9 @@ const struct verb verb_export = {
 	.summary = "write a trained network as ONNX and as TensorFlow's SavedModel",
 	.synopsis = "export MODEL --output FOLDER [OPTION...]",
 	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
-		 "saved_model/ for TensorFlow and TensorFlow Serving. " TRAINED_MODEL,
-	.operands = trained_operands,
-	.options = { options, trained_options, where_options, json_option },
+		 "saved_model/ for TensorFlow and TensorFlow Serving. " OPERAND_MODEL,
+	.operands = operand_model,
+	.options = { options, operand_options, where_options, json_option },
 	.here = true,
 	.run = export_verb,
 };

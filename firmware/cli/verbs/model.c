@@ -2,14 +2,15 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
-#include "cli/trained/locate.h"
-#include "cli/trained/trained.h"
+#include "cli/trained/operand.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "model/build.h"
 #include "model/layers/attributes.h"
 #include "model/layers/table.h"
 #include "model/plan/storage.h"
+#include "trained/locate.h"
+#include "trained/trained.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -202,8 +203,9 @@ static int build(struct summary *summary, const struct arguments *arguments, str
 	int r;
 
 	if (name && locate_is_model(name)) {
-		trained_read(&summary->trained, arguments);
-		r = trained_load(&summary->trained, err);
+		r = operand_read(arguments, &summary->trained, err);
+		if (r == 0)
+			r = trained_load(&summary->trained, err);
 		return r < 0 ? r : graph_build(&summary->trained.saved.config, true, &summary->graph, err);
 	}
 	r = config_load(name ? name : config_path(0, NULL), &summary->file, err);
@@ -248,9 +250,9 @@ static const struct verb model_summary = {
 		 "before it.\n\n"
 		 "FILE is a configuration. Without FILE the verb reads the box's own configuration: the file "
 		 "that KILN_CONFIG names, or else /etc/kiln/kiln.conf below the folder KILN_ROOT.\n\n"
-		 "" TRAINED_MODEL,
+		 "" OPERAND_MODEL,
 	.operands = optional_file,
-	.options = { trained_options, where_options, json_option },
+	.options = { operand_options, where_options, json_option },
 	.run = summary,
 };
 

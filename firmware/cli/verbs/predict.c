@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/predict.h"
+#include "cli/trained/operand.h"
+#include "cli/trained/records_options.h"
 
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
-#include "cli/trained/features.h"
 #include "cli/verbs/verbs.h"
+#include "trained/features.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +21,7 @@ static int load_model(struct predict *predict, struct error *err)
 
 	if (r < 0)
 		return r;
-	r = trained_open_model(trained, false, err);
+	r = operand_open_model(trained, false, err);
 	if (r < 0)
 		return r;
 	predict->answers = answers_of(&trained->saved.config, model_classes(trained->model));
@@ -49,7 +51,7 @@ static int read_texts(struct predict *predict, struct lines *lines, bool objects
 	while (r == 0 && lines_next(lines))
 		r = objects ? add_object_text(predict, lines, err)
 			    : predict_add_text(predict, lines->text, lines->bytes, err);
-	predict->trained.json = predict->trained.json || objects;
+	predict->json = predict->json || objects;
 	return r;
 }
 
@@ -177,14 +179,17 @@ static int predict_verb(const struct arguments *arguments)
 	CLEANUP(done) struct predict predict = { 0 };
 	struct error err = { 0 };
 
-	trained_read(&predict.trained, arguments);
+	predict.json = arguments_have(arguments, "json");
 	records_read(&predict.source, arguments);
 	predict.encoder_name = arguments_text(arguments, "encoder");
 	if (predict.source.given && (texts > 0 || predict.encoder_name))
 		return cli_usage(arguments->name,
 				 "found --split or --data together with %s, expected only one of them",
 				 texts > 0 ? "TEXT" : "--encoder");
-	return run(&predict, texts, arguments->operand + 1, &err) < 0 ? cli_error(&err) : CLI_OK;
+	if (operand_read(arguments, &predict.trained, &err) < 0 ||
+	    run(&predict, texts, arguments->operand + 1, &err) < 0)
+		return cli_error(&err);
+	return CLI_OK;
 }
 
 static const struct verb_operand operands[] = {
@@ -217,7 +222,7 @@ const struct verb verb_predict = {
 	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
 		    "predict MODEL FILE... [OPTION...]\n"
 		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
-	.about = TRAINED_MODEL
+	.about = OPERAND_MODEL
 	"\n\n"
 	"Without TEXT, --split and --data the verb reads standard input: one text "
 	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
@@ -234,7 +239,7 @@ const struct verb verb_predict = {
 	"object has line, or shard and record, and then class, label, probability and the "
 	"probability of each label; for a regression it has value or values.",
 	.operands = operands,
-	.options = { options, records_options, trained_options, where_options, json_option },
+	.options = { options, records_options, operand_options, where_options, json_option },
 	.here = true,
 	.run = predict_verb,
 };

@@ -11,6 +11,7 @@
 #include "cli/prep/write.h"
 #include "cli/verbs/prep_features.h"
 #include "cli/verbs/verbs.h"
+#include "trained/location.h"
 
 #include <string.h>
 
@@ -248,7 +249,7 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 		return r;
 	if (prep->config_file) {
 		prep->configured = &config.source[0];
-		where_merge(&prep->where, &config.source[0].store);
+		location_merge(&prep->where, &config.source[0].store);
 	}
 	parallel_threads((uint32_t)prep->threads);
 	if ((r = set_look(prep, err)) < 0 || (r = prep_read(prep, err)) < 0 ||

@@ -6,6 +6,7 @@
 #include "cli/features/job.h"
 #include "cli/prep/parallel.h"
 #include "cli/prep/prep.h"
+#include "trained/location.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static int find_url(const char *output, char **ret_url, struct error *err)
 	CLEANUP(free_ptr) char *path = NULL;
 	int r, bytes;
 
-	if (!where_is_url(output)) {
+	if (!location_is_url(output)) {
 		if ((r = path_make(output, err)) < 0)
 			return r;
 		path = realpath(output, NULL);

@@ -3,7 +3,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/preview/first_batches.h"
-#include "cli/trained/trained.h"
+#include "cli/trained/operand.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "data/png_write.h"
@@ -200,7 +200,7 @@ static int open_view(struct preview *preview, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a batch of pictures");
 	if (view_layers(preview->view) == 0)
 		return 0;
-	trained_find_cache();
+	operand_find_cache();
 	r = trained_open_device(&preview->config, "the configuration names", &preview->gpu, err);
 	return r < 0 ? r : view_start(preview->view, preview->gpu, err);
 }

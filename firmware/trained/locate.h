@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the file that the operand MODEL names. MODEL is one of these:
+ * Finds the file of a trained model by a name, which is one of these:
  *   a file NAME.safetensors   a finished model, or a checkpoint of a run
  *   a run id                  the run's folder below `sink.url` of a configuration
  *   a folder                  a run's folder, or a folder with model.safetensors
@@ -10,7 +10,8 @@
  */
 #pragma once
 
-#include "cli/base/where.h"
+#include "core/config/config.h"
+#include "drivers/store/store.h"
 
 #include <stdbool.h>
 
@@ -21,8 +22,8 @@ bool locate_is_run(const char *name);
  * NAME.safetensors. */
 bool locate_is_model(const char *name);
 
-/* Reads the file. `where`: as for where_open(), but its url is the sink of run ids. *ret_folder is the store
- * of the file's folder. Owns: the caller closes *ret_folder, also after an error, and frees *ret_data.
+/* Reads the file. `where`: as for location_open(), but its url is the sink of run ids. *ret_folder is the
+ * store of the file's folder. Owns: the caller closes *ret_folder, also after an error, and frees *ret_data.
  * Errors: those of whole_get(); -ENOENT there is no such file; for a run without a finished model the text
  * names the run's newest checkpoint. */
 MUST_CHECK int locate_model(const char *name, const struct config_store *where, struct store **ret_folder,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/locate.h"
+#include "trained/locate.h"
 
-#include "cli/base/whole.h"
 #include "core/base/json.h"
 #include "core/base/paths.h"
 #include "core/run/latest.h"
+#include "trained/location.h"
+#include "trained/whole.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +36,7 @@ bool locate_is_model(const char *name)
 {
 	struct stat st;
 
-	return is_file(name) || where_is_url(name) || locate_is_run(name) ||
+	return is_file(name) || location_is_url(name) || locate_is_run(name) ||
 	       (stat(name, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
@@ -50,7 +51,7 @@ static int read_file(const char *file, const struct config_store *where, struct 
 
 	store_close(*ret_folder);
 	*ret_folder = NULL;
-	r = where_open(where, file, ret_folder, &key, err);
+	r = location_open(where, file, ret_folder, &key, err);
 	return r < 0 ? r : whole_get(*ret_folder, key, STORE_OBJECT_MAX, ret_data, ret_bytes, err);
 }
 
@@ -67,7 +68,7 @@ static int refuse(const char *folder, const struct config_store *where, struct e
 	uint64_t bytes;
 
 	(void)snprintf(file, sizeof(file), "%s/checkpoints/latest.json", folder);
-	if (where_open(where, file, &store, &key, NULL) == 0 &&
+	if (location_open(where, file, &store, &key, NULL) == 0 &&
 	    store_get_all(store, key, LATEST_BYTES_MAX, &text, &bytes, NULL) == 0 &&
 	    json_parse(file, text, bytes, &latest, NULL) == 0 &&
 	    json_get_string(file, latest, "key", &newest, NULL) == 0)
@@ -109,7 +110,7 @@ int locate_model(const char *name, const struct config_store *where, struct stor
 
 	if (is_file(name))
 		return read_file(name, where, ret_folder, ret_data, ret_bytes, err);
-	if (!where_is_url(name) && stat(name, &st) == 0 && S_ISREG(st.st_mode))
+	if (!location_is_url(name) && stat(name, &st) == 0 && S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL,
 				 "%s: found a file that is no *" SUFFIX
 				 ", expected a run id, the folder of a run or of a model, a " FILE_NAME

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/shards.h"
+#include "trained/shards.h"
 
-#include "cli/trained/locate.h"
 #include "core/base/temporary.h"
 #include "core/run/dataset.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "model/features.h"
+#include "trained/locate.h"
 
 #include <string.h>
 

@@ -1,57 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/trained.h"
+#include "trained/trained.h"
 
-#include "cli/base/say.h"
-#include "cli/base/where.h"
-#include "cli/trained/locate.h"
-#include "core/base/paths.h"
+#include "core/base/log.h"
 #include "core/run/run.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/store/dataset.h"
 #include "model/checkpoint.h"
 #include "model/export/about.h"
+#include "trained/locate.h"
 
 #include <string.h>
 
 #define RECORD_FILE "run.json"
 
-const struct verb_operand trained_operands[] = { { .name = "MODEL", .value = VERB_LOCATION }, { 0 } };
-
-const struct verb_option trained_options[] = {
-	{ .name = "config",
-	  .value = VERB_FILE,
-	  .argument = "FILE",
-	  .help = "read url, endpoint, region and credential from this kiln.conf's `sink`; default for a run "
-		  "id: the box's own configuration" },
-	{ 0 },
-};
-
-void trained_read(struct trained *trained, const struct arguments *arguments)
-{
-	trained->name = arguments_operand(arguments, 0);
-	trained->config_file = arguments_text(arguments, "config");
-	trained->json = arguments_have(arguments, "json");
-	where_read(&trained->where, arguments);
-	trained->options = trained->where;
-}
-
 /* ---- The file ---- */
-
-/* Loads the configuration that says where requests may go: --config, or the box's own. Its sink holds the
- * model with --config, and where MODEL is a run id; else it need not exist. */
-static int merge_config(struct trained *trained, struct error *err)
-{
-	const bool wanted = trained->config_file || locate_is_run(trained->name);
-	const char *file = trained->config_file ? trained->config_file : config_path(0, NULL);
-	int r = config_load(file, &trained->given, wanted ? err : NULL);
-
-	trained->any_given = r == 0;
-	if (!wanted)
-		return 0;
-	if (r == 0)
-		where_merge(&trained->where, &trained->given.sink);
-	return r;
-}
 
 /* Reads the configuration of a checkpoint's run, and opens the folder with the files that belong to the
  * model. */
@@ -83,8 +45,7 @@ int trained_load(struct trained *trained, struct error *err)
 	uint64_t bytes;
 	int r;
 
-	if ((r = merge_config(trained, err)) < 0 ||
-	    (r = locate_model(trained->name, &trained->where, &trained->folder, &trained->data, &bytes,
+	if ((r = locate_model(trained->name, &trained->where, &trained->folder, &trained->data, &bytes,
 			      err)) < 0 ||
 	    (r = model_file_open(trained->name, trained->data, bytes, &trained->saved, err)) < 0)
 		return r;
@@ -94,22 +55,6 @@ int trained_load(struct trained *trained, struct error *err)
 }
 
 /* ---- The device ---- */
-
-/* Chooses the folder for compiled kernels: Kiln's cache where this user may write to it, as on a box;
- * otherwise a folder in the user's own cache. */
-void trained_find_cache(void)
-{
-	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-	char path[PATH_BYTES], root[PATH_BYTES / 2];
-
-	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
-		return;
-	if (cache && *cache)
-		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
-	else
-		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
-	(void)setenv("KILN_ROOT", root, 1);
-}
 
 int trained_open_device(const struct config *config, const char *which, struct gpu **ret_gpu,
 			struct error *err)
@@ -122,8 +67,8 @@ int trained_open_device(const struct config *config, const char *which, struct g
 		return r;
 	r = gpu_open(&GPU_ANY, ret_gpu, err);
 	if (r == 0)
-		fprintf(stderr, "kiln: this machine does not have the device that %s; the verb uses %s\n",
-			which, gpu_description(*ret_gpu));
+		log_notice("this machine does not have the device that %s; using %s", which,
+			   gpu_description(*ret_gpu));
 	return r;
 }
 
@@ -131,15 +76,10 @@ int trained_open_model(struct trained *trained, bool training, struct error *err
 {
 	int r;
 
-	trained_find_cache();
 	if ((r = trained_open_device(&trained->saved.config, "the model was trained on", &trained->gpu,
 				     err)) < 0 ||
 	    (r = model_open(trained->gpu, &trained->saved.config, training, &trained->model, err)) < 0)
 		return r;
-	if (model_compiles(trained->model) && isatty(STDERR_FILENO))
-		fputs("kiln: the device compiles the kernels of this network; later calls find them on the "
-		      "disk\n",
-		      stderr);
 	return checkpoint_load(trained->model, trained->name, trained->saved.file, true, err);
 }
 

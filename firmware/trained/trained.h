@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trained model, for the verbs that open one. The user names a run's model folder or the model.safetensors
- * in it, by a path or by a URL (s3:// or file:///).
+ * A trained model, for the programs that open one: a run's model folder or the model.safetensors in it, by a
+ * run id, a path or a URL (s3:// or file:///).
  *
- * The other files of this folder read the records for these verbs (records_source.h, shards.h, records.h,
- * lines.h, features.h, columns.h) and print the answers (answer.h, confusion.h, predict.h). One thread. The
- * code writes no files of its own, so a crash loses nothing.
+ * The other files of this folder find it (locate.h, location.h), and read the records that it is measured on
+ * (records_source.h, shards.h, records.h, lines.h, features.h, columns.h, whole.h, whole_shard.h). One
+ * thread. The code writes no files of its own, so a crash loses nothing.
  *
- * A model may come from anywhere. Its configuration says what the network is, but never to whom the verb
- * sends a request or with which credential: only the options and kiln.conf do (trained_source()).
+ * A model may come from anywhere. Its configuration says what the network is, but never to whom a program
+ * sends a request or with which credential: only the members `options` and `given` do (trained_source()).
  *
- * Order: trained_read -> trained_load -> trained_open_model -> trained_done.
+ * Order: the caller fills name, where, options, given -> trained_load -> trained_open_model -> trained_done.
  */
 #pragma once
 
-#include "cli/base/arguments.h"
 #include "core/base/json.h"
 #include "core/config/config.h"
 #include "drivers/store/store.h"
@@ -23,37 +22,20 @@
 #include <stdbool.h>
 
 struct trained {
-	const char *name, *config_file; /* the values of MODEL and --config */
-	bool json;
-	/* endpoint, region, credential, ca_file: of the options, then of --config; the same as the options
-	 * alone give them */
+	const char *name; /* what locate_model() takes */
+	/* endpoint, region, credential, ca_file of the store that has the model; its url is the sink of run
+	 * ids. Those that a person gave for the sources, too; "" = none. */
 	struct config_store where, options;
 	struct store *folder;    /* the store of the folder with the model's file; for a checkpoint that of
 				    the run's folder `model`, which has the encoder and dataset.json */
 	char *data;              /* the bytes of the model's file */
 	struct model_file saved; /* the model in the file, with its configuration */
-	struct config given;     /* the file of --config, else the box's kiln.conf where it can be read
+	struct config given;     /* a configuration that says where requests may go, where there is one
 				    (any_given); the strings of `where` may belong to it */
 	bool any_given;
 	struct gpu *gpu; /* NULL before trained_open_model() */
 	struct model *model;
 };
-
-/* How a verb's page describes MODEL. */
-#define TRAINED_MODEL                                                                                      \
-	"MODEL is a run id, the folder of a run, the model.safetensors or the folder with it, or a "       \
-	"checkpoint; a folder and a file are a path or an s3:// or file:/// URL. A run id stands for the " \
-	"run's folder below sink.url. A checkpoint ckpt-STEP.safetensors must lie in its run's folder, "   \
-	"because run.json there has its configuration."
-
-/* The operand MODEL, for verbs that have no other operand. */
-extern const struct verb_operand trained_operands[];
-/* The option --config. The row of every verb that opens a trained model has this list and where_options. */
-extern const struct verb_option trained_options[];
-
-/* Sets name, config_file, where and json from the arguments of a verb. The verb's row must have MODEL as its
- * first operand, and the options --json, trained_options and where_options. */
-void trained_read(struct trained *trained, const struct arguments *arguments);
 
 /* Reads the model `trained->name` and its configuration. Errors: those of a store; -EBADMSG and -EINVAL with
  * the file and what is wrong in it. */
@@ -74,10 +56,6 @@ MUST_CHECK int trained_source(const struct trained *trained, uint32_t index, str
 void trained_done(struct trained *trained);
 
 /* Opens the device that a configuration names or, where this machine lacks it, any device, and says so:
- * `which` ends "the device that". Call trained_find_cache() before. Errors: those of gpu_open(). */
+ * `which` ends "the device that". Errors: those of gpu_open(). */
 MUST_CHECK int trained_open_device(const struct config *config, const char *which, struct gpu **ret_gpu,
 				   struct error *err);
-
-/* Moves the folder of compiled kernels to a place where this user may write: sets KILN_ROOT, and so moves all
- * other paths, too, unless it is set already or this user may write to the box's own folder. */
-void trained_find_cache(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/base/whole_shard.h"
+#include "trained/whole_shard.h"
 
-#include "cli/base/whole.h"
+#include "trained/whole.h"
 
 static int take(struct whole_shard *shard, int r, uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/records_source.h"
+#include "cli/trained/records_options.h"
 
 #include <string.h>
 
@@ -33,18 +33,4 @@ void records_read(struct records_source *source, const struct arguments *argumen
 	for (enum split split = 0; name && split < SPLIT_MAX; split++)
 		if (strcmp(name, split_name(split)) == 0)
 			source->split = split;
-}
-
-const char *records_source_name(const struct records_source *source)
-{
-	static const char *const names[SPLIT_MAX] = { [SPLIT_TRAIN] = "the train split",
-						      [SPLIT_VALIDATION] = "the validation split",
-						      [SPLIT_TEST] = "the test split" };
-
-	return records_are_lines(source) ? "standard input" : names[source->split];
-}
-
-bool records_are_lines(const struct records_source *source)
-{
-	return source->data && strcmp(source->data, "-") == 0;
 }

@@ -8,10 +8,10 @@
  */
 #pragma once
 
-#include "cli/trained/lines.h"
-#include "cli/trained/records_source.h"
-#include "cli/trained/trained.h"
 #include "model/model.h"
+#include "trained/lines.h"
+#include "trained/records_source.h"
+#include "trained/trained.h"
 
 struct records;
 

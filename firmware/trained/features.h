@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "cli/trained/columns.h"
 #include "core/base/json.h"
+#include "trained/columns.h"
 
 /* Writes the values of `object` into a row. Members for features that the model does not read are ignored. A
  * missing feature gets its `fill` value where the schema allows this. Errors: -EBADMSG with the feature, what

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/lines.h"
+#include "trained/lines.h"
 
 #include "core/base/utf8.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/features.h"
+#include "trained/features.h"
 
 #include <inttypes.h>
 #include <math.h>

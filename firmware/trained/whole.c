@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/base/whole.h"
+#include "trained/whole.h"
 #include "core/base/memory.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/records.h"
+#include "trained/records.h"
 
-#include "cli/base/whole_shard.h"
-#include "cli/trained/columns.h"
-#include "cli/trained/features.h"
-#include "cli/trained/shards.h"
 #include "core/base/log.h"
+#include "trained/columns.h"
+#include "trained/features.h"
+#include "trained/shards.h"
+#include "trained/whole_shard.h"
 
 #include <inttypes.h>
 #include <string.h>

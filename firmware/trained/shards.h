@@ -9,10 +9,10 @@
  */
 #pragma once
 
-#include "cli/trained/records_source.h"
-#include "cli/trained/trained.h"
 #include "data/plan.h"
 #include "data/plan_classes.h"
+#include "trained/records_source.h"
+#include "trained/trained.h"
 
 struct shards {
 	struct store *store[CONFIG_SOURCES_MAX];

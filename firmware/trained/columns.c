@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/trained/columns.h"
+#include "trained/columns.h"
 
 #include <inttypes.h>
 #include <string.h>

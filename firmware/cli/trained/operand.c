@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trained/operand.h"
+
+#include "cli/base/where.h"
+#include "core/base/paths.h"
+#include "model/model.h"
+#include "trained/locate.h"
+#include "trained/location.h"
+
+const struct verb_operand operand_model[] = { { .name = "MODEL", .value = VERB_LOCATION }, { 0 } };
+
+const struct verb_option operand_options[] = {
+	{ .name = "config",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "read url, endpoint, region and credential from this kiln.conf's `sink`; default for a run "
+		  "id: the box's own configuration" },
+	{ 0 },
+};
+
+int operand_read(const struct arguments *arguments, struct trained *trained, struct error *err)
+{
+	const char *file = arguments_text(arguments, "config");
+	bool wanted;
+	int r;
+
+	trained->name = arguments_operand(arguments, 0);
+	where_read(&trained->where, arguments);
+	trained->options = trained->where;
+	wanted = file || locate_is_run(trained->name);
+	r = config_load(file ? file : config_path(0, NULL), &trained->given, wanted ? err : NULL);
+	trained->any_given = r == 0;
+	if (!wanted)
+		return 0;
+	if (r == 0)
+		location_merge(&trained->where, &trained->given.sink);
+	return r;
+}
+
+/* Chooses Kiln's cache where this user may write to it, as on a box; otherwise a folder in the user's own
+ * cache. */
+void operand_find_cache(void)
+{
+	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
+	char path[PATH_BYTES], root[PATH_BYTES / 2];
+
+	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
+		return;
+	if (cache && *cache)
+		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
+	else
+		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
+	(void)setenv("KILN_ROOT", root, 1);
+}
+
+int operand_open_model(struct trained *trained, bool training, struct error *err)
+{
+	int r;
+
+	operand_find_cache();
+	r = trained_open_model(trained, training, err);
+	if (r == 0 && model_compiles(trained->model) && isatty(STDERR_FILENO))
+		fputs("kiln: the device compiles the kernels of this network; later calls find them on the "
+		      "disk\n",
+		      stderr);
+	return r;
+}
