@@ -127,6 +127,21 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
 }
 
+/* Tells whether a trial of a series rests once so many epochs are done. */
+static bool rests_after(const struct train *train, uint64_t epochs)
+{
+	const uint64_t rest = train->run.rest_after_epoch;
+
+	return rest && epochs >= rest && epochs < train->run.config.run.epochs;
+}
+
+static int leave_rung(struct train *train, struct error *err)
+{
+	train->want.rest = RUN_STOPPED;
+	train->want.rung = true;
+	return error_set(err, -ECANCELED, "the rung has ended");
+}
+
 /* Writes metrics first, then the checkpoint. After a kill in between the next process writes the metrics
  * again, and the event files mark the first ones void. */
 static int end_segment(struct train *train, const struct ring_slot *slot, struct error *err)
@@ -134,6 +149,8 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	const enum split split = batches_split(slot);
 	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor after = slot->cursor;
+	const bool last = split == SPLIT_VALIDATION ||
+			  (split == SPLIT_TRAIN && after.split != SPLIT_VALIDATION); /* of its epoch */
 	bool stop = false;
 	int r = batches_add_left_out(train, slot, err);
 
@@ -150,7 +167,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	publish_segment(train, split, batches);
 	model_cursor_set(train->model, &after);
 	train->save.due = false;
-	if (split == SPLIT_VALIDATION || (split == SPLIT_TRAIN && after.split != SPLIT_VALIDATION))
+	if (last)
 		r = epochs_end(train, segment, &stop, err);
 	if (r == 0 && split == SPLIT_TRAIN)
 		r = save_checkpoint(train, true, err);
@@ -158,7 +175,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	if (r == 0 && stop)
 		r = batches_attach(train, err);
 	curves_rest(train);
-	return r;
+	return r == 0 && last && !stop && rests_after(train, segment + 1) ? leave_rung(train, err) : r;
 }
 
 /* Writes the finished model. While the disk is full, waits for space: the trained weights are never given
@@ -227,10 +244,21 @@ static int run_slots(struct train *train, struct error *err)
 	}
 }
 
+/* Attaches to the ring, unless the run rests already: the process before was killed after the last checkpoint
+ * of the rung. */
+static int begin(struct train *train, struct error *err)
+{
+	struct cursor cursor;
+
+	model_cursor_get(train->model, &cursor);
+	return cursor.split == SPLIT_TRAIN && rests_after(train, cursor.segment) ? leave_rung(train, err)
+										 : batches_attach(train, err);
+}
+
 int loop_run(struct train *train, struct error *err)
 {
 	struct error save_err;
-	int r = batches_attach(train, err);
+	int r = begin(train, err);
 
 	if (r == 0)
 		r = adapt(train, err);

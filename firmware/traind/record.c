@@ -2,6 +2,7 @@
 #include "traind/record.h"
 #include "core/base/cleanup.h"
 #include "core/run/run_summary.h"
+#include "core/run/status.h"
 #include "drivers/gpu/gpu.h"
 #include "traind/train.h"
 
@@ -9,6 +10,14 @@
 #include <string.h>
 
 /* ---- Open ---- */
+
+/* Returns a number of the record; 0 where it is missing. */
+static uint64_t number_of(const cJSON *record, const char *path)
+{
+	const cJSON *item = json_member(record, path);
+
+	return cJSON_IsNumber(item) && item->valuedouble > 0 ? (uint64_t)item->valuedouble : 0;
+}
 
 static int load(struct train *train, uint64_t passes, struct error *err)
 {
@@ -22,6 +31,9 @@ static int load(struct train *train, uint64_t passes, struct error *err)
 	if (cJSON_IsNumber(throttled_s))
 		publish_throttled(train, (uint64_t)(1e6 * fmax(0, throttled_s->valuedouble)));
 	stages_restore(&train->stages, json);
+	train->record.bytes_before = number_of(json, "store.before");
+	train->record.bytes = number_of(json, "store.bytes");
+	train->record.fetchd_us = number_of(json, "store.since_us");
 	train->record.opened = true;
 	return history_load(&train->record.history, json, passes, err);
 }
@@ -77,9 +89,33 @@ void record_changed(struct train *train)
 
 /* ---- To the disk ---- */
 
+/* Counts what kiln-fetchd has read from the store. A process of it counts from 0. */
+static void count_bytes(struct train *train)
+{
+	struct record *record = &train->record;
+	struct status status;
+
+	if (status_read(STATUS_FETCHD, &status, NULL) < 0 || strcmp(status.run_id, train->run.id) != 0)
+		return;
+	if (status.started_us != record->fetchd_us)
+		record->bytes_before = record->bytes;
+	record->fetchd_us = status.started_us;
+	record->bytes = record->bytes_before + status.fetchd.bytes;
+}
+
+static bool add_bytes(struct train *train, cJSON *object)
+{
+	cJSON *store = cJSON_AddObjectToObject(object, "store");
+
+	count_bytes(train);
+	return store && json_add_u64(store, "bytes", train->record.bytes) &&
+	       json_add_u64(store, "before", train->record.bytes_before) &&
+	       json_add_u64(store, "since_us", train->record.fetchd_us);
+}
+
 static bool add_time(struct train *train, cJSON *object)
 {
-	return stages_add(&train->stages, object) &&
+	return add_bytes(train, object) && stages_add(&train->stages, object) &&
 	       cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu)));
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What traind writes into run.json (core/run/run.h): "epochs" and "metrics" (history.h), "time" (stages.h),
- * "device", "quarantine" if records were left out (quarantine.h), and "throttled_s" if the run paused to cool
- * down. record_write() also writes the event files by epoch (curves.h). Main thread only.
+ * "device", "store" (the bytes on kiln-fetchd's status page), "quarantine" if records were left out
+ * (quarantine.h), and "throttled_s" if the run paused to cool down. record_write() also writes the event
+ * files by epoch (curves.h). Main thread only.
  *
  * Order: record_open -> (record_pass | record_changed | record_write)* -> record_close.
  */
@@ -14,8 +15,9 @@ struct train;
 
 struct record {
 	struct history history;
-	bool opened;  /* run.json was read */
-	bool written; /* run.json on the disk is up to date */
+	bool opened;                             /* run.json was read */
+	bool written;                            /* run.json on the disk is up to date */
+	uint64_t bytes_before, bytes, fetchd_us; /* the member "store" of run.json */
 };
 
 /* Reads what earlier processes of the run wrote, up to the model's cursor. Errors: -EBADMSG. */
@@ -32,5 +34,5 @@ void record_changed(struct train *train);
 /* Writes run.json, and the event files that have one point per epoch. When this returns 0, the metrics of all
  * passes so far are on the disk. */
 MUST_CHECK int record_write(struct train *train, struct error *err);
-/* Writes only "time" and "device" into run.json. */
+/* Writes only "time", "device" and "store" into run.json. */
 MUST_CHECK int record_write_time(struct train *train, struct error *err);

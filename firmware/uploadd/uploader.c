@@ -55,7 +55,8 @@ static int pass_archived(void *context, const char *run_id)
 	bool complete = false;
 	int r;
 
-	if (strcmp(run_id, uploader->current.run.id) == 0)
+	/* A parked run goes on, or its record moves to the archive. */
+	if (strcmp(run_id, uploader->current.run.id) == 0 || run_is_parked(run_id))
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == 0)

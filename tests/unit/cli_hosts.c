@@ -99,7 +99,7 @@ static void test_state(void **state)
 		{ "running", CLI_OK },   { "beginning", CLI_OK },      { "paused", CLI_OK },
 		{ "stopping", CLI_OK },  { "degraded", CLI_DEGRADED }, { "failed", CLI_FAILED },
 		{ "idle", CLI_IDLE },    { "stopped", CLI_IDLE },      { "finished", CLI_IDLE },
-		{ "expired", CLI_IDLE }, { "new to us", CLI_IDLE },
+		{ "expired", CLI_IDLE }, { "pruned", CLI_IDLE },       { "new to us", CLI_IDLE },
 	};
 
 	(void)state;

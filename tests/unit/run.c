@@ -448,7 +448,7 @@ static void test_parse(void **state)
 	memcpy(strstr(text, "failed"), "FAILED", 6);
 	assert_int_equal(run_parse("a/run.json", text, strlen(text), &run, &err), -EBADMSG);
 	assert_string_equal(err.text,
-			    "a/run.json: found state \"FAILED\", expected running, paused ... failed");
+			    "a/run.json: found state \"FAILED\", expected running, paused ... pruned");
 }
 
 /* A box is a machine and a root on it. */

@@ -36,7 +36,8 @@ enum color color_of_state(const char *state)
 	} colors[] = {
 		{ "running", COLOR_GOOD },     { "finished", COLOR_GOOD },    { "beginning", COLOR_GOOD },
 		{ "paused", COLOR_WARNING },   { "stopping", COLOR_WARNING }, { "stopped", COLOR_WARNING },
-		{ "degraded", COLOR_WARNING }, { "expired", COLOR_WARNING },  { "failed", COLOR_BAD },
+		{ "degraded", COLOR_WARNING }, { "expired", COLOR_WARNING },  { "pruned", COLOR_WARNING },
+		{ "failed", COLOR_BAD },
 	};
 
 	for (size_t i = 0; i < sizeof(colors) / sizeof(colors[0]); i++)

@@ -45,8 +45,8 @@ static const struct metric {
 	{ "kiln_disk_total_bytes", "gauge", "disk.total_bytes", "Size of the data disk." },
 };
 
-static const char *const states[] = { "idle",    "running",  "paused", "stopping", "stopped",
-				      "expired", "finished", "failed", "degraded", "beginning" };
+static const char *const states[] = { "idle",     "running", "paused", "stopping", "stopped",  "expired",
+				      "finished", "failed",  "pruned", "degraded", "beginning" };
 
 static void write_metric(const struct metric *metric, const cJSON *status, FILE *out)
 {

@@ -8,7 +8,7 @@
  * (core/box/tonight.h).
  *
  * The JSON, schema 1. A value that is not known is null; new versions add members and never change one:
- *   schema, id, text (one sentence), outcome ("finished", "failed", "expired", "stopped", "halted": a service
+ *   schema, id, text (one sentence), outcome ("finished", "failed", "expired", "stopped", "pruned", "halted": a service
  *   ended for good, "never_started"), reason, host, version, machine, slot, build (core/box/image.h),
  *   night   {from_s, to_s, by: "timer" or "hand", next_s}
  *   run     {id, state, name, epochs, epochs_done, batch_rows, seed, started_s, start_run, plan_sha256,

@@ -28,7 +28,10 @@
  *   start_run        run whose newest checkpoint this run starts with; "" = scratch
  *   weights_sha256   of the file that model.weights names, where the run starts with it
  *   plan_sha256      "" until fetchd has made the plan
- *   overrides        {key: value}, where run.start asked for other values than kiln.conf
+ *   overrides        {key: value}, where run.start, or the trial of a series, has other values than kiln.conf
+ *   series           {id, trial}: the series (core/series/series.h) and the name of the trial
+ *   rest_after_epoch the trainer stops with a checkpoint after so many epochs: the end of a rung. Missing =
+ *                    it trains to the end
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
@@ -64,6 +67,8 @@
  *   test_given_up    why the run has no figures of the test: what a record of the test split holds
  *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
  *   throttled_s      seconds of pauses to cool down, where there were any
+ *   store            {bytes, before, since_us}: bytes: what kiln-fetchd has read from the store for this run;
+ *                    before: what earlier processes of it had read; since_us: start of the last one
  *   time             seconds by stage (traind/stages.c)
  *   device           the OpenCL device
  *
@@ -73,7 +78,13 @@
  *
  * Order: run_begin (kiln-oneshot begin) -> run_load by every program -> run_state_set by traind ->
  * run_archive (kiln-oneshot finished) moves a final record to PATH_ARCHIVE/<id>, which keeps the newest 30.
- * Where run_archive was not called, the next run_begin archives the record.
+ * Where run_archive was not called, the next run_begin archives the record. The archive keeps a record longer
+ * while the spool has files of its run.
+ *
+ * The record of a trial that has ended a rung, and waits for its promotion, is parked: PATH_RUNS/parked/<id>
+ * has the whole record, and its checkpoints stay in the spool. A parked run is unfinished, but not the
+ * current run. It comes back with all its files, so it ends with the same bits as a run that was never
+ * parked.
  */
 #pragma once
 
@@ -118,6 +129,7 @@ enum run_state {
 	RUN_EXPIRED,  /* the states up to this one are unfinished: kiln-oneshot begin continues the run */
 	RUN_FINISHED, /* the states from this one on are final: kiln-oneshot begin makes a new run */
 	RUN_FAILED,
+	RUN_PRUNED, /* a trial of a series that stopped early, because others are better */
 	RUN_STATE_MAX,
 };
 
@@ -126,6 +138,7 @@ struct run {
 	enum run_state state;
 	int64_t started_s;              /* Unix time */
 	int64_t ends_s;                 /* Unix time at which an unfinished run stops; 0 = never */
+	uint64_t rest_after_epoch;      /* the trainer stops after so many epochs; 0 = at the end */
 	char machine[MACHINE_ID_BYTES]; /* the machine that works on the run; "" = not known */
 	char root[PATH_BYTES];          /* that box's KILN_ROOT, as machine_root() writes it */
 	/* the run that this run repeats, and the run that was the current run before; "" = none */
@@ -137,13 +150,14 @@ struct run {
 	struct config config;    /* the frozen configuration */
 };
 
-/* The weights that a new run starts with. */
+/* What a new run starts with. */
 struct run_start {
 	const char *run_id; /* the run that the checkpoint belongs to; "" = the weights are those of
-			       model.weights */
+			       model.weights, or there is no file */
 	const char *sha256; /* SHA-256 of the file of model.weights; NULL for a checkpoint */
 	const char *file;   /* path of the file, which is moved into the new record and so must be on the same
-			       file system */
+			       file system; NULL = scratch */
+	const struct cJSON *members; /* more members of run.json; NULL = none */
 };
 
 const char *run_state_name(enum run_state state);
@@ -156,7 +170,7 @@ MUST_CHECK int run_is_ours(const struct run *run, struct error *err);
 /* Begins a run. Where the current run is unfinished, continues it: the state becomes running, `config_file`
  * is not read, and *ret_adopted is true. Where the current run is final, archives its record and makes a new
  * run with a frozen copy of `config_file`. `last_id`: the last run of this box in the store, for a disk
- * without a record; "" = none. `start`: the weights that a new run starts with; NULL = scratch. Errors:
+ * without a record; "" = none. `start`: what a new run starts with; NULL = scratch. Errors:
  * -EINVAL the configuration is wrong; -EBADMSG the record is damaged. */
 MUST_CHECK int run_begin(const char *config_file, const char *last_id, const struct run_start *start,
 			 struct run *ret_run, bool *ret_adopted, struct error *err);
@@ -220,6 +234,19 @@ MUST_CHECK int run_expire(const struct run *seen, bool *ret_expired, struct erro
  * record is already archived. Errors: -EPERM the run is unfinished. */
 MUST_CHECK int run_archive(struct error *err);
 bool run_is_archived(void);
+
+/* Parks the current run, which must be unfinished: afterwards there is no current run. Does nothing where the
+ * run `id` is parked already. Errors: -ENOENT neither the current run nor a parked one has this id; -EPERM
+ * the run is final. */
+MUST_CHECK int run_park(const char *id, struct error *err);
+/* Makes a parked run the current run again, in the state in which it was parked, and sets its
+ * rest_after_epoch. Does nothing but the latter where it is the current run already. Errors: -ENOENT; -EBUSY
+ * another run is unfinished, or its record is not in the archive. */
+MUST_CHECK int run_unpark(const char *id, uint64_t rest_after_epoch, struct error *err);
+/* Ends a run, parked or current, as RUN_PRUNED with this reason, and moves its record to the archive. Does
+ * nothing where the archive has it. Errors: -ENOENT; -EPERM the run has another final state. */
+MUST_CHECK int run_prune(const char *id, const char *reason, struct error *err);
+bool run_is_parked(const char *id);
 
 /* Makes the file RUN_REST_FILE. The trainer calls it as its last step, when the state will not change until
  * the next kiln-oneshot begin. */

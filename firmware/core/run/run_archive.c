@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
 #include "core/run/run_record.h"
+#include "core/run/spool.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -28,8 +29,17 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* Counts the archived records, and finds the path of the oldest record whose id is not `keep_id`. The age is
- * the time of the folder, because an id begins with the name of its run, so ids are not sorted by time. */
+/* Tells whether the spool still has files of a run: then kiln-uploadd needs its record. */
+static bool is_in_spool(const char *id)
+{
+	char path[PATH_BYTES];
+
+	return file_exists(spool_path(id, "", path), NULL) != 0;
+}
+
+/* Counts the archived records, and finds the path of the oldest record that may go: its id is not `keep_id`,
+ * and the spool has no file of it. `oldest` is "" where there is none. The age is the time of the folder,
+ * because an id begins with the name of its run, so ids are not sorted by time. */
 static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest[static PATH_BYTES],
 			   struct error *err)
 {
@@ -40,13 +50,15 @@ static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest
 	bool any = false;
 
 	*ret_count = 0;
+	*oldest = '\0';
 	if (!entries)
 		return error_set(err, -errno, "%s: cannot list it: %s", folder, strerror(errno));
 	while ((entry = readdir(entries))) {
 		if (entry->d_name[0] == '.' || stat(path_of(PATH_ARCHIVE, entry->d_name, path), &st) < 0)
 			continue;
 		++*ret_count;
-		if (strcmp(entry->d_name, keep_id) == 0 || (any && !is_older(&st, &oldest_st)))
+		if (strcmp(entry->d_name, keep_id) == 0 || (any && !is_older(&st, &oldest_st)) ||
+		    is_in_spool(entry->d_name))
 			continue;
 		any = true;
 		oldest_st = st;
@@ -66,7 +78,8 @@ static int trim_archive(const char *keep_id, struct error *err)
 
 	(void)path_of(PATH_RUNS, RECORD_OLD, old);
 	while ((r = record_remove_folder(old, err)) == 0 &&
-	       (r = look_at_archive(keep_id, &count, oldest, err)) == 0 && count > RUN_ARCHIVES_MAX)
+	       (r = look_at_archive(keep_id, &count, oldest, err)) == 0 && count > RUN_ARCHIVES_MAX &&
+	       *oldest)
 		if ((r = file_rename_durable(oldest, old, err)) < 0)
 			break;
 	return r;
@@ -80,16 +93,24 @@ bool run_is_archived(void)
 	return lstat(path_of(PATH_RUN, NULL, path), &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-int record_archive(const char *id, struct error *err)
+int record_archive_folder(const char *from, const char *id, struct error *err)
 {
-	char from[PATH_BYTES], to[PATH_BYTES];
+	char path[PATH_BYTES + sizeof("/" RUN_START_FILE)], to[PATH_BYTES];
 	int r = path_make(path_of(PATH_ARCHIVE, NULL, to), err);
 
-	if (r < 0 || run_is_archived())
+	if (r < 0)
 		return r;
-	(void)unlink(path_of(PATH_RUN, RUN_START_FILE, from));
-	r = file_rename_durable(path_of(PATH_RUN, NULL, from), path_of(PATH_ARCHIVE, id, to), err);
+	(void)snprintf(path, sizeof(path), "%s/" RUN_START_FILE, from);
+	(void)unlink(path);
+	r = file_rename_durable(from, path_of(PATH_ARCHIVE, id, to), err);
 	return r < 0 ? r : trim_archive(id, err);
+}
+
+int record_archive(const char *id, struct error *err)
+{
+	char from[PATH_BYTES];
+
+	return run_is_archived() ? 0 : record_archive_folder(path_of(PATH_RUN, NULL, from), id, err);
 }
 
 /* Makes the link to the archived record before the record is moved. Where a program then finds no current

@@ -67,8 +67,8 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
 }
 
-/* Makes the id of a new run from its name and the time; adds seconds until the id differs from `last_id` and
- * from all ids in the archive. Returns the time in the id. */
+/* Makes the id of a new run from its name and the time; adds seconds until the id differs from `last_id`,
+ * from all ids in the archive, and from those of parked runs. Returns the time in the id. */
 static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
 {
 	time_t now = time(NULL);
@@ -81,9 +81,20 @@ static int64_t make_id(const char *name, const char *last_id, char id[static RUN
 		(void)gmtime_r(&now, &tm);
 		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
 		(void)snprintf(id, RUN_ID_BYTES, "%s-%s", name, stamp);
-		if (strcmp(id, last_id) != 0 && access(path_of(PATH_ARCHIVE, id, path), F_OK) < 0)
+		if (strcmp(id, last_id) != 0 && access(path_of(PATH_ARCHIVE, id, path), F_OK) < 0 &&
+		    !run_is_parked(id))
 			return now;
 	}
+}
+
+static bool add_members(cJSON *record, const cJSON *members)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, members)
+		if (!cJSON_AddItemToObject(record, item->string, cJSON_Duplicate(item, true)))
+			return false;
+	return true;
 }
 
 static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id,
@@ -97,13 +108,14 @@ static bool fill_record(cJSON *record, const struct config *config, const char *
 	       cJSON_AddStringToObject(record, "name", config->run.name) &&
 	       json_add_u64(record, "started_s", (uint64_t)started) &&
 	       json_add_u64(record, "seed", config->run.seed) &&
-	       cJSON_AddStringToObject(record, "start_run", start ? start->run_id : "") &&
+	       cJSON_AddStringToObject(record, "start_run", start && start->run_id ? start->run_id : "") &&
 	       (!start || !start->sha256 ||
 		cJSON_AddStringToObject(record, "weights_sha256", start->sha256)) &&
 	       cJSON_AddStringToObject(record, "plan_sha256", "") &&
 	       cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) &&
 	       cJSON_AddItemToObject(record, "schema", config_schema_json(config)) &&
-	       cJSON_AddStringToObject(record, "config", text);
+	       cJSON_AddStringToObject(record, "config", text) &&
+	       add_members(record, start ? start->members : NULL);
 }
 
 static int make_new_run(const char *config_file, const char *last_id, const struct run_start *start,

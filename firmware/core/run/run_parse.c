@@ -9,7 +9,7 @@
 static const char *const state_names[] = {
 	[RUN_RUNNING] = "running", [RUN_PAUSED] = "paused",   [RUN_STOPPING] = "stopping",
 	[RUN_STOPPED] = "stopped", [RUN_EXPIRED] = "expired", [RUN_FINISHED] = "finished",
-	[RUN_FAILED] = "failed",
+	[RUN_FAILED] = "failed",   [RUN_PRUNED] = "pruned",
 };
 static_assert(sizeof(state_names) / sizeof(state_names[0]) == RUN_STATE_MAX, "every state has its name");
 
@@ -30,7 +30,7 @@ int record_parse_state(const char *what, const char *text, enum run_state *ret_s
 			*ret_state = (enum run_state)i;
 			return 0;
 		}
-	return error_set(err, -EBADMSG, "%s: found state \"%.20s\", expected running, paused ... failed",
+	return error_set(err, -EBADMSG, "%s: found state \"%.20s\", expected running, paused ... pruned",
 			 what, text);
 }
 
@@ -128,7 +128,7 @@ int run_is_ours(const struct run *run, struct error *err)
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
 	const char *id, *start;
-	uint64_t version, started, ends = 0;
+	uint64_t version, started, ends = 0, rest = 0;
 	int r;
 
 	if ((r = json_get_u64(what, record, "version", &version, err)) < 0 ||
@@ -136,6 +136,8 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	    (r = json_get_u64(what, record, "started_s", &started, err)) < 0 ||
 	    (cJSON_HasObjectItem(record, "ends_s") &&
 	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
+	    (cJSON_HasObjectItem(record, "rest_after_epoch") &&
+	     (r = json_get_u64(what, record, "rest_after_epoch", &rest, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
 	    (r = parse_machine(what, record, ret_run->machine, err)) < 0 ||
 	    (r = parse_root(what, record, ret_run->root, err)) < 0 ||
@@ -156,6 +158,7 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	(void)snprintf(ret_run->start_run, sizeof(ret_run->start_run), "%s", start);
 	ret_run->started_s = (int64_t)started;
 	ret_run->ends_s = (int64_t)ends;
+	ret_run->rest_after_epoch = rest;
 	return 0;
 }
 

@@ -13,8 +13,9 @@
 #define RECORD_WRITE_MAX (RUN_JSON_MAX - 1024)
 /* Largest run.json of a new record: the rest is room for what the programs add. */
 #define RECORD_NEW_MAX (3u << 20)
-#define RECORD_NEXT    "next" /* in PATH_RUNS: a new record, before it becomes current */
-#define RECORD_LAST    "last" /* in PATH_RUNS: a link to the archived record, before it becomes current */
+#define RECORD_NEXT    "next"   /* in PATH_RUNS: a new record, before it becomes current */
+#define RECORD_PARKED  "parked" /* in PATH_RUNS: a folder of the records of parked runs */
+#define RECORD_LAST    "last"   /* in PATH_RUNS: a link to the archived record, before it becomes current */
 
 /* ---- run_current.c ---- */
 
@@ -43,6 +44,9 @@ bool record_has_moved(const struct record_identity *before);
 /* Moves the current record to PATH_ARCHIVE/<id>, unless it is already there, and removes the oldest archived
  * records. */
 MUST_CHECK int record_archive(const char *id, struct error *err);
+/* Moves a record that is final, from the folder `from`, to PATH_ARCHIVE/<id>, and removes the oldest archived
+ * records. */
+MUST_CHECK int record_archive_folder(const char *from, const char *id, struct error *err);
 /* Removes a folder and the files in it. A missing folder is no error. */
 MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 

@@ -35,7 +35,7 @@ struct heartbeat {
 void heartbeat_end(const struct config *config, const char *outcome, const char *text)
 {
 	const bool good = strcmp(outcome, "finished") == 0 || strcmp(outcome, "stopped") == 0 ||
-			  strcmp(outcome, "expired") == 0;
+			  strcmp(outcome, "expired") == 0 || strcmp(outcome, "pruned") == 0;
 	struct error err;
 
 	if (people_have_monitor(config) && people_beat(config, good ? PEOPLE_BEAT_GOOD : PEOPLE_BEAT_FAIL,

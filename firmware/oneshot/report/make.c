@@ -53,6 +53,7 @@ static const char *outcome_of(const struct facts *facts)
 	case RUN_EXPIRED:
 	case RUN_FINISHED:
 	case RUN_FAILED:
+	case RUN_PRUNED:
 		return run_state_name(facts->run.state);
 	default:
 		return "halted";
