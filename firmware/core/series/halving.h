@@ -9,6 +9,9 @@
  * ended this rung. Where no parked trial is so good, the next waiting trial begins. Nobody waits for the end
  * of a rung, so the same function serves one trainer and several.
  *
+ * When no trial waits or runs any more, the best of each rung goes on even where the rung has fewer trials
+ * than `reduction`, so that one trial trains to the end.
+ *
  * A NaN is worse than every number, and is never promoted. Of two equal values the earlier trial is better. A
  * failed trial counts in the rungs that it has ended, but goes no further. Pure functions of the trials'
  * states; after a restart the same states give the same answer.
