@@ -7,6 +7,7 @@
 #include "model/hash.h"
 #include "model/layout.h"
 #include "model/learn/losses.h"
+#include "model/learn/objective.h"
 #include "model/learn/optimizers.h"
 #include "model/nodes.h"
 #include "model/unread.h"
@@ -22,6 +23,7 @@ static void find_tables(struct graph *graph, struct mistakes *mistakes)
 		mistakes_add(mistakes, config_line(config, "model.loss"),
 			     "model.loss: found \"%.100s\", allowed: %s", loss, loss_names());
 	optimizer_check(config, mistakes);
+	objective_check(config, mistakes);
 }
 
 /* Makes everything except the layout and the hashes, which need a graph without mistakes. */

@@ -100,11 +100,12 @@ static cJSON *values_of(const char *path)
 }
 
 /* Returns whether the value of a key is the one that a file without the key has: the default, or an empty
- * list. */
+ * list or group. */
 static bool is_default(const cJSON *item)
 {
-	return cJSON_IsArray(item) ? !item->child
-				   : cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "default"));
+	const cJSON *mark = cJSON_GetObjectItemCaseSensitive(item, "default");
+
+	return mark ? cJSON_IsTrue(mark) : !item->child;
 }
 
 static cJSON *changes(const char *old_path, const char *new_path)

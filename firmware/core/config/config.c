@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/nearest.h"
 #include "core/base/paths.h"
+#include "core/config/config_overlay.h"
 #include "core/config/config_reading.h"
 #include "core/config/config_scan.h"
 
@@ -42,13 +43,25 @@ static const char *meant_key(const char *group, const char *key, char out[static
 	return nearest_text(&full, out);
 }
 
+/* What a file has beside the groups of keys. The trials, `experiments` and `vary`, are read by core/series.
+ */
+static const char *const no_groups[] = { "schema", "sources", "experiments", "vary" };
+
+static bool is_no_group(const char *name)
+{
+	for (size_t i = 0; i < sizeof(no_groups) / sizeof(*no_groups); i++)
+		if (strcmp(name, no_groups[i]) == 0)
+			return true;
+	return false;
+}
+
 static const char *meant_group(const char *name, char out[static NEAREST_TEXT_BYTES])
 {
 	struct nearest nearest = { .typed = name };
 	char group[NEAREST_WORD_BYTES];
 
-	nearest_try(&nearest, "schema");
-	nearest_try(&nearest, "sources");
+	for (size_t i = 0; i < sizeof(no_groups) / sizeof(*no_groups); i++)
+		nearest_try(&nearest, no_groups[i]);
 	for (size_t i = 0; i < config_keys_count; i++) {
 		(void)snprintf(group, sizeof(group), "%.*s", config_group_length(&config_keys[i]),
 			       config_keys[i].name);
@@ -95,7 +108,7 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 
 		if (is_group(name))
 			read_group(reading, setting);
-		else if (strcmp(name, "schema") != 0 && strcmp(name, "sources") != 0)
+		else if (!is_no_group(name))
 			mistakes_add(reading->mistakes, config_setting_source_line(setting),
 				     "%s: found an unknown group, allowed: the groups of `kiln config "
 				     "reference`%s",
@@ -201,8 +214,7 @@ static int parse(struct config_memory *memory, struct mistakes *mistakes)
 	return 0;
 }
 
-static int load(struct mistakes *mistakes, void (*check)(const struct config *, struct mistakes *),
-		struct config *ret_config)
+int config_open(const struct config_overlay *overlay, struct mistakes *mistakes, struct config *ret_config)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	struct config_reading reading = { .config = &config, .mistakes = mistakes };
@@ -217,9 +229,24 @@ static int load(struct mistakes *mistakes, void (*check)(const struct config *, 
 	config_init(&config.memory->lists);
 	config.model.layer = config.memory->layer;
 	r = parse(config.memory, mistakes);
+	if (r == 0 && overlay)
+		r = config_lay_over(config.memory, overlay, mistakes);
 	if (r < 0)
 		return r;
 	read_all(&reading, config.memory);
+	*ret_config = config;
+	config.memory = NULL;
+	return 0;
+}
+
+static int load(struct mistakes *mistakes, void (*check)(const struct config *, struct mistakes *),
+		struct config *ret_config)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = config_open(NULL, mistakes, &config);
+
+	if (r < 0)
+		return r;
 	if (check)
 		check(&config, mistakes);
 	if (mistakes->count)

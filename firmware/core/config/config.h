@@ -72,6 +72,18 @@ enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
 enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
 enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
+enum config_method { METHOD_GRID, METHOD_RANDOM, METHOD_HALVING };
+/* The metrics of a run that trials are compared by; OBJECTIVE_AUTO: model/learn/objective.h chooses. */
+enum config_objective {
+	OBJECTIVE_AUTO,
+	OBJECTIVE_TRAIN_LOSS,
+	OBJECTIVE_TRAIN_ACCURACY,
+	OBJECTIVE_VALIDATION_LOSS,
+	OBJECTIVE_VALIDATION_ACCURACY,
+	OBJECTIVE_TEST_LOSS,
+	OBJECTIVE_TEST_ACCURACY
+};
+enum config_against { AGAINST_CHAMPION, AGAINST_NOTHING };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_wake { WAKE_BY_ALARM, WAKE_BY_OTHER };
 enum config_precision { PRECISION_FLOAT32, PRECISION_MIXED_BFLOAT16, PRECISION_MIXED_FLOAT16 };
@@ -287,6 +299,21 @@ struct config {
 		uint64_t segment_bytes, upload_s;
 		uint64_t images; /* 0 = none */
 	} tensorboard;
+	/* Several trials in a night: core/series/trials.h. */
+	struct {
+		int method;                            /* enum config_method */
+		uint64_t trials;                       /* 0 = every combination of `vary` */
+		uint64_t parallel;                     /* trials at a time */
+		const char *budget;                    /* "HH:MM", "" = no limit */
+		uint64_t reduction, first_rung_epochs; /* METHOD_HALVING */
+		bool stop_on_failure;
+	} series;
+	struct {
+		int objective; /* enum config_objective; model/learn/objective.h says which metric it is */
+		int direction; /* enum config_mode */
+		double min_gain;
+		int against; /* enum config_against */
+	} promote;
 	struct {
 		int when_finished; /* enum config_power */
 		uint64_t upload_wait_min;
@@ -384,6 +411,10 @@ const char *config_validation_monitor(const struct config *config);
 #define CONFIG_VALUE_BYTES 128u
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);
+
+/* Tells whether the file has several trials: the list `experiments` or the group `vary`
+ * (core/series/trials.h). */
+bool config_has_trials(const struct config *config);
 
 /* Returns the line of a key, "group.key", in the file. Where the file does not have the key: the line of the
  * group, or 1. */

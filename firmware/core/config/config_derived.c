@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values that are computed from a loaded configuration. */
-#include "core/config/config.h"
+#include "core/config/config_keys.h"
 
 #include <string.h>
 
@@ -21,6 +21,12 @@ const struct config_feature *config_feature_named(const struct config *config, c
 		if (strcmp(config->feature[i].name, name) == 0)
 			return &config->feature[i];
 	return NULL;
+}
+
+bool config_has_trials(const struct config *config)
+{
+	return config->memory && (config_lookup(&config->memory->file, "experiments") ||
+				  config_lookup(&config->memory->file, "vary"));
 }
 
 const char *config_validation_monitor(const struct config *config)

@@ -2,6 +2,7 @@
 /* Prints a configuration as JSON. */
 #include "core/base/json.h"
 #include "core/config/config_keys.h"
+#include "core/config/config_tree.h"
 
 static cJSON *json_numbers(const struct config_numbers *numbers)
 {
@@ -112,6 +113,17 @@ cJSON *config_schema_json(const struct config *config)
 	return list;
 }
 
+/* Adds the trials of a series as the file has them: an empty list and an empty object where it has none. */
+static void json_trials(cJSON *out, const struct config *config)
+{
+	const config_setting_t *experiments = config_lookup(&config->memory->file, "experiments"),
+			       *vary = config_lookup(&config->memory->file, "vary");
+
+	cJSON_AddItemToObject(out, "experiments",
+			      experiments ? config_tree_json(experiments) : cJSON_CreateArray());
+	cJSON_AddItemToObject(out, "vary", vary ? config_tree_json(vary) : cJSON_CreateObject());
+}
+
 int config_show_json(const char *path, char **ret_text, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -123,7 +135,7 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 	for (size_t i = 0; i < config_keys_count; i++) {
 		cJSON *item;
 
-		if (config_key_is_replaced(config.memory, &config_keys[i]))
+		if (config_key_is_hidden(config.memory, &config_keys[i]))
 			continue;
 		item = cJSON_CreateObject();
 		cJSON_AddItemToObject(item, "value", json_value(&config_keys[i], &config));
@@ -134,5 +146,6 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 		json_sources(root, &config);
 	json_layers(root, &config);
 	cJSON_AddItemToObject(root, "schema", config_schema_json(&config));
+	json_trials(root, &config);
 	return json_print(root, ret_text, err);
 }

@@ -1,36 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/config/config_keys.h"
-
-#include <float.h>
-#include <stddef.h>
-#include <string.h>
+#include "core/config/config_rows.h"
 
 #define AT(member) offsetof(struct config, member)
-#define INT53      9007199254740992.0 /* 2^53: up to here JSON and double represent integers exactly */
-#define GIB        1073741824.0
-#define ANY_INT    0, INT53
-#define NO_BOUNDS  0, 0
 /* clang-format off */
-#define NO_NAMES { 0 }
-
-/* The keys of a store. FIELD(member) gives the offset of a member of struct config_store; `what`: the help of
- * the key url. */
-#define STORE_KEYS(prefix, FIELD, what)										\
-	{ prefix "url", KEY_URL, "", NULL, NO_BOUNDS, NO_NAMES, FIELD(url),					\
-	  what ": s3://bucket/prefix, or file:///folder for a store on the local disk" },				\
-	{ prefix "endpoint", KEY_ENDPOINT, "", "", NO_BOUNDS, NO_NAMES, FIELD(endpoint),			\
-	  "S3 server, https://host:port or http://host:port; empty = AWS in `region`" },			\
-	{ prefix "region", KEY_REGION, "", "us-east-1", NO_BOUNDS, NO_NAMES, FIELD(region),			\
-	  "region that requests are signed for" },								\
-	{ prefix "credential", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, FIELD(credential),			\
-	  "name of the credential; empty = AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY from the environment; if these are not set, requests are not signed" },	\
-	{ prefix "ca_file", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, FIELD(ca_file),				\
-	  "PEM file of the certificate authorities to trust; empty = the system's" },				\
-	{ prefix "url_style", KEY_ENUM, "", "auto", NO_BOUNDS, { "auto", "path", "virtual" }, FIELD(url_style),	\
-	  "where the bucket's name goes: path = in the path, virtual = in the host name, auto = virtual for AWS, path otherwise" },			\
-	{ prefix "http2", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FIELD(http2),				\
-	  "allow HTTP/2; several HTTP/1.1 connections are faster with most stores" }
-
 #define AT_SOURCE(member) AT(source[0].store.member)
 #define AT_SINK(member)   AT(sink.member)
 const struct config_key config_keys[] = {
@@ -272,6 +244,28 @@ const struct config_key config_keys[] = {
 	  "largest size of an event file; a full file is uploaded once, the file that still grows is uploaded again and again" },
 	{ "tensorboard.upload_s", KEY_INT, "s", "10", 0, 86400, NO_NAMES, AT(tensorboard.upload_s),
 	  "shortest time between two uploads of an event file that grows" },
+	{ "series.method", KEY_ENUM, "", "grid", NO_BOUNDS, { "grid", "random", "halving" }, AT(series.method),
+	  "how the trials of `vary` are made and run: grid = every combination of the values; random = `trials` combinations, drawn with run.seed; halving = as random, and all trials begin, but only the best of them train to the end" },
+	{ "series.trials", KEY_INT, "trials", "0", 0, 1000, NO_NAMES, AT(series.trials),
+	  "number of combinations that random and halving draw; 0 = every combination, as with grid" },
+	{ "series.parallel", KEY_INT, "trials", "1", 1, 64, NO_NAMES, AT(series.parallel),
+	  "largest number of trials that train at a time, each on a device of its own" },
+	{ "series.budget", KEY_TIME, "", "", NO_BOUNDS, NO_NAMES, AT(series.budget),
+	  "longest time of a series, in hours and minutes of training and fetching; trials that are left then are not begun; empty = no limit" },
+	{ "series.reduction", KEY_INT, "", "3", 2, 16, NO_NAMES, AT(series.reduction),
+	  "halving: one trial of so many goes on at the end of a rung, and the next rung ends after so many times the epochs" },
+	{ "series.first_rung_epochs", KEY_INT, "epochs", "1", 1, 1e6, NO_NAMES, AT(series.first_rung_epochs),
+	  "halving: epochs that every trial trains" },
+	{ "series.stop_on_failure", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(series.stop_on_failure),
+	  "whether a trial that fails ends the series; false = the other trials go on" },
+	{ "promote.objective", KEY_ENUM, "", "", NO_BOUNDS, { "", "train.loss", "train.accuracy", "validation.loss", "validation.accuracy", "test.loss", "test.accuracy" }, AT(promote.objective),
+	  "metric that trials are compared by; empty = validation.accuracy, or validation.loss where the loss has no accuracy" },
+	{ "promote.direction", KEY_ENUM, "", "auto", NO_BOUNDS, { "auto", "min", "max" }, AT(promote.direction),
+	  "which direction is better; auto = lower for a loss, higher for an accuracy" },
+	{ "promote.min_gain", KEY_FLOAT, "", "0.0", 0, 1e6, NO_NAMES, AT(promote.min_gain),
+	  "smallest gain over the champion that replaces it" },
+	{ "promote.against", KEY_ENUM, "", "champion", NO_BOUNDS, { "champion", "nothing" }, AT(promote.against),
+	  "what the winner is tested against: champion = the model that was promoted last, and only a gain that holds replaces it; nothing = the winner is promoted without a test" },
 	{ "power.when_finished", KEY_ENUM, "", "nothing", NO_BOUNDS, { "nothing", "off", "suspend" }, AT(power.when_finished),
 	  "what the box does after a run that the timer started: nothing, off, or suspend until shortly before the next start; the box stays on while a person is logged in, while an update is installed, or when nothing would wake it" },
 	{ "power.upload_wait_min", KEY_INT, "min", "30", 0, 1440, NO_NAMES, AT(power.upload_wait_min),
@@ -326,131 +320,3 @@ const struct config_key config_keys[] = {
 /* clang-format on */
 const size_t config_keys_count = sizeof(config_keys) / sizeof(config_keys[0]);
 static_assert(sizeof(config_keys) / sizeof(config_keys[0]) <= CONFIG_KEYS_MAX, "raise CONFIG_KEYS_MAX");
-
-#define SOURCE(member)       offsetof(struct config_source, member)
-#define SOURCE_STORE(member) SOURCE(store.member)
-const struct config_key config_source_keys[] = {
-	STORE_KEYS("", SOURCE_STORE, "address of its shards"),
-	{ "weight", KEY_FLOAT, "", "1.0", 1e-6, 1e6, NO_NAMES, SOURCE(weight),
-	  "share of the training rows that come from this source, relative to the other sources" },
-	{ "train_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(train_glob),
-	  "pattern of this source's training shards; not given = split.train_glob" },
-	{ "validation_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(validation_glob),
-	  "pattern of this source's validation shards, with split.by = \"prefix\"; not given = "
-	  "split.validation_glob, empty = no shards" },
-	{ "test_glob", KEY_STRING, "", "", NO_BOUNDS, NO_NAMES, SOURCE(test_glob),
-	  "pattern of this source's test shards; not given = split.test_glob, empty = no shards" },
-};
-const size_t config_source_keys_count = sizeof(config_source_keys) / sizeof(config_source_keys[0]);
-static_assert(offsetof(struct config_source, store) == 0,
-	      "the keys of a store have the same offsets in a source");
-
-#define FEATURE(member) offsetof(struct config_feature, member)
-const struct config_key config_feature_keys[] = {
-	{ "name", KEY_STRING, "", NULL, NO_BOUNDS, NO_NAMES, FEATURE(name),
-	  "name of the feature in tf.train.Example" },
-	{ "dtype",
-	  KEY_ENUM,
-	  "",
-	  NULL,
-	  NO_BOUNDS,
-	  { "float32", "int64", "bytes", "uint8", "picture" },
-	  FEATURE(dtype),
-	  "type of the values; uint8 = a bytes feature with one byte for each value, picture = a bytes "
-	  "feature "
-	  "with a JPEG or PNG file, which becomes uint8 values of `shape`, [ height, width, channels ]" },
-	{ "missing",
-	  KEY_ENUM,
-	  "",
-	  "error",
-	  NO_BOUNDS,
-	  { "error", "default" },
-	  FEATURE(missing),
-	  "what happens when a record lacks the feature: error = the record is bad, default = the values are "
-	  "`fill`" },
-	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
-	  "value of a missing feature; an integer for int64 and uint8" },
-	{ "values_max", KEY_INT, "", "0", 0, 1 << 28, NO_NAMES, FEATURE(values_max),
-	  "for a ragged feature, instead of `shape`: largest number of values in a record; a record without "
-	  "the feature has 0 values" },
-	{ "bytes_max", KEY_INT, "", "65536", 1, 1 << 28, NO_NAMES, FEATURE(bytes_max),
-	  "largest size of a value of dtype \"bytes\"" },
-	{ "overflow",
-	  KEY_ENUM,
-	  "",
-	  "error",
-	  NO_BOUNDS,
-	  { "error", "truncate" },
-	  FEATURE(overflow),
-	  "what happens to values beyond values_max or bytes_max: error = the record is bad, truncate = the "
-	  "values are cut off" },
-#define FEATURE_KEYS_OF_ALL 7
-	{ "interpolation",
-	  KEY_ENUM,
-	  "",
-	  "bilinear",
-	  NO_BOUNDS,
-	  { "nearest", "bilinear", "bicubic", "area" },
-	  FEATURE(interpolation),
-	  "filter that brings the picture to the height and width of `shape`" },
-	{ "antialias", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(antialias),
-	  "widen the filter where the picture gets smaller, so that each of its pixels counts" },
-	{ "fit",
-	  KEY_ENUM,
-	  "",
-	  "stretch",
-	  NO_BOUNDS,
-	  { "stretch", "crop", "pad" },
-	  FEATURE(fit),
-	  "what happens to a picture of other proportions: stretch = they change, crop = its edges are cut "
-	  "off, pad = black bars are added" },
-	{ "random_crop", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(random_crop),
-	  "with fit = \"crop\": in training, each epoch cuts at another place; evaluation takes the centre" },
-	{ "orientation", KEY_BOOL, "", "true", NO_BOUNDS, NO_NAMES, FEATURE(orientation),
-	  "turn the picture as the orientation in its EXIF data says" },
-	{ "scaled_decode", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FEATURE(scaled_decode),
-	  "let the decoder shrink a large JPEG by 2, 4 or 8 before the filter; faster, with other pixels" },
-	{ "pixels_max", KEY_INT, "pixels", "64000000", 1, 1 << 30, NO_NAMES, FEATURE(pixels_max),
-	  "largest width times height of a picture; a record with a larger picture is bad" },
-};
-const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
-const size_t config_picture_keys = FEATURE_KEYS_OF_ALL;
-
-size_t config_feature_keys_of(int dtype)
-{
-	return dtype == CONFIG_PICTURE ? config_feature_keys_count : config_picture_keys;
-}
-
-const char config_default_schema[] = "schema = (\n"
-				     "  { name = \"sentence\"; dtype = \"float32\"; shape = [ 512 ]; },\n"
-				     "  { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; }\n"
-				     ");\n";
-const char config_default_layers[] = "layers = (\n"
-				     "    { op = \"dense\"; units = 256; }, { op = \"relu\"; },\n"
-				     "    { op = \"dropout\"; rate = 0.2; },\n"
-				     "    { op = \"dense\"; units = 16; }, { op = \"relu\"; },\n"
-				     "    { op = \"dropout\"; rate = 0.2; },\n"
-				     "    { op = \"dense\"; units = 2; }, { op = \"softmax\"; }\n"
-				     "  );\n";
-
-bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key)
-{
-	return memory->sources_given && strncmp(key->name, "source.", 7) == 0;
-}
-
-bool config_opens_group(size_t row)
-{
-	size_t length = strcspn(config_keys[row].name, ".") + 1;
-
-	return row == 0 || strncmp(config_keys[row].name, config_keys[row - 1].name, length) != 0;
-}
-
-bool config_closes_group(size_t row)
-{
-	return row + 1 == config_keys_count || config_opens_group(row + 1);
-}
-
-int config_group_length(const struct config_key *key)
-{
-	return (int)strcspn(key->name, ".");
-}

@@ -48,7 +48,7 @@ struct config_key {
 	const char *help;
 };
 
-#define CONFIG_KEYS_MAX 160u
+#define CONFIG_KEYS_MAX 192u
 
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;
@@ -75,6 +75,7 @@ struct config_memory {
 	char *path;
 	bool given[CONFIG_KEYS_MAX];
 	bool sources_given, schema_given, layers_given;
+	bool is_trial; /* the file with the values of a trial: config_overlay.h */
 	struct config_layer layer[CONFIG_LAYERS_MAX];
 	double number[CONFIG_NUMBERS_MAX]; /* the elements of all values of the type struct config_numbers */
 	uint32_t numbers;
@@ -82,6 +83,10 @@ struct config_memory {
 
 /* Tells whether the file has `sources` and the key belongs to `source`, which `sources` replaces. */
 bool config_key_is_replaced(const struct config_memory *memory, const struct config_key *key);
+
+/* Tells whether config_print() leaves a key out: it is replaced, or belongs to the series and not to a trial.
+ */
+bool config_key_is_hidden(const struct config_memory *memory, const struct config_key *key);
 
 /* The rows of one group stand directly after each other in the table. The first two functions tell whether a
  * row is the first or the last of its group; the third returns the length of the group's name. */

@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/config/config_reading.h"
+#include "core/config/config_tree.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-static void print_integer(FILE *out, int64_t value)
-{
-	fprintf(out, "%" PRId64 "%s", value, value > INT32_MAX || value < INT32_MIN ? "L" : "");
-}
-
-/* Prints a number as the shortest text that gives the same number when it is read. */
-static void print_float(FILE *out, double value)
-{
-	char text[40];
-
-	for (int digits = 1; digits <= 17; digits++) {
-		(void)snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	fprintf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-}
-
-/* Prints a string with quotes. `text` is NULL where the file has no valid string. */
-static void print_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (; text && *text; text++)
-		fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	fputc('"', out);
-}
 
 static void print_numbers(FILE *out, const struct config_numbers *numbers)
 {
 	fputs("[ ", out);
 	for (uint32_t i = 0; i < numbers->count; i++) {
 		fputs(i ? ", " : "", out);
-		print_float(out, numbers->at[i]);
+		config_print_float(out, numbers->at[i]);
 	}
 	fputs(numbers->count ? " ]" : "]", out);
 }
@@ -48,22 +22,22 @@ static void print_value(FILE *out, const struct config_key *key, const void *bas
 
 	switch (key->type) {
 	case KEY_INT:
-		print_integer(out, *(const int64_t *)at);
+		config_print_integer(out, *(const int64_t *)at);
 		break;
 	case KEY_FLOAT:
-		print_float(out, *(const double *)at);
+		config_print_float(out, *(const double *)at);
 		break;
 	case KEY_BOOL:
 		fputs(*(const bool *)at ? "true" : "false", out);
 		break;
 	case KEY_ENUM:
-		print_string(out, key->names[*(const int *)at]);
+		config_print_string(out, key->names[*(const int *)at]);
 		break;
 	case KEY_NUMBERS:
 		print_numbers(out, at);
 		break;
 	default:
-		print_string(out, *(const char *const *)at);
+		config_print_string(out, *(const char *const *)at);
 		break;
 	}
 }
@@ -128,9 +102,9 @@ static void print_list(FILE *out, const struct config_attribute *attribute)
 	for (uint32_t i = 0; i < attribute->items; i++) {
 		fputs(i ? ", " : "[ ", out);
 		if (attribute->type == ATTRIBUTE_INTS)
-			print_integer(out, attribute->item[i]);
+			config_print_integer(out, attribute->item[i]);
 		else
-			print_float(out, attribute->number[i]);
+			config_print_float(out, attribute->number[i]);
 	}
 	fputs(" ]", out);
 }
@@ -142,7 +116,7 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 		fprintf(out, "name = \"%s\"; ", layer->name);
 	for (uint32_t i = 0; i < layer->inputs; i++) {
 		fputs(i ? ", " : "inputs = [ ", out);
-		print_string(out, layer->input[i]);
+		config_print_string(out, layer->input[i]);
 		fputs(i + 1 == layer->inputs ? " ]; " : "", out);
 	}
 	for (uint32_t i = 0; i < layer->attributes; i++) {
@@ -150,15 +124,15 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 
 		fprintf(out, "%s = ", attribute->key);
 		if (attribute->type == ATTRIBUTE_STRING)
-			print_string(out, attribute->s);
+			config_print_string(out, attribute->s);
 		else if (attribute->type == ATTRIBUTE_BOOL)
 			fputs(attribute->i ? "true" : "false", out);
 		else if (attribute->type == ATTRIBUTE_INT)
-			print_integer(out, attribute->i);
+			config_print_integer(out, attribute->i);
 		else if (attribute->type == ATTRIBUTE_INTS || attribute->type == ATTRIBUTE_FLOATS)
 			print_list(out, attribute);
 		else
-			print_float(out, attribute->f);
+			config_print_float(out, attribute->f);
 		fputs("; ", out);
 	}
 	fputs("}", out);
@@ -182,6 +156,22 @@ static void print_layers(FILE *out, const struct config *config)
 	}
 }
 
+/* Prints the trials of a series as the file has them. */
+static void print_trials(FILE *out, const struct config *config)
+{
+	static const char *const names[] = { "experiments", "vary" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const config_setting_t *setting = config_lookup(&config->memory->file, names[i]);
+
+		if (!setting)
+			continue;
+		fprintf(out, "%s = ", names[i]);
+		config_tree_print(out, setting);
+		fputs(";\n", out);
+	}
+}
+
 static void print(const struct config *config, FILE *out)
 {
 	if (config->memory->sources_given)
@@ -189,7 +179,7 @@ static void print(const struct config *config, FILE *out)
 	for (size_t i = 0; i < config_keys_count; i++) {
 		const struct config_key *key = &config_keys[i];
 
-		if (config_key_is_replaced(config->memory, key))
+		if (config_key_is_hidden(config->memory, key))
 			continue;
 		if (config_opens_group(i))
 			fprintf(out, "%.*s: {\n", config_group_length(key), key->name);
@@ -202,6 +192,7 @@ static void print(const struct config *config, FILE *out)
 			fputs("};\n", out);
 	}
 	print_lists(out, config);
+	print_trials(out, config);
 }
 
 int config_print(const struct config *config, char **ret_text, struct error *err)

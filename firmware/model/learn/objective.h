@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metric that runs are compared by: promote.objective and promote.direction. Pure functions of a loaded
+ * configuration. */
+#pragma once
+
+#include "core/config/config.h"
+
+/* Returns the metric, never OBJECTIVE_AUTO: an empty objective is the accuracy of the validation, or its loss
+ * where model.loss has no accuracy. */
+enum config_objective objective_of(const struct config *config);
+/* Returns its text, such as "validation.accuracy". */
+const char *objective_text(const struct config *config);
+/* Tells whether a larger value is better. */
+bool objective_maximizes(const struct config *config);
+/* Notes a mistake where no run of this configuration has the metric: the loss has no accuracy, or there are
+ * no validation or test shards. Only where the file gives promote.objective, `experiments` or `vary`. */
+void objective_check(const struct config *config, struct mistakes *mistakes);
