@@ -14,6 +14,7 @@ const struct verb *const verb_list[] = {
 	&verb_abandon,
 	&verb_checkpoint,
 	&verb_runs,
+	&verb_experiments,
 	&verb_log,
 	&verb_node,
 	&verb_stalls,

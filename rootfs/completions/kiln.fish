@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -28,6 +28,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a resume -d 'continue a paused run'
 complete -c kiln -n "test (__kiln_at) = ''" -a abandon -d 'give the unfinished run up, so that the next start begins a new run'
 complete -c kiln -n "test (__kiln_at) = ''" -a checkpoint -d 'list the checkpoints, or write one now'
 complete -c kiln -n "test (__kiln_at) = ''" -a runs -d 'list the current run and the archived runs'
+complete -c kiln -n "test (__kiln_at) = ''" -a experiments -d 'list series of trials, show them side by side, compare two runs'
 complete -c kiln -n "test (__kiln_at) = ''" -a log -d 'show the newest lines of the journal'
 complete -c kiln -n "test (__kiln_at) = ''" -a node -d 'show the machine'
 complete -c kiln -n "test (__kiln_at) = ''" -a stalls -d 'show why the device waits for data, by stage'
@@ -78,11 +79,28 @@ complete -c kiln -n "test (__kiln_at) = 'checkpoint list'" -l json -d 'print the
 complete -c kiln -n "test (__kiln_at) = 'checkpoint now'" -l json -d 'print the whole answer as JSON'
 complete -c kiln -n "test (__kiln_at) = 'checkpoint now'" -l idempotency-key -x -d 'a request with a used key is not done again'
 complete -c kiln -n "test (__kiln_at) = 'runs'" -l all -d 'also list the runs in the store, below sink.url of the configuration'
-complete -c kiln -n "test (__kiln_at) = 'runs'" -l config -rF -d 'with --all, configuration whose sink.url holds the runs; default: the box\'s own'
+complete -c kiln -n "test (__kiln_at) = 'runs'" -l store -d 'list only the runs in the store, those of other boxes, too; asks no box'
+complete -c kiln -n "test (__kiln_at) = 'runs'" -l config -rF -d 'with --all or --store, configuration whose sink.url holds the runs; default: the box\'s own'
 complete -c kiln -n "test (__kiln_at) = 'runs'" -l all-epochs -d 'with ID, print each epoch; otherwise at most 20 are printed'
 complete -c kiln -n "test (__kiln_at) = 'runs'" -l json -d 'print the whole answer as JSON'
 complete -c kiln -n "test (__kiln_at) = 'runs'" -l limit -x -d 'number of runs, newest first; default 31'
 complete -c kiln -n "test (__kiln_at) = 'runs'" -l id -x -d 'id of the run; default: the current run'
+complete -c kiln -n "test (__kiln_at) = 'experiments'" -a list -d 'list the series of trials, the newest first'
+complete -c kiln -n "test (__kiln_at) = 'experiments'" -a show -d 'show the trials of a series side by side, the best one first'
+complete -c kiln -n "test (__kiln_at) = 'experiments'" -a compare -d 'say what two trials or two runs differ in, and where their curves part'
+complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l csv -d 'print CSV, with every number as it is'
+complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
+complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
+complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l json -d 'print JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l csv -d 'print CSV, with every number as it is'
+complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
+complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
+complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l json -d 'print JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l series -x -d 'series whose trials A and B name; default: the newest'
+complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l csv -d 'print CSV, with every number as it is'
+complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
+complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
+complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l json -d 'print JSON'
 complete -c kiln -n "test (__kiln_at) = 'log'" -a reference -d 'print every event, its fields and its MESSAGE_ID, as Markdown'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l follow -d 'print new events as they come, until the verb is stopped; allowed together with --event, --since and --json'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l json -d 'print the whole answer as JSON'

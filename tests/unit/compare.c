@@ -104,6 +104,9 @@ static cJSON *series_of(const char *objective, const char *direction)
 	cJSON_AddStringToObject(series, "winner", "sgd");
 	cJSON_AddStringToObject(series, "config", CONFIG("learning_rate = 0.01;", DENSE("16") END));
 	assert_true(cJSON_AddItemToObject(series, "trials", cJSON_Parse(trials)));
+	compared_prepare(series);
+	assert_null(cJSON_GetObjectItem(series, "config"));
+	json_visible(series);
 	return series;
 }
 
@@ -172,6 +175,7 @@ static void test_compared_wrong(void **state)
 		CLEANUP(compared_done) struct compared compared = { 0 };
 
 		assert_non_null(series);
+		compared_prepare(series);
 		assert_int_equal(compared_make(series, &compared, NULL), 0);
 		(void)compared_objective(series, text);
 		for (uint32_t row = 0; row < compared.trials; row++)

@@ -3,15 +3,26 @@
 
 #include "core/run/run.h"
 #include "core/run/run_summary.h"
+#include "core/series/series.h"
 #include "drivers/store/store.h"
 
 #include <string.h>
 
-#define RECORD_NAME "/run.json"
 #define STAMP_BYTES 15u /* an id ends with YYYYMMDD-HHMMSS; the names before it may differ */
+
+/* What stands below the sink: PREFIX ID NAME is the key of a record. */
+struct kind {
+	const char *prefix, *name;
+	uint64_t bytes_max;
+	int (*parse)(const char *what, const char *text, uint64_t bytes, cJSON **ret_record,
+		     struct error *err);
+	/* Makes a row of a list; `record`: NULL where it cannot be read. */
+	cJSON *(*row)(const cJSON *record);
+};
 
 /* The newest ids so far, newest first. */
 struct found {
+	const struct kind *kind;
 	char (*id)[RUN_ID_BYTES];
 	uint32_t count, limit;
 };
@@ -30,15 +41,20 @@ int stored_newest_first(const char *a, const char *b)
 	return order ? order : strcmp(b, a);
 }
 
-/* Copies the id out of the key of a run's record, "NAME-YYYYMMDD-HHMMSS/run.json". Returns false for another
- * key. */
-static bool id_of(const char *key, char ret_id[static RUN_ID_BYTES])
+/* Copies the id out of the key of a record, "NAME-YYYYMMDD-HHMMSS/run.json" for example. Returns false for
+ * another key. */
+static bool id_of(const struct kind *kind, const char *key, char ret_id[static RUN_ID_BYTES])
 {
-	const size_t length = strlen(key), name = strlen(RECORD_NAME);
+	const size_t prefix = strlen(kind->prefix), name = strlen(kind->name);
 	const char *stamp;
+	size_t length;
 
+	if (strncmp(key, kind->prefix, prefix) != 0)
+		return false;
+	key += prefix;
+	length = strlen(key);
 	if (length <= name + STAMP_BYTES || length - name >= RUN_ID_BYTES ||
-	    strcmp(key + length - name, RECORD_NAME) != 0)
+	    strcmp(key + length - name, kind->name) != 0)
 		return false;
 	memcpy(ret_id, key, length - name);
 	ret_id[length - name] = '\0';
@@ -47,13 +63,13 @@ static bool id_of(const char *key, char ret_id[static RUN_ID_BYTES])
 }
 
 /* Inserts an id at its place; the oldest one leaves a full list. */
-static int note_run(void *context, const struct store_object *object)
+static int note_id(void *context, const struct store_object *object)
 {
 	struct found *found = context;
 	char id[RUN_ID_BYTES];
 	uint32_t at = found->count;
 
-	if (!id_of(object->key, id))
+	if (!id_of(found->kind, object->key, id))
 		return 0;
 	while (at > 0 && stored_newest_first(id, found->id[at - 1]) < 0)
 		at--;
@@ -65,19 +81,35 @@ static int note_run(void *context, const struct store_object *object)
 	return 0;
 }
 
-static cJSON *row_of(struct store *sink, const char *id)
+static int find(struct store *sink, struct found *found, struct error *err)
+{
+	char glob[64];
+
+	(void)snprintf(glob, sizeof(glob), "%s*%s", found->kind->prefix, found->kind->name);
+	return store_list(sink, glob, note_id, found, err);
+}
+
+static int get(struct store *sink, const struct kind *kind, const char *id, cJSON **ret_record,
+	       struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	CLEANUP(json_free) cJSON *record = NULL;
 	char key[STORE_KEY_MAX];
-	struct error err = { 0 };
 	uint64_t bytes;
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s%s%s", kind->prefix, id, kind->name);
+	r = store_get_all(sink, key, kind->bytes_max, &text, &bytes, err);
+	return r < 0 ? r : kind->parse(key, text, bytes, ret_record, err);
+}
+
+static cJSON *row_of(struct store *sink, const struct kind *kind, const char *id)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	struct error err = { 0 };
 	cJSON *row;
 
-	(void)snprintf(key, sizeof(key), "%s" RECORD_NAME, id);
-	if (store_get_all(sink, key, RUN_JSON_MAX, &text, &bytes, &err) == 0)
-		(void)!json_parse(key, text, bytes, &record, &err);
-	row = run_summary(record);
+	(void)!get(sink, kind, id, &record, &err);
+	row = kind->row(record);
 	cJSON_DeleteItemFromObjectCaseSensitive(row, "id"); /* the key of the record is the id in the store */
 	(void)cJSON_AddItemToObject(row, "id", json_string(id));
 	if (err.code)
@@ -85,22 +117,87 @@ static cJSON *row_of(struct store *sink, const char *id)
 	return row;
 }
 
-int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err)
+static int open_sink(const struct config *config, struct store **ret_sink, struct error *err)
+{
+	const struct store_options options = { 0 };
+
+	return store_open(&config->sink, &options, ret_sink, err);
+}
+
+static int rows_of(const struct config *config, const struct kind *kind, uint32_t limit, cJSON **ret_rows,
+		   struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(json_free) cJSON *rows = cJSON_CreateArray();
-	struct found found = { .limit = limit };
+	struct found found = { .kind = kind, .limit = limit };
 	CLEANUP(free_ptr) void *ids = found.id = calloc(limit, sizeof(found.id[0]));
-	const struct store_options options = { 0 };
 	int r;
 
 	if (!ids || !rows)
-		return error_set(err, -ENOMEM, "no memory for %u runs", limit);
-	if ((r = store_open(&config->sink, &options, &sink, err)) < 0 ||
-	    (r = store_list(sink, "*" RECORD_NAME, note_run, &found, err)) < 0)
+		return error_set(err, -ENOMEM, "no memory for %u rows", limit);
+	if ((r = open_sink(config, &sink, err)) < 0 || (r = find(sink, &found, err)) < 0)
 		return r;
 	for (uint32_t i = 0; i < found.count; i++)
-		(void)cJSON_AddItemToArray(rows, row_of(sink, found.id[i]));
+		(void)cJSON_AddItemToArray(rows, row_of(sink, kind, found.id[i]));
 	*ret_rows = TAKE(rows);
 	return 0;
+}
+
+/* ---- Runs ---- */
+
+/* Beside the summary: who worked on the run, and the series and the trial of the run. */
+static cJSON *run_row(const cJSON *record)
+{
+	static const char *const keys[] = { "machine", "series" };
+	cJSON *row = run_summary(record);
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (json_member(record, keys[i]))
+			(void)cJSON_AddItemToObject(row, keys[i],
+						    cJSON_Duplicate(json_member(record, keys[i]), true));
+	return row;
+}
+
+static const struct kind runs = { "", "/run.json", RUN_JSON_MAX, json_parse, run_row };
+
+int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err)
+{
+	return rows_of(config, &runs, limit, ret_rows, err);
+}
+
+int stored_run(const struct config *config, const char *id, cJSON **ret_record, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = open_sink(config, &sink, err);
+
+	return r < 0 ? r : get(sink, &runs, id, ret_record, err);
+}
+
+/* ---- Series ---- */
+
+static cJSON *series_row(const cJSON *series)
+{
+	return series ? series_summary(series) : cJSON_CreateObject();
+}
+
+static const struct kind series_kind = { "series/", "/series.json", SERIES_JSON_MAX, series_parse,
+					 series_row };
+
+int stored_series(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err)
+{
+	return rows_of(config, &series_kind, limit, ret_rows, err);
+}
+
+int stored_one_series(const struct config *config, const char *id, cJSON **ret_series, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	char newest[1][RUN_ID_BYTES] = { "" };
+	struct found found = { .kind = &series_kind, .id = newest, .limit = 1 };
+	int r = open_sink(config, &sink, err);
+
+	if (r == 0 && !id)
+		r = find(sink, &found, err);
+	if (r == 0 && !id && found.count == 0)
+		r = error_set(err, -ENOENT, "%s: has no series", store_url(sink));
+	return r < 0 ? r : get(sink, &series_kind, id ? id : newest[0], ret_series, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the runs in a store. */
+/* Finds the runs and the series in a store. */
 #pragma once
 
 #include "core/base/json.h"
@@ -11,5 +11,15 @@
  * whose record cannot be read has a row {id, error}. Blocks: one request for each row, and one for each page
  * of the list of keys. The caller frees *ret_rows, an array. */
 MUST_CHECK int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err);
+/* Does the same for series: the rows are those of series_summary() (core/series/series.h). */
+MUST_CHECK int stored_series(const struct config *config, uint32_t limit, cJSON **ret_rows,
+			     struct error *err);
+
+/* Get the run.json of a run, and the series.json of a series, from below the sink. `id`: NULL = the newest
+ * series. The caller deletes the result. Errors: those of a store; -ENOENT; -EBADMSG. */
+MUST_CHECK int stored_run(const struct config *config, const char *id, cJSON **ret_record, struct error *err);
+MUST_CHECK int stored_one_series(const struct config *config, const char *id, cJSON **ret_series,
+				 struct error *err);
+
 /* Compares two ids by the time at which their runs began; for qsort(), newest first. */
 int stored_newest_first(const char *a, const char *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln runs`: lists the runs of a box, with --all also those in the store; with the id of a run, prints the
- * record of this run. */
+/* `kiln runs`: lists the runs of a box, with --all also those in the store, with --store only those; with the
+ * id of a run, prints the record of this run. */
 #include "cli/base/color.h"
 #include "cli/base/format.h"
 #include "cli/base/say.h"
@@ -16,7 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define ALL_MAX 1000u /* most runs that --all lists without --limit; each is one request to the store */
+#define ALL_MAX \
+	1000u /* most runs that --all and --store list without --limit; each is one request to the store */
 
 /* ---- The list ---- */
 
@@ -108,24 +109,52 @@ static int runs_of_box(const struct arguments *arguments, cJSON **ret_result)
 	return cJSON_AddArrayToObject(*ret_result, "runs") ? CLI_OK : CLI_ERROR;
 }
 
-static int list_all(const struct arguments *arguments)
+/* Reads the runs below the sink. Returns CLI_OK, or another exit code after a sentence. */
+static int runs_of_store(const struct arguments *arguments, cJSON **ret_rows)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(json_free) cJSON *result = NULL, *stored = NULL;
 	const char *file = arguments_text(arguments, "config");
-	const uint64_t limit = arguments_number(arguments, "limit", ALL_MAX);
 	struct error err = { 0 };
+
+	if (client_used())
+		return cli_usage(arguments->name,
+				 "--all and --store read the store from this machine: --host "
+				 "is not expected here");
+	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
+	    stored_runs(&config, (uint32_t)arguments_number(arguments, "limit", ALL_MAX), ret_rows, &err) < 0)
+		return cli_error(&err);
+	return CLI_OK;
+}
+
+static int print_rows(const struct arguments *arguments, cJSON *result)
+{
+	if (arguments_have(arguments, "json"))
+		return client_print_json(result);
+	json_visible(result);
+	return print_list(result);
+}
+
+static int list_store(const struct arguments *arguments)
+{
+	CLEANUP(json_free) cJSON *result = cJSON_CreateObject();
+	cJSON *rows = NULL;
+	int r = runs_of_store(arguments, &rows);
+
+	if (r != CLI_OK)
+		return r;
+	return cJSON_AddItemToObject(result, "runs", rows) ? print_rows(arguments, result) : CLI_ERROR;
+}
+
+static int list_all(const struct arguments *arguments)
+{
+	CLEANUP(json_free) cJSON *result = NULL, *stored = NULL;
+	const uint64_t limit = arguments_number(arguments, "limit", ALL_MAX);
 	cJSON *runs;
 	int r;
 
-	if (client_used())
-		return cli_usage(arguments->name, "--all reads the store from this machine: --host is not "
-						  "expected here");
-	if ((r = runs_of_box(arguments, &result)) != CLI_OK)
+	if ((r = runs_of_store(arguments, &stored)) != CLI_OK ||
+	    (r = runs_of_box(arguments, &result)) != CLI_OK)
 		return r;
-	if (config_load(file ? file : config_path(0, NULL), &config, &err) < 0 ||
-	    stored_runs(&config, (uint32_t)limit, &stored, &err) < 0)
-		return cli_error(&err);
 	runs = cJSON_GetObjectItemCaseSensitive(result, "runs");
 	while (stored->child) {
 		cJSON *run = cJSON_DetachItemViaPointer(stored, stored->child);
@@ -137,10 +166,7 @@ static int list_all(const struct arguments *arguments)
 	}
 	while ((uint64_t)cJSON_GetArraySize(runs) > limit)
 		cJSON_DeleteItemFromArray(runs, cJSON_GetArraySize(runs) - 1);
-	if (arguments_have(arguments, "json"))
-		return client_print_json(result);
-	json_visible(result);
-	return print_list(result);
+	return print_rows(arguments, result);
 }
 
 /* ---- One run ---- */
@@ -164,17 +190,26 @@ static int show(const struct arguments *arguments)
 	return CLI_OK;
 }
 
+/* Returns the option that reads the store; NULL: none was given. */
+static const char *store_option(const struct arguments *arguments)
+{
+	return arguments_have(arguments, "all") ? "all" : arguments_have(arguments, "store") ? "store" : NULL;
+}
+
 static int runs(const struct arguments *arguments)
 {
 	const bool one = arguments->operands > 0 || arguments_have(arguments, "id");
+	const char *option = store_option(arguments);
 
-	if (arguments_have(arguments, "config") && !arguments_have(arguments, "all"))
-		return cli_usage(arguments->name, "--config is for --all");
-	if (arguments_have(arguments, "all") && !one)
-		return list_all(arguments);
-	if (arguments_have(arguments, "all"))
+	if (!option && arguments_have(arguments, "config"))
+		return cli_usage(arguments->name, "--config is for --all and --store");
+	if (option && one)
 		return cli_usage(arguments->name,
-				 "--all lists runs; kiln report RUN-ID shows one of the store");
+				 "--%s lists runs; kiln report RUN-ID shows one of the store", option);
+	if (arguments_have(arguments, "all") && arguments_have(arguments, "store"))
+		return cli_usage(arguments->name, "--all and --store: only one of them is expected");
+	if (option)
+		return strcmp(option, "all") == 0 ? list_all(arguments) : list_store(arguments);
 	return one ? show(arguments) : call_run(arguments, "run.list", print_list);
 }
 
@@ -185,10 +220,13 @@ static const struct verb_operand operands[] = {
 
 static const struct verb_option options[] = {
 	{ .name = "all", .help = "also list the runs in the store, below sink.url of the configuration" },
+	{ .name = "store",
+	  .help = "list only the runs in the store, those of other boxes, too; asks no box" },
 	{ .name = "config",
 	  .value = VERB_FILE,
 	  .argument = "FILE",
-	  .help = "with --all, configuration whose sink.url holds the runs; default: the box's own" },
+	  .help = "with --all or --store, configuration whose sink.url holds the runs; default: the box's "
+		  "own" },
 	{ .name = "all-epochs", .help = "with ID, print each epoch; otherwise at most 20 are printed" },
 	{ 0 },
 };
@@ -198,7 +236,10 @@ const struct verb verb_runs = {
 	.about =
 		"Prints a line for each run: when it began, how long its trainer worked, the epochs that are "
 		"trained, loss and accuracy of the last epoch and of the test. The box keeps the records of "
-		"its newest 30 runs; with --all the verb also reads those in the store.\n\n"
+		"its newest 30 runs; with --all the verb also reads those in the store. With --store it "
+		"lists "
+		"what lies below sink.url, without a box; as JSON with the machine, the series and the trial "
+		"of each run.\n\n"
 		"With ID the verb prints the record of that run, as kiln report does.",
 	.methods = { "run.list", "run.show" },
 	.positional = "id",

@@ -136,6 +136,16 @@ static int find_keys(struct compared *compared)
 	return 0;
 }
 
+void compared_prepare(cJSON *series)
+{
+	cJSON *settings = NULL;
+
+	if (settings_of(words(series, "config"), &settings, NULL) < 0)
+		return;
+	cJSON_DeleteItemFromObjectCaseSensitive(series, "config");
+	(void)cJSON_AddItemToObject(series, "settings", settings);
+}
+
 int compared_make(const cJSON *series, struct compared *ret, struct error *err)
 {
 	CLEANUP(compared_done) struct compared compared = { .series = series };
@@ -146,8 +156,7 @@ int compared_make(const cJSON *series, struct compared *ret, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the trials of a series");
 	cJSON_ArrayForEach(trial, trials)
 		insert(&compared, trial);
-	/* Without it, a trial that does not override a key has no value of it. */
-	(void)!settings_of(words(series, "config"), &compared.base, NULL);
+	compared.base = member(series, "settings");
 	if (find_keys(&compared) < 0)
 		return error_set(err, -ENOMEM, "no memory for the settings of a series");
 	*ret = compared;
@@ -157,7 +166,6 @@ int compared_make(const cJSON *series, struct compared *ret, struct error *err)
 
 void compared_done(struct compared *compared)
 {
-	json_free(&compared->base);
 	free((void *)compared->trial);
 	free((void *)compared->key);
 	*compared = (struct compared){ 0 };

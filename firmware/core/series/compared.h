@@ -3,8 +3,9 @@
  * The trials of a series side by side: the settings in which they differ, sorted by the objective. For the
  * table of `kiln experiments`, and for the page of a report.
  *
- * Order: compared_make -> (compared_setting | compared_best_epoch | ...)* -> compared_done. The result points
- * into the record, which must stay. No threads, no state; only compared_make() allocates.
+ * Order: compared_prepare -> json_visible, for people -> compared_make -> (compared_setting |
+ * compared_best_epoch | ...)* -> compared_done. The result points into the record, which must stay. No
+ * threads, no state; only compared_make() allocates.
  */
 #pragma once
 
@@ -15,11 +16,16 @@
 
 struct compared {
 	const cJSON *series;
-	cJSON *base; /* the settings of the series' configuration, without overrides; NULL: not known */
+	const cJSON *base;   /* the settings of the series' configuration; NULL: not known */
 	const cJSON **trial; /* the trials, the best one first, those without a value last, in their order */
 	const char **key;    /* the dotted keys in which trials differ, in the order of the first override */
 	uint32_t trials, keys;
 };
+
+/* Replaces the member "config" of a series.json, a text of lines that json_visible() would spoil, by
+ * "settings" (settings_of()), from which a trial without an override has its value. A configuration that
+ * cannot be read stays. */
+void compared_prepare(cJSON *series);
 
 /* Compares the trials of a series.json (core/series/series.h), of which any member may be missing or of
  * another type. Errors: -ENOMEM. */

@@ -70,21 +70,23 @@ static bool add_list(cJSON *settings, const char *key, const cJSON *list)
 	return good;
 }
 
+/* The lists of config_show_json(). Its members experiments and vary are no settings of a run. */
+static const struct {
+	const char *member, *key;
+} lists[] = { { "layers", "model.layers" }, { "schema", "schema" }, { "sources", "sources" } };
+
 /* Copies the members of config_show_json(). */
 static bool add_all(cJSON *settings, const cJSON *shown)
 {
 	const cJSON *item;
 	bool good = settings;
 
-	cJSON_ArrayForEach(item, shown) {
-		if (cJSON_IsArray(item))
-			good = good &&
-			       add_list(settings,
-					strcmp(item->string, "layers") == 0 ? "model.layers" : item->string,
-					item);
-		else
+	cJSON_ArrayForEach(item, shown)
+		if (json_member(item, "value"))
 			good = good && add_copy(settings, item->string, json_member(item, "value"));
-	}
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if ((item = json_member(shown, lists[i].member)))
+			good = good && add_list(settings, lists[i].key, item);
 	return good;
 }
 
@@ -135,16 +137,14 @@ cJSON *settings_differ(const cJSON *a, const cJSON *b)
 
 /* ---- Text ---- */
 
-/* Prints a number with as few digits as give the same number again. */
+/* Prints a number with digits that give the same number again. */
 static void print_number(double value, FILE *out)
 {
 	char text[32];
 
-	for (int digits = 1; digits <= 17; digits++) {
-		(void)snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
+	(void)snprintf(text, sizeof(text), "%.15g", value);
+	if (strtod(text, NULL) != value)
+		(void)snprintf(text, sizeof(text), "%.17g", value);
 	fputs(text, out);
 }
 

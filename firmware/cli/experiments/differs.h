@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What two runs differ in (core/series/difference.h), as text and as CSV. Its strings are visible. */
+#pragma once
+
+#include "core/base/json.h"
+
+#include <stdio.h>
+
+void differs_print(const cJSON *difference, FILE *out);
+/* Prints lines "what,key,a,b"; what: "setting", "fact", "parts" or "figure". */
+void differs_print_csv(const cJSON *difference, FILE *out);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `kiln experiments`: lists series, shows the trials of one side by side, and says what two runs differ in.
+ */
+#include "cli/base/say.h"
+#include "cli/client/result.h"
+#include "cli/experiments/differs.h"
+#include "cli/experiments/table.h"
+#include "cli/experiments/where.h"
+#include "cli/verbs/verbs.h"
+#include "core/run/run.h"
+#include "core/series/compared.h"
+#include "core/series/difference.h"
+
+static const struct verb_option csv_options[] = {
+	{ .name = "csv", .help = "print CSV, with every number as it is" },
+	{ 0 },
+};
+
+/* Checks the options of output, and finds out where to read. */
+static int begin(const struct arguments *arguments, struct experiments *ret)
+{
+	if (arguments_have(arguments, "json") && arguments_have(arguments, "csv"))
+		return cli_usage(arguments->name, "--json and --csv: only one of them is expected");
+	return experiments_open(arguments, ret);
+}
+
+/* ---- list ---- */
+
+static int list(const struct arguments *arguments)
+{
+	CLEANUP(experiments_done) struct experiments experiments = { 0 };
+	CLEANUP(json_free) cJSON *rows = NULL;
+	int r = begin(arguments, &experiments);
+
+	if (r != CLI_OK || (r = experiments_list(&experiments, &rows)) != CLI_OK)
+		return r;
+	if (arguments_have(arguments, "json"))
+		return client_print_json(rows);
+	json_visible(rows);
+	if (arguments_have(arguments, "csv"))
+		series_print_list_csv(rows, stdout);
+	else
+		series_print_list(rows, stdout);
+	return CLI_OK;
+}
+
+static const struct verb experiments_list_verb = {
+	.name = "list",
+	.summary = "list the series of trials, the newest first",
+	.options = { csv_options, experiments_options },
+	.run = list,
+};
+
+/* ---- show ---- */
+
+static int show(const struct arguments *arguments)
+{
+	CLEANUP(experiments_done) struct experiments experiments = { 0 };
+	CLEANUP(json_free) cJSON *series = NULL;
+	struct error err = { 0 };
+	int r = begin(arguments, &experiments);
+
+	if (r != CLI_OK ||
+	    (r = experiments_series(&experiments, arguments_operand(arguments, 0), &series)) != CLI_OK)
+		return r;
+	if (arguments_have(arguments, "json"))
+		return client_print_json(series);
+	compared_prepare(series);
+	json_visible(series);
+	r = arguments_have(arguments, "csv") ? series_print_csv(series, stdout, &err)
+					     : series_print(series, stdout, &err);
+	return r < 0 ? cli_error(&err) : CLI_OK;
+}
+
+static const struct verb_operand optional_series[] = {
+	{ .name = "SERIES", .value = VERB_NAME, .optional = true },
+	{ 0 },
+};
+
+static const struct verb experiments_show_verb = {
+	.name = "show",
+	.summary = "show the trials of a series side by side, the best one first",
+	.about = "Prints the settings in which the trials differ, the best value of the objective with its "
+		 "epoch, the test, how long each trial took, its speed, and the bytes that it read from the "
+		 "store. An asterisk marks the winner. Without SERIES the verb shows the newest series.",
+	.operands = optional_series,
+	.options = { csv_options, experiments_options },
+	.run = show,
+};
+
+/* ---- compare ---- */
+
+static int compare(const struct arguments *arguments)
+{
+	CLEANUP(experiments_done) struct experiments experiments = { 0 };
+	CLEANUP(json_free) cJSON *a = NULL, *b = NULL, *difference = NULL;
+	const char *series = arguments_text(arguments, "series");
+	int r = begin(arguments, &experiments);
+
+	if (r != CLI_OK ||
+	    (r = experiments_run(&experiments, series, arguments_operand(arguments, 0), &a)) != CLI_OK ||
+	    (r = experiments_run(&experiments, series, arguments_operand(arguments, 1), &b)) != CLI_OK)
+		return r;
+	difference = difference_of(a, b);
+	if (!difference)
+		return CLI_ERROR;
+	if (arguments_have(arguments, "json"))
+		return client_print_json(difference);
+	json_visible(difference);
+	if (arguments_have(arguments, "csv"))
+		differs_print_csv(difference, stdout);
+	else
+		differs_print(difference, stdout);
+	return CLI_OK;
+}
+
+static const struct verb_operand two_runs[] = {
+	{ .name = "A", .value = VERB_TEXT },
+	{ .name = "B", .value = VERB_TEXT },
+	{ 0 },
+};
+
+static const struct verb_option compare_options[] = {
+	{ .name = "series",
+	  .value = VERB_NAME,
+	  .argument = "SERIES",
+	  .min = 1,
+	  .max = RUN_ID_BYTES - 1,
+	  .help = "series whose trials A and B name; default: the newest" },
+	{ 0 },
+};
+
+static const struct verb experiments_compare_verb = {
+	.name = "compare",
+	.summary = "say what two trials or two runs differ in, and where their curves part",
+	.about = "A and B are each the name of a trial, SERIES/TRIAL, or the id of a run. The verb compares "
+		 "their configurations key by key, their plans, the version of Kiln, the device, machine, "
+		 "seed and first weights. It names the first epoch with another figure, and prints the "
+		 "figures of both.",
+	.operands = two_runs,
+	.options = { compare_options, csv_options, experiments_options },
+	.run = compare,
+};
+
+static const struct verb *const subs[] = { &experiments_list_verb, &experiments_show_verb,
+					   &experiments_compare_verb, NULL };
+
+const struct verb verb_experiments = {
+	.name = "experiments",
+	.summary = "list series of trials, show them side by side, compare two runs",
+	.about = "A night with `experiments` or `vary` in kiln.conf is a series: each of its trials is an "
+		 "ordinary run with other settings. With --store the verbs read the records below sink.url, "
+		 "those of older nights and of other boxes, too.",
+	.subs = subs,
+	.otherwise = "list",
+};
