@@ -21,7 +21,7 @@ struct weights;
  * such a layer is neither a feature nor a reshaped feature. */
 MUST_CHECK int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
 			  struct error *err);
-/* For config_check(): notes a mistake for each layer whose statistics cannot be computed from any data. */
+/* For trials_check(): notes a mistake for each layer whose statistics cannot be computed from any data. */
 void adapt_check(const struct graph *graph, struct mistakes *mistakes);
 /* Adds the rows of a batch to the sums; reads only inputs, rows, empty and first_row of it. Empty rows do not
  * count. A batch with first_row 0 begins a new pass and first sets all sums to zero. Errors: -EDOM a number

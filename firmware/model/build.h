@@ -4,7 +4,7 @@
 
 #include "model/graph/graph.h"
 
-/* For config_check(): notes every mistake that the tables of layers, losses and optimizers find in a
+/* For trials_check(): notes every mistake that the tables of layers, losses and optimizers find in a
  * configuration. */
 void graph_check(const struct config *config, struct mistakes *mistakes);
 

@@ -12,7 +12,7 @@ struct numbers {
 	uint64_t limit[CONFIG_FEATURES_MAX]; /* by feature of the schema: 0 .. limit - 1; 0 = any number */
 };
 
-/* Without a network that can be built, any number is allowed: config_check() says what is wrong. */
+/* Without a network that can be built, any number is allowed: trials_check() says what is wrong. */
 void numbers_of(const struct config *config, struct numbers *ret_numbers);
 
 /* Checks the rows of one record. `row`: as for example_parse(). Errors: -EBADMSG the first wrong number, with

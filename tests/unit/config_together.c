@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/series/trials.h"
 #include "model/build.h"
 #include "tests/unit/config_fixture.h"
 
@@ -151,7 +152,7 @@ static char *checked(const char *path, void (*check)(const struct config *, stru
 	FILE *out = open_memstream(&text, &bytes);
 
 	assert_non_null(out);
-	*ret_code = config_check(path, check, out);
+	*ret_code = trials_check(path, check, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
@@ -166,7 +167,7 @@ static unsigned lines_of(const char *text)
 }
 
 /* The text of an error contains as many whole lines as fit, and the number of the lines left out;
- * config_check() prints all lines. */
+ * trials_check() prints all lines. */
 static void test_more_mistakes_than_fit(void **state)
 {
 	CLEANUP(config_done) struct config config = { 0 };

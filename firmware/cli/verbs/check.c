@@ -4,6 +4,7 @@
 #include "cli/trained/operand.h"
 #include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
+#include "core/series/trials.h"
 #include "model/build.h"
 #include "preflight/preflight.h"
 
@@ -50,7 +51,7 @@ static int check(const struct arguments *arguments)
 	CLEANUP(preflight_done) struct preflight preflight = { 0 };
 	struct error err = { 0 };
 
-	if (config_check(file, graph_check, stderr) < 0)
+	if (trials_check(file, graph_check, stderr) < 0)
 		return EX_CONFIG;
 	if (config_load(file, &config, &err) < 0)
 		return cli_error(&err);

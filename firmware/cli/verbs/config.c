@@ -11,6 +11,7 @@
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "core/config/config_held.h"
+#include "core/series/trials.h"
 #include "model/build.h"
 #include "preflight/preflight.h"
 
@@ -85,7 +86,7 @@ static int check(const struct arguments *arguments)
 	if (client_used())
 		return check_there(arguments_operand(arguments, 0));
 	/* Pass graph_check() for the checks of layers, loss and optimizer. */
-	if (config_check(file, graph_check, stderr) < 0)
+	if (trials_check(file, graph_check, stderr) < 0)
 		return EX_CONFIG; /* kiln-config.service runs this check, and systemd does not restart a
 				     service that exits with this code */
 	if (arguments_have(arguments, "data"))

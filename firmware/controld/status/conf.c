@@ -2,6 +2,7 @@
 #include "controld/status/conf.h"
 #include "core/config/config.h"
 #include "core/config/config_held.h"
+#include "core/series/trials.h"
 #include "model/build.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 
 #define MISTAKES_MAX 65536u
 
-/* Copies the lines that config_check() printed. Each line begins with the path of the file. In the place of
+/* Copies the lines that trials_check() printed. Each line begins with the path of the file. In the place of
  * the path of a file in memory the copy has kiln.conf, because the client sent the text of a kiln.conf. */
 static void copy_lines(const char *said, const char *path, struct error *err)
 {
@@ -32,7 +33,7 @@ static void copy_lines(const char *said, const char *path, struct error *err)
 int conf_check(const char *path, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
-	int r = config_check_text(path, graph_check, &said, err);
+	int r = trials_check_text(path, graph_check, &said, err);
 
 	if (r == 0 || !said)
 		return r;

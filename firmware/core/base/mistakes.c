@@ -38,6 +38,10 @@ void mistakes_add(struct mistakes *mistakes, unsigned line, const char *format, 
 	va_end(args);
 	(void)visible(raw, text, sizeof(text));
 	mistakes->count++;
+	if (mistakes->hear) {
+		mistakes->hear(mistakes->listener, line, text);
+		return;
+	}
 	if (mistakes->out)
 		fprintf(mistakes->out, "%s:%u: %s\n", mistakes->file, line, text);
 	if (mistakes->err)

@@ -13,6 +13,9 @@ struct mistakes {
 	FILE *out;         /* every mistake is printed here; may be NULL */
 	struct error *err; /* set to -EINVAL, with as many mistakes as fit, then the number of the others; may
 			      be NULL */
+	/* Where it is not NULL it gets each mistake, in place of `out` and `err`. */
+	void (*hear)(void *listener, unsigned line, const char *text);
+	void *listener;
 	unsigned count;
 	/* Private to mistakes_add(): */
 	size_t text_bytes;

@@ -239,55 +239,19 @@ int config_open(const struct config_overlay *overlay, struct mistakes *mistakes,
 	return 0;
 }
 
-static int load(struct mistakes *mistakes, void (*check)(const struct config *, struct mistakes *),
-		struct config *ret_config)
+int config_load(const char *path, struct config *ret_config, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	int r = config_open(NULL, mistakes, &config);
+	struct mistakes mistakes = { .file = path, .err = err };
+	int r = config_open(NULL, &mistakes, &config);
 
+	if (r == 0 && mistakes.count)
+		r = -EINVAL;
 	if (r < 0)
 		return r;
-	if (check)
-		check(&config, mistakes);
-	if (mistakes->count)
-		return -EINVAL;
 	*ret_config = config;
 	config.memory = NULL;
 	return 0;
-}
-
-int config_load(const char *path, struct config *ret_config, struct error *err)
-{
-	struct mistakes mistakes = { .file = path, .err = err };
-
-	return load(&mistakes, NULL, ret_config);
-}
-
-int config_check(const char *path, void (*check)(const struct config *config, struct mistakes *mistakes),
-		 FILE *out)
-{
-	CLEANUP(config_done) struct config config = { 0 };
-	struct error err = { 0 };
-	struct mistakes mistakes = { .file = path, .out = out, .err = &err };
-	int r = load(&mistakes, check, &config);
-
-	if (r < 0 && mistakes.count == 0)
-		fprintf(out, "%s\n", err.text);
-	return r;
-}
-
-int config_check_text(const char *path, void (*check)(const struct config *config, struct mistakes *mistakes),
-		      char **ret_text, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-	int r = out ? config_check(path, check, out) : 0;
-
-	if (!out || fclose(out) != 0)
-		return error_set(err, -ENOMEM, "no memory");
-	*ret_text = TAKE(text);
-	return r;
 }
 
 void config_done(struct config *config)

@@ -12,7 +12,8 @@
  *     config_value.c     each value against its row; config_forms.c has the forms of strings
  *     config_lists.c     `sources` and `schema`; config_layers.c has model.layers
  *     config_together.c  keys that depend on each other
- *     the caller         what core/config does not know, such as the layers of the model
+ *     the caller         what core/config does not know: the trials (core/series/trials.h), and the layers
+ *                        of the model
  *
  * Order: config_load -> read -> config_done. Owns: strings and arrays belong to the config and live until
  * config_done(). No threads and no state: a loaded config is never changed, and any thread may read it.
@@ -360,16 +361,6 @@ const char *config_path(int argc, char **argv);
  * -ENOENT, -EACCES and other codes where the file cannot be read. After a mistake of syntax, an @include or
  * an integer beyond 64 bits the check stops, and the list has no later mistakes. */
 MUST_CHECK int config_load(const char *path, struct config *ret_config, struct error *err);
-
-/* Checks a file and prints all mistakes to `out`. `check` adds the mistakes that core/config cannot find. It
- * is called even after other mistakes: a string with a mistake is then NULL, and a schema with a mistake has
- * no features. Returns 0 or a negative errno. */
-MUST_CHECK int config_check(const char *path,
-			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
-/* Does the same, with the mistakes in a text, which the caller frees; NULL: -ENOMEM, with its text in err. */
-MUST_CHECK int config_check_text(const char *path,
-				 void (*check)(const struct config *config, struct mistakes *mistakes),
-				 char **ret_text, struct error *err);
 
 /* Checks url, endpoint and region of a store that were given on the command line. endpoint and region may be
  * NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed. */

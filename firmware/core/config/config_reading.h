@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a configuration file in one pass: values go to the config, mistakes to the list of mistakes. Private
- * to core/config.
+ * to core/config, and to core/series, which reads the trials.
  */
 #pragma once
 

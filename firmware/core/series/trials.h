@@ -54,10 +54,13 @@ void trials_done(struct trials *trials);
  * ordinary run. `overrides` may be NULL. The caller calls config_done(). Errors: as of config_load(). */
 MUST_CHECK int trials_config(const char *file, const cJSON *overrides, struct config *ret, struct error *err);
 
-/* Does the same as config_check() and config_check_text(), and checks every trial in the same way: `check` is
- * called for the file and for each trial. For a file without trials: the same as those two. */
+/* Checks a file and each of its trials, and prints all mistakes to `out`: "FILE:LINE: KEY: found ...,
+ * allowed: ...", the same mistake of several trials once. `check` adds the mistakes that core/config cannot
+ * find. It is called for the file and for each trial, even after other mistakes: a string with a mistake is
+ * then NULL, and a schema with a mistake has no features. Returns 0 or a negative errno. */
 MUST_CHECK int trials_check(const char *file,
 			    void (*check)(const struct config *config, struct mistakes *mistakes), FILE *out);
+/* Does the same, with the mistakes in a text, which the caller frees; NULL: -ENOMEM, with its text in err. */
 MUST_CHECK int trials_check_text(const char *file,
 				 void (*check)(const struct config *config, struct mistakes *mistakes),
 				 char **ret_text, struct error *err);

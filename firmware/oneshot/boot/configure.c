@@ -13,6 +13,7 @@
 #include "core/base/paths.h"
 #include "core/base/utf8.h"
 #include "core/box/data_disk.h"
+#include "core/series/trials.h"
 #include "drivers/store/credential.h"
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"
@@ -67,7 +68,7 @@ static int check_text(const struct found *file, struct error *err)
 static int check_config(const struct found *file, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
-	int r = config_check_text(file->path, graph_check, &said, err);
+	int r = trials_check_text(file->path, graph_check, &said, err);
 
 	return r < 0 && said ? error_set_lines(err, r, "%s", said) : r;
 }

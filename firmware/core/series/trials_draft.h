@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trials of a file before they are checked: values as settings of libconfig, which have lines. Private to
+ * the files trials*.c. Order: draft_read() -> draft_expand() -> draft_done().
+ */
+#pragma once
+
+#include "core/config/config_overlay.h"
+#include "core/config/config_reading.h"
+#include "core/series/trials.h"
+
+#define DRAFT_AXES_MAX  64u
+#define DRAFT_KEY_BYTES 256u
+
+struct draft_trial {
+	const char *name; /* NULL: the file gives none, or a wrong one */
+	unsigned line;
+	struct config_overlay overlay;
+	uint32_t room;                    /* of `override` */
+	struct config_override *override; /* overlay.override */
+	char made_name[TRIAL_NAME_BYTES]; /* of a trial of `vary` */
+};
+
+/* A key of `vary`: a list of values, or a range. */
+struct draft_axis {
+	char key[DRAFT_KEY_BYTES];
+	unsigned line;
+	const config_setting_t *values; /* NULL: a range */
+	double min, max;
+	bool log, whole;
+};
+
+struct draft {
+	struct config_reading reading; /* first, so that a callback of config_read_list() finds the draft */
+	const char *method;            /* as in struct trials */
+	uint32_t count;
+	struct draft_trial *trial; /* TRIALS_MAX */
+	uint32_t axes;
+	struct draft_axis axis[DRAFT_AXES_MAX];
+	bool whole_vary; /* no mistake was found in `vary` */
+	/* Owned: keys of overrides, and the settings of numbers that were drawn. */
+	uint32_t keys;
+	char **key;
+	config_t made;
+	struct config ends; /* the ends of a range are read into it */
+	int r;              /* -ENOMEM, or 0 */
+};
+
+/* Reads `experiments` and `vary` of the configuration. Notes mistakes in `mistakes`. Errors: -ENOMEM. Owns:
+ * the caller calls draft_done() in any case. The config must outlive the draft. */
+MUST_CHECK int draft_read(struct config *config, struct mistakes *mistakes, struct draft *ret);
+/* Adds the trials of `vary`, and names them. Errors: -ENOMEM. */
+MUST_CHECK int draft_expand(struct draft *draft);
+void draft_done(struct draft *draft);
+
+/* Adds a trial without overrides, and an override. `key` is copied, `value` is not. NULL, false: no memory,
+ * which draft->r notes. */
+struct draft_trial *draft_add(struct draft *draft, unsigned line);
+bool draft_override(struct draft *draft, struct draft_trial *trial, const char *key,
+		    const config_setting_t *value);
+/* Notes a mistake where a trial may not have this key, or where the key has no form of one. Returns whether
+ * the trial may have it. */
+bool draft_key_allowed(struct mistakes *mistakes, const char *key, unsigned line);
+/* Writes the key of a member of a group: "prefix.name". */
+void draft_join(const char *prefix, const config_setting_t *member, char out[static DRAFT_KEY_BYTES]);
+/* Reads the keys of `vary`. For draft_read(). */
+void draft_read_vary(struct draft *draft, const config_setting_t *vary);
