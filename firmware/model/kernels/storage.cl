@@ -43,9 +43,31 @@ typedef half stored;
 
 #define load(i, p)       vload_half(i, p)
 #define store(x, i, p)   vstore_half_rte(x, i, p)
+#define load4(p)         vloada_half4(0, p)
+
+/* vload_half16 and vstore_half16_rte for every address: on a CPU, those of PoCL 6 end the process where the address is no
+ * multiple of 16 bytes. */
+#ifdef CPU_DEVICE
+typedef ushort16 ushort16_anywhere __attribute__((aligned(2)));
+
+float16 load16(size_t i, __global const stored *p)
+{
+	const ushort16 bits = ((__global const ushort16_anywhere *)p)[i];
+
+	return vload_half16(0, (__private const stored *)&bits);
+}
+
+void store16(float16 x, size_t i, __global stored *p)
+{
+	ushort16 bits;
+
+	vstore_half16_rte(x, 0, (__private stored *)&bits);
+	((__global ushort16_anywhere *)p)[i] = bits;
+}
+#else
 #define load16(i, p)     vload_half16(i, p)
 #define store16(x, i, p) vstore_half16_rte(x, i, p)
-#define load4(p)         vloada_half4(0, p)
+#endif
 
 #elif defined(STORED_BFLOAT16)
 

@@ -18,6 +18,14 @@ KERNEL_FILES(DECLARE)
 #define SHARED_SOURCES (SHARED_FILES(ONE))
 #define SOURCES        ((uint32_t)KERNEL_FILE_MAX)
 
+/* OpenCL C 1.2, in which a pointer without an address space is private: PoCL 6 would take the newest version
+ * that it knows, in which such a pointer is generic. No fast-math: a NaN must stay a NaN. Denormals count as
+ * zero: if a unit gets no gradient, Adam's slots for it become denormals within a thousand steps, remain
+ * denormals, and make a step three times as long on a CPU. No warnings (-w): on a CPU without AVX-512 Clang
+ * warns about each argument that is a vector of 16 numbers, and PoCL prints the number of warnings to stderr.
+ */
+#define OPTIONS "-w -cl-std=CL1.2 -cl-denorms-are-zero"
+
 struct update_shape update_shape(bool cpu)
 {
 	return cpu ? (struct update_shape){ 1, 256, 256 } : (struct update_shape){ 256, 1, 64 };
@@ -58,7 +66,7 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	CLEANUP(free_ptr) char *cases = NULL;
 	struct gpu_source source[1 + SOURCES];
 	uint32_t count = 0;
-	char options[128];
+	char options[160];
 	int r = chain_cases(plan, plans, &cases, err);
 
 	if (r < 0)
@@ -67,13 +75,8 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);
 
-	/* No fast-math: a NaN must stay a NaN. Denormals count as zero: if a unit gets no gradient, Adam's
-	 * slots for it become denormals within a thousand steps, remain denormals, and make a step three
-	 * times as long on a CPU. No warnings (-w): on a CPU without AVX-512 Clang warns about each argument
-	 * that is a vector of 16 numbers, and PoCL prints the number of warnings to stderr. */
-	(void)snprintf(options, sizeof(options),
-		       "-w -cl-denorms-are-zero -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s", shape.group,
-		       shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "", cases ? " -DCHAINED" : "",
-		       storage == DTYPE_F32 ? "" : stored[storage]);
+	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s",
+		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
+		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage]);
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }
