@@ -31,9 +31,14 @@ static const struct {
 	{ "the last run's weights", "{\"run.start_from\": \"latest\"}", 0, "start_from = \"latest\"" },
 	{ "from scratch", "{\"run.start_from\": \"scratch\"}", 0, "start_from = \"scratch\"" },
 	{ "none", "{}", 0, "epochs = 3" },
-	{ "a key that cannot be overridden", "{\"run.name\": \"x\"}", -EBADMSG,
-	  "found the override \"run.name\", expected run.epochs, run.seed or run.start_from" },
-	{ "a text for a number", "{\"run.epochs\": \"many\"}", -EBADMSG, "run.epochs" },
+	{ "keys of a trial", "{\"optimizer.name\": \"sgd\", \"model.layers.dense_1.units\": 77}", 0,
+	  "{ op = \"dense\"; units = 77; }" },
+	{ "the series is left out", "{\"run.epochs\": 7}", 0, "seed = 44" },
+	{ "a key that cannot be overridden", "{\"run.name\": \"x\"}", -EINVAL,
+	  "run.name: found it in a trial" },
+	{ "a text for a number", "{\"run.epochs\": \"many\"}", -EINVAL,
+	  "run.epochs: found \"many\", allowed: an integer, 1 .. 1000000" },
+	{ "beyond the bounds", "{\"run.epochs\": 0}", -EINVAL, "run.epochs: found 0, allowed" },
 };
 
 static void check_print(size_t i)
@@ -43,7 +48,8 @@ static void check_print(size_t i)
 	struct error err = { 0 };
 	int r = overrides_print(conf, list, &text, &err);
 
-	if (r != cases[i].code || !strstr(r < 0 ? err.text : text, cases[i].words))
+	if (r != cases[i].code || !strstr(r < 0 ? err.text : text, cases[i].words) ||
+	    (r == 0 && strstr(text, "vary")))
 		fail_msg("%s: found %d, %s", cases[i].label, r, r < 0 ? err.text : text);
 }
 
@@ -122,7 +128,8 @@ static void test_done(void **state)
 static int write_conf(void **state)
 {
 	static const char text[] = "source: { url = \"file:///s\"; }; sink: { url = \"file:///o\"; };\n"
-				   "run: { name = \"t\"; epochs = 3; };\n";
+				   "run: { name = \"t\"; epochs = 3; };\n"
+				   "vary: { run: { seed = [ 1, 2 ]; }; };\n";
 	int fd = mkstemp(conf);
 
 	(void)state;

@@ -3,35 +3,13 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/series/trials.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #define OVERRIDES_BYTES_MAX 65536u
-
-/* ---- One key ---- */
-
-static int override(struct config *config, const char *path, const cJSON *list, const cJSON *item,
-		    struct error *err)
-{
-	const char *key = item->string, *word;
-
-	if (strcmp(key, "run.epochs") == 0)
-		return json_get_u64(path, list, key, &config->run.epochs, err);
-	if (strcmp(key, "run.seed") == 0)
-		return json_get_u64(path, list, key, &config->run.seed, err);
-	if (strcmp(key, "run.start_from") == 0) {
-		int r = json_get_string(path, list, key, &word, err);
-
-		if (r == 0)
-			config->run.start_from = strcmp(word, "latest") == 0 ? START_LATEST : START_SCRATCH;
-		return r;
-	}
-	return error_set(err, -EBADMSG,
-			 "%s: found the override \"%s\", expected run.epochs, run.seed or run.start_from",
-			 path, key);
-}
 
 /* ---- next.json and run.json ---- */
 
@@ -77,14 +55,10 @@ int overrides_of_run(cJSON **ret_list, struct error *err)
 int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	const cJSON *item;
-	int r = config_load(file, &config, err);
+	int r = trials_config(file, list, &config, err);
 
 	if (r < 0)
 		return r;
-	cJSON_ArrayForEach(item, list)
-		if ((r = override(&config, "run.start", list, item, err)) < 0)
-			return r;
 	return config_print(&config, ret_text, err) < 0 ? error_prefix(err, "%s", file) : 0;
 }
 
@@ -99,9 +73,8 @@ int overrides_apply(const char *file, const cJSON *list, char path[static PATH_B
 		return 0;
 	if ((r = overrides_print(file, list, &text, err)) < 0)
 		return r;
-	log_notice("%s, with the values that run.start asked for this run alone", file);
+	log_notice("%s, with values for this run alone", file);
 	*ret_file = path_of(PATH_RUNS, "next.conf", path);
-	/* config_load() checks later that the values are within their bounds */
 	return file_write_durable(path, text, strlen(text), err);
 }
 

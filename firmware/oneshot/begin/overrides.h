@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Overrides: values of configuration keys that the RPC run.start sets for a single run, as a JSON object
- * {"run.epochs": 3, ...} in the member "overrides". kiln-controld writes it to PATH_RUNS/next.json before the
- * run is begun. When the run is begun it moves to run.json. A run that never started may be replaced by a new
- * one (unstarted.h), which then gets the same overrides.
+ * Overrides: values of configuration keys for a single run, as a JSON object {"run.epochs": 3, ...} in the
+ * member "overrides": any key that a trial may have (core/series/trials.h). The RPC run.start sets
+ * run.epochs, run.seed and run.start_from. kiln-controld writes them to PATH_RUNS/next.json before the run is
+ * begun. When the run is begun it moves to run.json. A run that never started may be replaced by a new one
+ * (unstarted.h), which then gets the same overrides.
  *
  * NULL in place of a cJSON object means that there are no overrides. The caller frees the objects and texts
  * that it gets.
@@ -21,9 +22,7 @@ MUST_CHECK int overrides_adopt(char ret_id[static RUN_ID_BYTES], struct error *e
 /* Reads the overrides of the current run from its run.json. */
 MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
 
-/* Writes the configuration of `file`, changed by the overrides, as text. Errors: -EBADMSG a key cannot be
- * overridden.
- */
+/* Writes the configuration of `file`, changed by the overrides, as text. Errors: as of trials_config(). */
 MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
 /* Sets *ret_file to the configuration to use: `file` itself or, where there are overrides, a copy of it with
  * the overrides. Writes the path of this copy into `path`. */
