@@ -284,9 +284,14 @@ next '"run.epochs": 0'
 begin
 is "$rc" 78 "what no run may have is refused" "$errors"
 like "$errors" 'run.epochs: found 0, allowed: ' "by name"
-next '"model.loss": "x"'
+next '"run.name": "x"'
 begin
-is "$rc" 65 "so is what may not be overridden" "$errors"
+is "$rc" 78 "so is what may not be overridden" "$errors"
+like "$errors" 'run.name: found it in a trial, allowed: outside of trials' "by name"
+next '"optimizer.name": "sgd", "model.layers.dense_1.units": 17'
+begin
+is "$rc $(effective name) $(grep -c 'units = 17;' "$record/config")" '0 "alone" 1' "every key of a trial, layers by name" "$errors"
+put_state finished
 
 # ---- Overrides of a run that never started ----
 node again

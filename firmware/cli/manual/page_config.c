@@ -91,6 +91,35 @@ static void put_lists(FILE *out)
 	roff_example(out, config_default_layers);
 }
 
+static void put_trials(FILE *out)
+{
+	roff_section(out, "TRIALS");
+	roff_paragraph(
+		out,
+		"A night can train several trials. A trial is the file with other values. The list "
+		"`experiments` has a group for each trial: `name`, and `overrides`, a group that is written "
+		"as the file is. An attribute of a layer stands below the layer's name: its `name`, or its "
+		"op "
+		"with the number of layers of this op before it, as in Keras. A list such as `layers = ( ... "
+		")` replaces the whole list.");
+	roff_example(out, "experiments = ( { name = \"wide\"; overrides = {\n"
+			  "    optimizer = { learning_rate = 0.01; };\n"
+			  "    model = { layers = { dense_1 = { units = 512; }; }; }; }; } );");
+	roff_paragraph(
+		out,
+		"The group `vary` has, in the place of a value, a list of values or a range `{ min; max; "
+		"scale "
+		"}`, whose `scale` is \"linear\" or \"log\". The group `series` says how trials are made of "
+		"it. The file has at most 1000 trials, no two with one configuration.");
+	roff_example(out, "vary = { optimizer = { name = [ \"adam\", \"sgd\" ];\n"
+			  "    learning_rate = { min = 1e-4; max = 1e-1; scale = \"log\"; }; }; };");
+	roff_paragraph(
+		out,
+		"A trial cannot change `run.name`, `run.days`, `run.at`, `run.zone`, `run.ends_at`, "
+		"`run.catch_up` and the keys of `sink`, `power`, `update`, `notify`, `control`, `clock`, "
+		"`heat`, `series`, `promote` and `tracking`.");
+}
+
 void page_config(FILE *out)
 {
 	roff_title(out, "kiln.conf", "5", "configuration of a Kiln box");
@@ -100,6 +129,7 @@ void page_config(FILE *out)
 	roff_section(out, "KEYS");
 	put_keys(out, config_keys, config_keys_count, true);
 	put_lists(out);
+	put_trials(out);
 	roff_section(out, "EXAMPLE");
 	roff_example(out, "source: { url = \"s3://reviews/shards\"; endpoint = \"https://minio.lan:9000\"; "
 			  "credential = \"minio\"; };\n"

@@ -110,6 +110,20 @@ static void print_feature_help(FILE *out)
 			   config_feature_keys_count - config_picture_keys);
 }
 
+/* Prints the help for the two lists of trials, which have keys of other groups. */
+static void print_trials_help(FILE *out)
+{
+	fputs("# Several trials in a night: a list of them, or a sweep, or both. A trial is this file with "
+	      "other "
+	      "values.\n"
+	      "#   experiments = ( { name = \"wide\"; overrides = { optimizer = { learning_rate = 0.01; };\n"
+	      "#                     model = { layers = { dense_1 = { units = 512; }; }; }; }; } );\n"
+	      "#   vary = { optimizer = { learning_rate = { min = 1e-4; max = 1e-1; scale = \"log\"; };\n"
+	      "#                          name = [ \"adam\", \"sgd\" ]; }; };\n"
+	      "# A layer has its `name` or, as in Keras, dense, dense_1, ... `scale` is linear or log.\n",
+	      out);
+}
+
 int config_reference(FILE *out, struct error *err)
 {
 	fputs("# Kiln's configuration: every key with its default, printed by `kiln config reference`.\n"
@@ -120,6 +134,8 @@ int config_reference(FILE *out, struct error *err)
 	for (size_t i = 0; i < config_keys_count; i++) {
 		const struct config_key *key = &config_keys[i];
 
+		if (config_opens_group(i) && strncmp(key->name, "series.", 7) == 0)
+			print_trials_help(out);
 		if (config_opens_group(i))
 			fprintf(out, "%.*s: {\n", config_group_length(key), key->name);
 		print_documented(out, key, "  ", ";");
