@@ -5,6 +5,7 @@
 #include "oneshot/boot/boot.h"
 #include "oneshot/night/night.h"
 #include "oneshot/preload/preload.h"
+#include "oneshot/promote/promote.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/report.h"
 #include "oneshot/update/update.h"
@@ -44,6 +45,8 @@ static const struct {
 	{ "keep-config", "save a copy of a good kiln.conf", "[--config FILE]", oneshot_keep_config },
 	{ "preload", "fill the cache with the shards that the next run reads", "[--config FILE]",
 	  oneshot_preload },
+	{ "promote", "judge the model of a night against the champion, and promote it",
+	  "[--series ID] [--trial NAME] [--force] [--rollback]", oneshot_promote },
 	{ "update-fetch", "download the bundle of the requested update", "[--config FILE]",
 	  oneshot_update_fetch },
 	{ "update", "install the bundle and restart the box", "", oneshot_update },

@@ -136,6 +136,19 @@ const struct event_row event_rows[EVENT_MAX] = {
 				 "memory" },
 	[EVENT_MODEL_WRITTEN] = { "model.written", "489ded655a57432ab6b891f44d6316b2", LOG_INFO,
 				  RUN_ID | STEP | KEY, "the finished model is in the spool" },
+	[EVENT_MODEL_PROMOTED] = { "model.promoted", "59e729416ff14d6abeb7d0b24318ac4a", LOG_NOTICE,
+				   RUN_ID | URL | COUNT,
+				   "a model is the champion now; URL = the sink; COUNT = its number" },
+	[EVENT_MODEL_KEPT] = { "model.kept", "4b3586944e2743d3b7859bb6529c9222", LOG_NOTICE, RUN_ID,
+			       "a model was judged against the champion, and the champion stays" },
+	[EVENT_MODEL_REFUSED] = { "model.refused", "9667d07fe29a40c2ae54dd9a9dbfcd14", LOG_WARNING, RUN_ID,
+				  "a model could not be judged, or there is no former champion to come "
+				  "back" },
+	[EVENT_MODEL_RESTORED] = { "model.restored", "40c9d681e21f47ffbe4969db478e57d3", LOG_NOTICE,
+				   RUN_ID | URL | COUNT,
+				   "the former champion is the champion again; URL = its folder of "
+				   "models; "
+				   "COUNT = its number" },
 	[EVENT_CHECKPOINT_WRITTEN] = { "checkpoint.written", "8b822d660ca54bf09cb67137dd4a2706", LOG_INFO,
 				       RUN_ID | STEP | KEY, "a checkpoint is in the spool" },
 	[EVENT_CHECKPOINT_SKIPPED] = { "checkpoint.skipped", "fb1e786850de4b97b09b7dc79801610c", LOG_NOTICE,

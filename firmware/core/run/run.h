@@ -57,6 +57,10 @@
  *   left_behind      {at_s, files, bytes, names}: files still in the spool when the wait for uploads ended;
  *                    uploadd removes the member when the store has the files
  *
+ * by kiln-oneshot promote:
+ *   promotion        {outcome, why, at_s, number, champion, test}: whether the model was promoted, and why
+ *                    (oneshot/promote/outcome.h)
+ *
  * by traind:
  *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights
  *   epochs           an object for each epoch: {epoch, step, loss, accuracy, validation_loss,

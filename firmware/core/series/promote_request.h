@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A person's request to promote a model, or to bring the former champion back: the file
+ * PATH_RUNS/promote.json. kiln-controld writes it before kiln-promote.service starts; kiln-oneshot promote
+ * removes it when the request is settled. While the file exists a second start goes on with the same request.
+ * Written as a whole.
+ */
+#pragma once
+
+#include "core/run/run.h"
+#include "core/series/trials.h"
+
+#include <stdbool.h>
+
+struct promote_request {
+	bool rollback;
+	bool force;                   /* promote without a test against the champion */
+	char series[RUN_ID_BYTES];    /* the series, or the run; "" = the current one */
+	char trial[TRIAL_NAME_BYTES]; /* a trial of the series; "" = its winner */
+	uint64_t from; /* of a rollback that has begun: number of the champion that goes; 0 = not begun */
+};
+
+/* Returns 1 where there is a request, 0 where there is none. Errors: -EBADMSG. */
+MUST_CHECK int promote_request_get(struct promote_request *ret_request, struct error *err);
+MUST_CHECK int promote_request_put(const struct promote_request *request, struct error *err);
+MUST_CHECK int promote_request_remove(struct error *err);

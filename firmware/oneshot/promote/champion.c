@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/promote/champion.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FILE_NAME "champion.json"
+#define KEY_BYTES 64u
+
+static char *history_key(uint64_t number, char out[static KEY_BYTES])
+{
+	(void)snprintf(out, KEY_BYTES, "champions/%" PRIu64 ".json", number);
+	return out;
+}
+
+int champion_store(const struct config *config, struct store **ret_models, struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	struct config_store where = config->sink;
+	char url[PATH_BYTES];
+	const size_t length = strlen(where.url);
+
+	(void)snprintf(url, sizeof(url), "%s%smodels/%s", where.url,
+		       length && where.url[length - 1] == '/' ? "" : "/", config->run.name);
+	where.url = url;
+	return store_open(&where, &options, ret_models, err);
+}
+
+/* Returns whether the files of a champion lie in the folders of its number. */
+static bool files_are_its_own(const cJSON *record, uint64_t number)
+{
+	static const char *const folders[] = { "saved_model", "onnx", "kiln" };
+	const cJSON *files = cJSON_GetObjectItemCaseSensitive(record, "files"), *file;
+	char folder[KEY_BYTES];
+
+	cJSON_ArrayForEach(file, files) {
+		const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "key"));
+		bool known = false;
+
+		for (size_t i = 0; key && i < sizeof(folders) / sizeof(folders[0]); i++) {
+			(void)snprintf(folder, sizeof(folder), "%s/%" PRIu64 "/", folders[i], number);
+			known |= strncmp(key, folder, strlen(folder)) == 0;
+		}
+		if (!known)
+			return false;
+	}
+	return cJSON_IsArray(files);
+}
+
+static int check(const char *what, struct champion *champion, struct error *err)
+{
+	uint64_t version;
+	int r;
+
+	if ((r = json_get_u64(what, champion->record, "version", &version, err)) < 0 ||
+	    (r = json_get_u64(what, champion->record, "number", &champion->number, err)) < 0 ||
+	    (r = json_get_u64(what, champion->record, "before", &champion->before, err)) < 0 ||
+	    (r = json_get_string(what, champion->record, "run_id", &champion->run_id, err)) < 0)
+		return r;
+	if (version != CHAMPION_VERSION || champion->before >= champion->number ||
+	    !files_are_its_own(champion->record, champion->number))
+		return error_set(err, -EBADMSG,
+				 "%s: found version %" PRIu64 ", number %" PRIu64 ", before %" PRIu64
+				 ", expected version %u, a smaller number before, files of this number",
+				 what, version, champion->number, champion->before, CHAMPION_VERSION);
+	return 0;
+}
+
+static int get(struct store *models, const char *key, struct champion *ret_champion, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL, *what = NULL;
+	uint64_t bytes;
+	int r = store_get_all(models, key, CHAMPION_BYTES_MAX, &text, &bytes, err);
+
+	if (r < 0)
+		return r;
+	if (asprintf(&what, "%s/%s", store_url(models), key) < 0)
+		return error_set(err, -ENOMEM, "no memory for a name");
+	r = json_parse(what, text, bytes, &ret_champion->record, err);
+	return r < 0 ? r : check(what, ret_champion, err);
+}
+
+int champion_get(struct store *models, struct champion *ret_champion, struct error *err)
+{
+	int r = get(models, FILE_NAME, ret_champion, err);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+int champion_get_former(struct store *models, uint64_t number, struct champion *ret_champion,
+			struct error *err)
+{
+	char key[KEY_BYTES];
+
+	return get(models, history_key(number, key), ret_champion, err);
+}
+
+void champion_done(struct champion *champion)
+{
+	json_free(&champion->record);
+}
+
+int champion_put(struct store *models, const cJSON *record, uint64_t number, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char key[KEY_BYTES];
+	int r = json_print(record, &text, err);
+
+	if (r < 0 ||
+	    (r = store_put_checked(models, history_key(number, key), text, strlen(text), NULL, err)) < 0)
+		return r;
+	return store_put_checked(models, FILE_NAME, text, strlen(text), NULL, err);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The champion: the model that was promoted last, in the folder models/<run.name>/ of the sink.
+ *
+ *     champion.json                 the champion; written last, in one step
+ *     champions/<n>.json            champion.json of each number, the history
+ *     saved_model/<n>/, onnx/<n>/   the model's files; TensorFlow Serving polls saved_model/
+ *     kiln/<n>/                     model.safetensors and the files beside it, with which it is judged again
+ *
+ * n is 1 for the first champion and grows by 1, also when the former champion comes back. The members:
+ *
+ *     version, name (run.name), number (n), kiln_version
+ *     run_id, series, trial   the run that trained the model; series and trial are "" for a run of its own
+ *     promoted_s              Unix time
+ *     metrics                 {train, validation, test} of run.json
+ *     files                   [{key, bytes, sha256}], keys below this folder
+ *     saved_model, onnx, kiln n, or null where the run wrote no such file
+ *     test                    the paired test that it won (paired.h), or null
+ *     lost                    the trials of the series, and the champion, that lost to it
+ *     before                  number of the former champion, 0 = none
+ *     rolled_back             number of the champion that it replaced again; missing otherwise
+ *
+ * One writer: kiln-oneshot promote. Everybody who may write into the bucket can replace the files, so a
+ * reader checks them.
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/run/run.h"
+#include "drivers/store/store.h"
+
+#define CHAMPION_VERSION   1u
+#define CHAMPION_BYTES_MAX (4u << 20)
+
+struct champion {
+	cJSON *record; /* owned; the strings below are its own */
+	const char *run_id;
+	uint64_t number, before;
+};
+
+/* Opens the folder models/<run.name>/ of the sink. */
+MUST_CHECK int champion_store(const struct config *config, struct store **ret_models, struct error *err);
+
+/* Gets the champion; ret_champion->record stays NULL where there is none. The caller calls champion_done().
+ * Errors: -EBADMSG; those of a store. */
+MUST_CHECK int champion_get(struct store *models, struct champion *ret_champion, struct error *err);
+/* Gets an earlier champion. Errors: also -ENOENT. */
+MUST_CHECK int champion_get_former(struct store *models, uint64_t number, struct champion *ret_champion,
+				   struct error *err);
+void champion_done(struct champion *champion); /* for CLEANUP() */
+
+/* Writes champions/<n>.json, then champion.json. A kill between the two leaves the former champion, and the
+ * next promotion takes the same number. */
+MUST_CHECK int champion_put(struct store *models, const cJSON *record, uint64_t number, struct error *err);

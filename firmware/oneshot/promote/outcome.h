@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What came out of a promotion: an event, and the member "promotion" of run.json and of series.json, on this
+ * disk and in the store:
+ *
+ *     outcome     "promoted", "kept" (the champion stays), "refused" (there was nothing to compare)
+ *     why         a sentence
+ *     at_s        Unix time
+ *     number      of the new champion; missing otherwise
+ *     champion    id of the run that the model was compared with; missing where there was none
+ *     test        the paired test (outcome_test()); missing where there was none
+ */
+#pragma once
+
+#include "oneshot/promote/champion.h"
+#include "oneshot/promote/judge.h"
+#include "oneshot/promote/winner.h"
+
+enum outcome { OUTCOME_PROMOTED, OUTCOME_KEPT, OUTCOME_REFUSED };
+
+struct promotion {
+	enum outcome outcome;
+	char why[1024];
+	uint64_t number; /* of the new champion; 0 = none */
+	cJSON *test;     /* owned; NULL = none */
+};
+
+/* Makes the JSON of a paired test: {method, metric, gain, low, high, p, rows, left_out, won, lost, seed,
+ * resamples, min_gain, model {loss, accuracy}, champion {run_id, loss, accuracy}}. NULL: no memory. */
+cJSON *outcome_test(const struct judgement *judgement, const struct judge_wish *wish, double min_gain,
+		    const char *champion);
+
+/* Sends the event, and notes the outcome in run.json and series.json. `champion`: the one that the model was
+ * compared with; its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
+ * the records and of the store. */
+MUST_CHECK int outcome_note(const struct promotion *promotion, const struct winner *winner,
+			    const struct champion *champion, struct error *err);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/promote/rollback.h"
+
+#include "core/base/events.h"
+#include "oneshot/promote/copies.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+/* Makes the record of the next number from that of the former champion. */
+static int make_record(const struct champion *former, const struct champion *gone,
+		       const struct copies *copies, cJSON **ret_record, struct error *err)
+{
+	static const char *const replaced[] = { "number", "promoted_s",  "files", "saved_model",
+						"onnx",   "rolled_back", "kiln" };
+	CLEANUP(json_free) cJSON *record = cJSON_Duplicate(former->record, true);
+	int r;
+
+	for (size_t i = 0; record && i < sizeof(replaced) / sizeof(replaced[0]); i++)
+		cJSON_DeleteItemFromObjectCaseSensitive(record, replaced[i]);
+	if (!json_add_u64(record, "number", copies->number) ||
+	    !json_add_u64(record, "promoted_s", (uint64_t)time(NULL)) ||
+	    !json_add_u64(record, "rolled_back", gone->number))
+		return error_set(err, -ENOMEM, "no memory for the record of a champion");
+	r = copies_json(copies, record, err);
+	if (r == 0)
+		*ret_record = TAKE(record);
+	return r;
+}
+
+static int bring_back(struct store *models, const struct champion *gone, const char *name, struct error *err)
+{
+	CLEANUP(champion_done) struct champion former = { 0 };
+	CLEANUP(copies_done) struct copies copies = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r;
+
+	if ((r = champion_get_former(models, gone->before, &former, err)) < 0 ||
+	    (r = copies_of_champion(&former, gone->number + 1, &copies, err)) < 0 ||
+	    (r = copies_make(&copies, models, models, err)) < 0 ||
+	    (r = make_record(&former, gone, &copies, &record, err)) < 0 ||
+	    (r = champion_put(models, record, copies.number, err)) < 0)
+		return r;
+	event_send(&(struct event){ .id = EVENT_MODEL_RESTORED,
+				    .run_id = former.run_id,
+				    .url = store_url(models),
+				    .count = copies.number },
+		   "%s: champion %" PRIu64 " of %s again, in place of %s", former.run_id, copies.number, name,
+		   gone->run_id);
+	return EX_OK;
+}
+
+static int refuse(const char *name, const struct champion *champion)
+{
+	event_send(&(struct event){ .id = EVENT_MODEL_REFUSED, .run_id = champion->run_id },
+		   "%s: %s, so none comes back", name,
+		   champion->record ? "the champion has no champion before it" : "there is no champion");
+	return EX_DATAERR;
+}
+
+int rollback(struct promote_request *request, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(store_closep) struct store *models = NULL;
+	CLEANUP(champion_done) struct champion champion = { 0 };
+	int r;
+
+	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
+	    (r = champion_store(&config, &models, err)) < 0 || (r = champion_get(models, &champion, err)) < 0)
+		return r;
+	if (!champion.record || !champion.before)
+		return refuse(config.run.name, &champion);
+	if (request->from && request->from != champion.number)
+		return EX_OK;
+	if (!request->from) {
+		request->from = champion.number;
+		if ((r = promote_request_put(request, err)) < 0)
+			return r;
+	}
+	return bring_back(models, &champion, config.run.name, err);
+}

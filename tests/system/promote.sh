@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kiln-oneshot promote: a night's model is judged against the champion; a better one takes its place, a worse one does not;
+# the former champion comes back; a promotion that is killed at any moment and repeated ends as one that was not killed.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+# There is no systemd here, and this machine is not switched off.
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+
+data=$work/data
+"$make_shards" "$data" train 4 600
+"$make_shards" "$data" test 2 400
+node whole
+runs=$KILN_ROOT/data/kiln/run
+export KILN_CONFIG=$work/kiln.conf
+models=$work/sink/models/t
+
+conf() { # run keys, promote keys
+	cat >"$KILN_CONFIG" <<-CONF
+		run: { name = "t"; batch_rows = 32; $1 };
+		source: { url = "file://$data"; };
+		sink: { url = "file://$work/sink"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		promote: { $2 };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ ${floats:-8} ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+	CONF
+}
+
+night() { # run keys, promote keys: a whole night, without the promotion
+	conf "$1" "$2"
+	id=$("$KILN_BIN/kiln-oneshot" begin 2>>"$KILN_ROOT/log") || { ok 1 "a night begins" "$(tail -n 5 "$KILN_ROOT/log")"; exit; }
+	record=$runs/current spool=$KILN_ROOT/data/kiln/spool/traind/$id
+	run_to_end
+	wait "$fetchd"
+	"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+	[ "$(state)" = finished ] || { ok 1 "a night finishes" "$(tail -n 5 "$KILN_ROOT/log")"; exit; }
+}
+
+promote() { # arguments
+	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
+	rc=$?
+}
+
+json() { # file, python expression of r
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+champion() { # python expression of r
+	json "$models/champion.json" "$1"
+}
+
+files_are_right() { # whether every file of the champion is there, with its size and digest
+	python3 - "$models" <<-'PY'
+		import hashlib, json, os, sys
+		folder = sys.argv[1]
+		r = json.load(open(f"{folder}/champion.json"))
+		assert json.load(open(f"{folder}/champions/{r['number']}.json")) == r
+		keys = set()
+		for f in r["files"]:
+		    data = open(f"{folder}/{f['key']}", "rb").read()
+		    assert len(data) == f["bytes"] and hashlib.sha256(data).hexdigest() == f["sha256"], f
+		    keys.add(f["key"])
+		n = r["number"]
+		assert {f"saved_model/{n}/saved_model.pb", f"onnx/{n}/model.onnx", f"kiln/{n}/model.safetensors"} <= keys
+		there = {os.path.relpath(os.path.join(at, name), folder) for kind in ("saved_model", "onnx", "kiln")
+		         for at, _, names in os.walk(f"{folder}/{kind}/{n}") for name in names}
+		assert there == keys, there ^ keys
+	PY
+}
+
+# ---- The first night ----
+night 'epochs = 1; seed = 1;' ''
+promote
+is "$rc $(ls "$models" 2>&1)" "0 ls: cannot access '$models': No such file or directory" \
+	"where promote.against is off, a night promotes nothing"
+first=$id
+conf 'epochs = 1; seed = 1;' 'against = "champion";'
+promote --series "$first"
+like "$rc $said" "^0 .*$first: promoted: it is champion 1 of t: there was no champion" "without a champion the first model is promoted"
+is "$(champion '[r["version"], r["number"], r["run_id"], r["before"], r["saved_model"], r["onnx"], r["kiln"], r["lost"], r["test"]]')" \
+	"[1, 1, '$first', 0, 1, 1, 1, [], None]" "champion.json says which it is"
+files_are_right
+ok $? "its files are there, with the digests of champion.json"
+cmp -s "$work/sink/$first/model/saved_model/1/saved_model.pb" "$models/saved_model/1/saved_model.pb"
+ok $? "saved_model/1 is the run's SavedModel"
+is "$(json "$runs/current/run.json" 'r["promotion"]["outcome"]') $(json "$work/sink/$first/run.json" 'r["promotion"]["outcome"]')" \
+	"promoted promoted" "the outcome is in run.json, here and in the store"
+
+# ---- A better one ----
+night 'epochs = 6; seed = 2;' 'against = "champion"; min_gain = 0.01;'
+better=$id
+promote
+like "$rc $said" "^0 .*$better: promoted: it is champion 2 of t: accuracy 0.* on 800 records of the test, the champion's \($first\)" \
+	"a better model takes its place, and says why"
+is "$(champion '[r["number"], r["run_id"], r["before"], r["lost"], r["test"]["method"], r["test"]["rows"], r["test"]["p"] < 0.05]')" \
+	"[2, '$better', 1, ['$first'], 'mcnemar', 800, True]" "champion.json has the test, and who lost"
+files_are_right
+ok $? "its files are there"
+evaluated=$("$KILN_BIN/kiln" evaluate "$better" --json 2>"$work/errors" | python3 -c 'import json, sys; r = json.load(sys.stdin); print("%.6f %.4f" % (r["accuracy"], r["loss"]))')
+is "$(champion '"%.6f %.4f" % (r["test"]["model"]["accuracy"], r["test"]["model"]["loss"])')" "$evaluated" \
+	"accuracy and loss are those of kiln evaluate"
+evaluated=$("$KILN_BIN/kiln" evaluate "$models/kiln/1/model.safetensors" --data "file://$data" --json 2>"$work/errors" |
+	python3 -c 'import json, sys; r = json.load(sys.stdin); print("%.6f %.4f" % (r["accuracy"], r["loss"]))')
+is "$(champion '"%.6f %.4f" % (r["test"]["champion"]["accuracy"], r["test"]["champion"]["loss"])')" "$evaluated" \
+	"those of the champion, too"
+promote
+is "$rc $said $(champion 'r["number"]')" "0  2" "a second start does nothing: the night has its outcome"
+
+# ---- A worse one ----
+night 'epochs = 1; seed = 3;' 'against = "champion";'
+worse=$id before=$(cat "$models/champion.json")
+promote
+like "$rc $said" "^0 .*$worse: not promoted, the champion stays: accuracy .*: no gain that holds" "a worse model is not promoted, and it says so"
+is "$(cat "$models/champion.json")" "$before" "champion.json is as before"
+is "$(json "$runs/current/run.json" '[r["promotion"]["outcome"], r["promotion"]["champion"], r["promotion"]["test"]["gain"] < 0]')" \
+	"['kept', '$better', True]" "run.json says so"
+
+# ---- By its loss, and with a bound ----
+night 'epochs = 8; seed = 2;' 'against = "champion"; objective = "validation.loss"; min_gain = 5.0;'
+bound=$id
+promote
+like "$rc $said" "^0 .*$bound: not promoted, .*: loss .*: less than promote.min_gain 5" "a gain below promote.min_gain promotes nothing"
+is "$(json "$runs/current/run.json" '[r["promotion"]["test"]["method"], r["promotion"]["test"]["metric"], r["promotion"]["test"]["low"] > 0]')" \
+	"['bootstrap', 'loss', True]" "a loss is judged by the bootstrap"
+
+# ---- Killed at any moment ----
+conf '' 'against = "champion";'
+kills=0 torn=0 delay=10
+while :; do
+	timeout --foreground -s KILL "0.$(printf '%03d' $delay)" "$KILN_BIN/kiln-oneshot" promote --series "$bound" --force >"$work/said" 2>&1
+	rc=$?
+	[ $rc = 137 ] || break
+	kills=$((kills + 1)) delay=$((delay + 3))
+	files_are_right || torn=$((torn + 1))
+	[ $delay -lt 990 ] || break
+done
+promote --series "$bound" --force
+is "$rc $torn $(champion '[r["number"], r["run_id"], r["before"]]')" "0 0 [3, '$bound', 2]" \
+	"killed $kills times and repeated: one number, and champion.json always names whole files"
+files_are_right
+ok $? "all files are there, and no others"
+mkdir -p "$models/saved_model/4/variables" && echo left >"$models/saved_model/4/variables/of-another"
+is "$(find "$runs" -name 'promote.part*' -o -name promote.json)" "" "nothing is left on the disk"
+
+# ---- Back ----
+promote --rollback
+like "$rc $said" "^0 .*$better: champion 4 of t again, in place of $bound" "the former champion comes back"
+is "$(champion '[r["number"], r["run_id"], r["before"], r["rolled_back"]]')" "[4, '$better', 1, 3]" "with the next number"
+files_are_right
+ok $? "its files are there, and what a killed promotion has left is gone"
+cmp -s "$models/saved_model/2/saved_model.pb" "$models/saved_model/4/saved_model.pb"
+ok $? "they are its own"
+echo '{"rollback": true, "force": false, "series": "", "trial": "", "from": 3}' >"$runs/promote.json"
+promote
+is "$rc $(champion 'r["number"]') $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "0 4 1" \
+	"a request that was done before its file was removed goes back no further"
+promote --rollback
+is "$rc $(champion 'r["run_id"]')" "0 $first" "a second request goes back one more"
+promote --rollback
+like "$rc $said" "^65 .*the champion has no champion before it" "before the first champion there is none"
+
+# ---- What cannot be judged ----
+promote --series t-20200101-000000
+like "$rc $said" "^65 .*t-20200101-000000: not promoted, because it cannot be judged" "a run that there is not is refused"
+promote --series "$better" --trial wide
+like "$rc $said" "^65 .*cannot be judged" "so is a trial of a run that is no series"
+"$make_shards" "$data" test 2 300
+promote --series "$better"
+like "$rc $said" "^65 .*$better: not promoted, .*test.*has changed since the run" "a test split that has changed is refused"
+is "$(json "$runs/archive/$better/run.json" 'r["promotion"]["outcome"]')" refused "run.json of an archived run says so"
+rm -r "$data"
+floats=6
+"$make_shards" "$data" train 4 600 plain 6
+"$make_shards" "$data" test 2 400 plain 6
+night 'epochs = 1; seed = 5;' 'against = "champion";'
+promote
+like "$rc $said" "^65 .*$id: not promoted, .*the champion .* reads \"sentence\" .* not read in the same form" "so is a model of other records"
+night 'epochs = 1; seed = 6;' 'against = "nothing";'
+promote
+like "$rc $said" "^0 .*$id: promoted: it is champion 6 of t: promote.against asks for no test" "without a test it is promoted"
+mv "$work/sink/$id/model" "$work/sink/$id/away"
+rm -r "$models"
+promote --series "$id"
+like "$rc $said" "^65 .*cannot be judged.*no finished model" "a run whose model is gone is refused"
