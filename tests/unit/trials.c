@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/config/config_keys.h"
 #include "model/build.h"
+#include "model/learn/objective.h"
 #include "tests/unit/config_fixture.h"
 
 #include <math.h>
@@ -348,6 +349,43 @@ static void test_network_of_every_trial(void **state)
 		      "shards: split.validation_percent\n");
 }
 
+static void check_objective(const char *text, const char *objective, bool maximizes, const char *mistake)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 }, said = { 0 };
+	struct mistakes mistakes = { .file = "k.conf", .err = &said };
+
+	if (load(text, strlen(text), &config, &err) < 0)
+		fail_msg("%s", err.text);
+	objective_check(&config, &mistakes);
+	assert_string_equal(objective_text(&config), objective);
+	assert_int_equal(objective_maximizes(&config), maximizes);
+	assert_string_equal(said.text, mistake);
+}
+
+#define TRIALS "vary = { run = { seed = [ 1, 2 ]; }; };\n"
+#define MSE    "model = { loss = \"mean_squared_error\"; };\n"
+
+static void test_objective(void **state)
+{
+	(void)state;
+	check_objective(STORES TRIALS, "validation.accuracy", true, "");
+	check_objective(STORES TRIALS MSE, "validation.loss", false, "");
+	check_objective(STORES "promote = { direction = \"min\"; };\n", "validation.accuracy", false, "");
+	check_objective(STORES MSE "promote = { objective = \"test.loss\"; direction = \"max\"; };\n",
+			"test.loss", true, "");
+	check_objective(STORES MSE "promote = { objective = \"train.accuracy\"; };\n", "train.accuracy", true,
+			"k.conf:3: promote.objective: found \"train.accuracy\", allowed with a loss that has "
+			"an accuracy");
+	check_objective(STORES
+			"split = { test_glob = \"\"; };\npromote = { objective = \"test.accuracy\"; };\n",
+			"test.accuracy", true,
+			"k.conf:3: promote.objective: found \"test.accuracy\", allowed with test shards: "
+			"split.test_glob");
+	/* A night of one run compares nothing. */
+	check_objective(STORES "split = { validation_percent = 0; };\n", "validation.accuracy", true, "");
+}
+
 /* ---- A trial's configuration ---- */
 
 static void test_config_of_a_trial(void **state)
@@ -460,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_all_of_a_small_space),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_network_of_every_trial),
+		cmocka_unit_test(test_objective),
 		cmocka_unit_test(test_config_of_a_trial),
 		cmocka_unit_test(test_config_refusals),
 		cmocka_unit_test(test_shown_file_has_the_same_trials),

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/series/objective.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 static const struct objective objectives[] = {
-	{ "train.loss", "loss", false, false },
-	{ "train.accuracy", "accuracy", false, true },
-	{ "validation.loss", "validation_loss", false, false },
-	{ "validation.accuracy", "validation_accuracy", false, true },
-	{ "test.loss", "loss", true, false },
-	{ "test.accuracy", "accuracy", true, true },
+	[OBJECTIVE_TRAIN_LOSS] = { "train.loss", "loss", false, false },
+	[OBJECTIVE_TRAIN_ACCURACY] = { "train.accuracy", "accuracy", false, true },
+	[OBJECTIVE_VALIDATION_LOSS] = { "validation.loss", "validation_loss", false, false },
+	[OBJECTIVE_VALIDATION_ACCURACY] = { "validation.accuracy", "validation_accuracy", false, true },
+	[OBJECTIVE_TEST_LOSS] = { "test.loss", "loss", true, false },
+	[OBJECTIVE_TEST_ACCURACY] = { "test.accuracy", "accuracy", true, true },
 };
+
+const struct objective *objective_row(enum config_objective objective)
+{
+	assert(objective > OBJECTIVE_AUTO && objective <= OBJECTIVE_TEST_ACCURACY);
+	return &objectives[objective];
+}
 
 bool objective_find(const char *name, struct objective *ret_objective)
 {
-	for (size_t i = 0; i < sizeof(objectives) / sizeof(objectives[0]); i++)
+	for (size_t i = OBJECTIVE_AUTO + 1; i < sizeof(objectives) / sizeof(objectives[0]); i++)
 		if (strcmp(objectives[i].name, name) == 0) {
 			*ret_objective = objectives[i];
 			return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/json.h"
+#include "core/config/config.h"
 
 /* The figure of an objective in a run: a member of each epoch, or of metrics.test. */
 struct objective {
@@ -11,6 +12,10 @@ struct objective {
 	bool test;          /* of the test, which a run has once, at its end */
 	bool maximize;      /* a larger value is better */
 };
+
+/* Returns the row of an objective of the configuration; not of OBJECTIVE_AUTO, which the model resolves
+ * (model/learn/objective.h). */
+const struct objective *objective_row(enum config_objective objective);
 
 /* Finds an objective by its name, with "max" for an accuracy and "min" for a loss. Returns false where there
  * is none. */

@@ -172,16 +172,20 @@ static int examine_trials(struct config *config, check_fn *check, struct teller 
 		.file = teller->to->file, .err = teller->to->err, .hear = tell, .listener = teller
 	};
 	CLEANUP(free_ptr) struct draft *draft = calloc(1, sizeof(*draft));
-	int r = draft ? draft_read(config, &mistakes, draft) : -ENOMEM;
+	int r;
 
+	if (!draft)
+		return error_set(teller->to->err, -ENOMEM, "%s: no memory", teller->to->file);
+	draft_open(config, &mistakes, draft);
+	r = draft_read_experiments(draft);
+	draft_read_vary(draft);
 	if (r == 0)
 		r = draft_expand(draft);
 	if (r == 0)
 		r = check_trials(draft, check, teller);
 	if (r == 0 && ret && teller->to->count == 0)
 		r = take_trials(draft, ret);
-	if (draft)
-		draft_done(draft);
+	draft_done(draft);
 	return r == -ENOMEM ? error_set(teller->to->err, r, "%s: no memory", teller->to->file) : r;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The trials of a file before they are checked: values as settings of libconfig, which have lines. Private to
- * the files trials*.c. Order: draft_read() -> draft_expand() -> draft_done().
+ * the files trials*.c. Order: draft_open() -> draft_read_experiments() -> draft_read_vary() -> draft_expand()
+ * -> draft_done().
  */
 #pragma once
 
@@ -46,15 +47,19 @@ struct draft {
 	int r;              /* -ENOMEM, or 0 */
 };
 
-/* Reads `experiments` and `vary` of the configuration. Notes mistakes in `mistakes`. Errors: -ENOMEM. Owns:
- * the caller calls draft_done() in any case. The config must outlive the draft. */
-MUST_CHECK int draft_read(struct config *config, struct mistakes *mistakes, struct draft *ret);
+/* Starts a draft without trials. Mistakes are noted in `mistakes`. Owns: the caller calls draft_done(). The
+ * config must outlive the draft. */
+void draft_open(struct config *config, struct mistakes *mistakes, struct draft *ret);
+/* Adds the trials of `experiments`. Errors: -ENOMEM. */
+MUST_CHECK int draft_read_experiments(struct draft *draft);
+/* Reads the keys of `vary`. */
+void draft_read_vary(struct draft *draft);
 /* Adds the trials of `vary`, and names them. Errors: -ENOMEM. */
 MUST_CHECK int draft_expand(struct draft *draft);
 void draft_done(struct draft *draft);
 
-/* Adds a trial without overrides, and an override. `key` is copied, `value` is not. NULL, false: no memory,
- * which draft->r notes. */
+/* Add a trial without overrides, and an override; key and value must outlive the draft. NULL, false: no
+ * memory, which draft->r notes. */
 struct draft_trial *draft_add(struct draft *draft, unsigned line);
 bool draft_override(struct draft *draft, struct draft_trial *trial, const char *key,
 		    const config_setting_t *value);
@@ -63,5 +68,5 @@ bool draft_override(struct draft *draft, struct draft_trial *trial, const char *
 bool draft_key_allowed(struct mistakes *mistakes, const char *key, unsigned line);
 /* Writes the key of a member of a group: "prefix.name". */
 void draft_join(const char *prefix, const config_setting_t *member, char out[static DRAFT_KEY_BYTES]);
-/* Reads the keys of `vary`. For draft_read(). */
-void draft_read_vary(struct draft *draft, const config_setting_t *vary);
+/* Returns a copy of the key that lives as long as the draft; NULL: no memory. */
+const char *draft_keep_key(struct draft *draft, const char *key);

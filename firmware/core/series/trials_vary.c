@@ -196,12 +196,15 @@ static void read_axes(struct draft *draft, const char *prefix, const config_sett
 	}
 }
 
-void draft_read_vary(struct draft *draft, const config_setting_t *vary)
+void draft_read_vary(struct draft *draft)
 {
+	const config_setting_t *vary = config_lookup(&draft->reading.config->memory->file, "vary");
 	struct mistakes *mistakes = draft->reading.mistakes;
 	const unsigned before = mistakes->count;
 	char found[128];
 
+	if (!vary)
+		return;
 	if (!config_setting_is_group(vary))
 		mistakes_add(mistakes, config_setting_source_line(vary),
 			     "vary: found %s, allowed: a group { ... }",

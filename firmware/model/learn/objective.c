@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/learn/objective.h"
 
+#include "core/series/objective.h"
 #include "model/learn/losses.h"
-
-static const char *const texts[] = {
-	[OBJECTIVE_TRAIN_LOSS] = "train.loss",
-	[OBJECTIVE_TRAIN_ACCURACY] = "train.accuracy",
-	[OBJECTIVE_VALIDATION_LOSS] = "validation.loss",
-	[OBJECTIVE_VALIDATION_ACCURACY] = "validation.accuracy",
-	[OBJECTIVE_TEST_LOSS] = "test.loss",
-	[OBJECTIVE_TEST_ACCURACY] = "test.accuracy",
-};
 
 static bool has_accuracy(const struct config *config)
 {
 	const struct loss *loss = config->model.loss ? loss_find(config->model.loss) : NULL;
 
 	return !loss || loss->kind != METRICS_NUMBERS;
-}
-
-static bool is_accuracy(enum config_objective objective)
-{
-	return objective == OBJECTIVE_TRAIN_ACCURACY || objective == OBJECTIVE_VALIDATION_ACCURACY ||
-	       objective == OBJECTIVE_TEST_ACCURACY;
 }
 
 enum config_objective objective_of(const struct config *config)
@@ -34,13 +20,13 @@ enum config_objective objective_of(const struct config *config)
 
 const char *objective_text(const struct config *config)
 {
-	return texts[objective_of(config)];
+	return objective_row(objective_of(config))->name;
 }
 
 bool objective_maximizes(const struct config *config)
 {
 	return config->promote.direction == MODE_MAX ||
-	       (config->promote.direction == MODE_AUTO && is_accuracy(objective_of(config)));
+	       (config->promote.direction == MODE_AUTO && objective_row(objective_of(config))->maximize);
 }
 
 static bool has_test(const struct config *config)
@@ -54,23 +40,25 @@ static bool has_test(const struct config *config)
 /* Returns what a run lacks, and so cannot have the metric; NULL: nothing. */
 static const char *lack(const struct config *config, enum config_objective objective)
 {
-	const bool validation = config->split.by == SPLIT_BY_PREFIX || config->split.validation_percent > 0;
+	const struct objective *row = objective_row(objective);
+	const bool train = objective < OBJECTIVE_VALIDATION_LOSS,
+		   validation = config->split.by == SPLIT_BY_PREFIX || config->split.validation_percent > 0;
 
-	if (is_accuracy(objective) && !has_accuracy(config))
+	if (row->maximize && !has_accuracy(config))
 		return "a loss that has an accuracy";
-	if (objective >= OBJECTIVE_TEST_LOSS && !has_test(config))
+	if (row->test && !has_test(config))
 		return "test shards: split.test_glob";
-	if (objective < OBJECTIVE_TEST_LOSS && objective >= OBJECTIVE_VALIDATION_LOSS && !validation)
+	if (!row->test && !train && !validation)
 		return "validation shards: split.validation_percent";
 	return NULL;
 }
 
 void objective_check(const struct config *config, struct mistakes *mistakes)
 {
-	const enum config_objective objective = objective_of(config);
-	const char *lacks = lack(config, objective);
+	const char *lacks = lack(config, objective_of(config));
 
 	if (lacks && (config->promote.objective != OBJECTIVE_AUTO || config_has_trials(config)))
 		mistakes_add(mistakes, config_line(config, "promote.objective"),
-			     "promote.objective: found \"%s\", allowed with %s", texts[objective], lacks);
+			     "promote.objective: found \"%s\", allowed with %s", objective_text(config),
+			     lacks);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads `experiments`, and with trials_vary.c `vary`. */
+/* Keys that a trial may have, and the list of trials in the making. */
 #include "core/series/trials_draft.h"
-
-#include "core/base/nearest.h"
 
 #include <string.h>
 
@@ -88,8 +86,7 @@ struct draft_trial *draft_add(struct draft *draft, unsigned line)
 	return &draft->trial[draft->count++];
 }
 
-/* Returns a copy of the key that lives as long as the draft. */
-static const char *keep_key(struct draft *draft, const char *key)
+const char *draft_keep_key(struct draft *draft, const char *key)
 {
 	char **list = realloc(draft->key, (draft->keys + 1) * sizeof(*list));
 
@@ -119,6 +116,13 @@ bool draft_override(struct draft *draft, struct draft_trial *trial, const char *
 	return true;
 }
 
+void draft_open(struct config *config, struct mistakes *mistakes, struct draft *ret)
+{
+	*ret = (struct draft){ .reading = {
+				       .config = config, .mistakes = mistakes, .list = "experiments." } };
+	config_init(&ret->made);
+}
+
 void draft_done(struct draft *draft)
 {
 	for (uint32_t i = 0; i < draft->count; i++)
@@ -129,89 +133,4 @@ void draft_done(struct draft *draft)
 	free(draft->key);
 	config_destroy(&draft->made);
 	memset(draft, 0, sizeof(*draft));
-}
-
-/* ---- experiments ---- */
-
-/* Adds the values of nested groups to a trial. */
-static void read_overrides(struct draft *draft, struct draft_trial *trial, const char *prefix,
-			   const config_setting_t *group)
-{
-	char key[DRAFT_KEY_BYTES];
-
-	for (int i = 0; i < config_setting_length(group); i++) {
-		const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
-		const unsigned line = config_setting_source_line(member);
-		const char *kept;
-
-		draft_join(prefix, member, key);
-		if (config_setting_is_group(member)) {
-			read_overrides(draft, trial, key, member);
-		} else if (draft_key_allowed(draft->reading.mistakes, key, line)) {
-			kept = keep_key(draft, key);
-			if (!kept || !draft_override(draft, trial, kept, member))
-				draft->r = -ENOMEM;
-		}
-	}
-}
-
-static void read_member(struct draft *draft, struct draft_trial *trial, const config_setting_t *member)
-{
-	static const struct config_key name_row = { .name = "name",
-						    .type = KEY_NAME,
-						    .offset = offsetof(struct draft_trial, name) };
-	const char *name = config_setting_name(member);
-	const unsigned line = config_setting_source_line(member);
-	struct nearest nearest = { .typed = name };
-	char found[128], meant[NEAREST_TEXT_BYTES];
-
-	if (strcmp(name, "name") == 0) {
-		config_read_value(&draft->reading, &name_row, member, trial);
-	} else if (strcmp(name, "overrides") != 0) {
-		nearest_try(&nearest, "name");
-		nearest_try(&nearest, "overrides");
-		mistakes_add(draft->reading.mistakes, line,
-			     "experiments.%.100s: found an unknown key, allowed: name, overrides%s", name,
-			     nearest_text(&nearest, meant));
-	} else if (!config_setting_is_group(member)) {
-		mistakes_add(
-			draft->reading.mistakes, line,
-			"experiments.overrides: found %s, allowed: groups as in kiln.conf, { optimizer = { "
-			"learning_rate = 0.1; }; }",
-			config_found(member, found, sizeof(found)));
-	} else {
-		read_overrides(draft, trial, "", member);
-	}
-}
-
-static void read_experiment(struct config_reading *reading, const config_setting_t *group)
-{
-	struct draft *draft = (struct draft *)(void *)reading;
-	struct draft_trial *trial = draft_add(draft, config_setting_source_line(group));
-
-	if (!trial)
-		return;
-	for (int i = 0; i < config_setting_length(group); i++)
-		read_member(draft, trial, config_setting_get_elem(group, (unsigned)i));
-	if (!config_setting_get_member(group, "name"))
-		mistakes_add(reading->mistakes, trial->line,
-			     "experiments.name: found nothing, it must be given");
-}
-
-/* ---- Both ---- */
-
-int draft_read(struct config *config, struct mistakes *mistakes, struct draft *ret)
-{
-	const config_setting_t *experiments = config_lookup(&config->memory->file, "experiments"),
-			       *vary = config_lookup(&config->memory->file, "vary");
-
-	*ret = (struct draft){ .reading = {
-				       .config = config, .mistakes = mistakes, .list = "experiments." } };
-	config_init(&ret->made);
-	if (experiments)
-		config_read_list(&ret->reading, experiments, "experiments", TRIALS_MAX, "trials",
-				 read_experiment);
-	if (vary)
-		draft_read_vary(ret, vary);
-	return ret->r;
 }
