@@ -196,7 +196,8 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 					     "kiln-traind.service",       "kiln-uploadd.service",
 					     "kiln-begin.service",        "kiln-preload.service",
 					     "kiln-update-fetch.service", "kiln-check-store.service",
-					     "kiln-report.service",       "kiln-heartbeat.service" };
+					     "kiln-report.service",       "kiln-heartbeat.service",
+					     "kiln-promote.service" };
 	uint64_t bytes;
 	int r;
 

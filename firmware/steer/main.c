@@ -68,6 +68,11 @@ static int preload(struct manager *manager, struct error *err)
 	return manager_start(manager, "kiln-preload.service", err);
 }
 
+static int promote(struct manager *manager, struct error *err)
+{
+	return manager_start(manager, "kiln-promote.service", err);
+}
+
 static const struct {
 	const char *word;
 	int (*act)(struct manager *manager, struct error *err);
@@ -75,6 +80,7 @@ static const struct {
 	{ "run.start", manager_start_run },  { "run.stop", stop_run },     { "run.reset", manager_reset_run },
 	{ "config.reload", manager_reload }, { "update.install", update }, { "power.off", power_off },
 	{ "factory.reset", factory_reset },  { "cache.preload", preload }, { "update.downgrade", downgrade },
+	{ "experiments.promote", promote },
 };
 
 /* Reads one line, which nothing may follow. */

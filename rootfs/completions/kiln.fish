@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -28,7 +28,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a resume -d 'continue a paused run'
 complete -c kiln -n "test (__kiln_at) = ''" -a abandon -d 'give the unfinished run up, so that the next start begins a new run'
 complete -c kiln -n "test (__kiln_at) = ''" -a checkpoint -d 'list the checkpoints, or write one now'
 complete -c kiln -n "test (__kiln_at) = ''" -a runs -d 'list the current run and the archived runs'
-complete -c kiln -n "test (__kiln_at) = ''" -a experiments -d 'list series of trials, show them side by side, compare two runs'
+complete -c kiln -n "test (__kiln_at) = ''" -a experiments -d 'list series of trials, show and compare them, promote a model'
 complete -c kiln -n "test (__kiln_at) = ''" -a log -d 'show the newest lines of the journal'
 complete -c kiln -n "test (__kiln_at) = ''" -a node -d 'show the machine'
 complete -c kiln -n "test (__kiln_at) = ''" -a stalls -d 'show why the device waits for data, by stage'
@@ -88,6 +88,8 @@ complete -c kiln -n "test (__kiln_at) = 'runs'" -l id -x -d 'id of the run; defa
 complete -c kiln -n "test (__kiln_at) = 'experiments'" -a list -d 'list the series of trials, the newest first'
 complete -c kiln -n "test (__kiln_at) = 'experiments'" -a show -d 'show the trials of a series side by side, the best one first'
 complete -c kiln -n "test (__kiln_at) = 'experiments'" -a compare -d 'say what two trials or two runs differ in, and where their curves part'
+complete -c kiln -n "test (__kiln_at) = 'experiments'" -a promote -d 'judge a model against the champion, and promote it if it is better'
+complete -c kiln -n "test (__kiln_at) = 'experiments'" -a rollback -d 'make the former champion the champion again'
 complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l csv -d 'print CSV, with every number as it is'
 complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
 complete -c kiln -n "test (__kiln_at) = 'experiments list'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
@@ -101,11 +103,18 @@ complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l csv -d 'print 
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l json -d 'print JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments promote'" -l json -d 'print the whole answer as JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments promote'" -l series -x -d 'id of the series, or of a run of its own; default: the current one'
+complete -c kiln -n "test (__kiln_at) = 'experiments promote'" -l trial -x -d 'trial of the series; default: its winner'
+complete -c kiln -n "test (__kiln_at) = 'experiments promote'" -l force -d 'promote the model without a test against the champion'
+complete -c kiln -n "test (__kiln_at) = 'experiments promote'" -l idempotency-key -x -d 'a request with a used key is not done again'
+complete -c kiln -n "test (__kiln_at) = 'experiments rollback'" -l json -d 'print the whole answer as JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments rollback'" -l idempotency-key -x -d 'a request with a used key is not done again'
 complete -c kiln -n "test (__kiln_at) = 'log'" -a reference -d 'print every event, its fields and its MESSAGE_ID, as Markdown'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l follow -d 'print new events as they come, until the verb is stopped; allowed together with --event, --since and --json'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l json -d 'print the whole answer as JSON'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l lines -x -d 'number of lines, default 50'
-complete -c kiln -n "test (__kiln_at) = 'log'" -l unit -x -a 'begin check-gpu check-store clock config controld fetchd finished heartbeat hugepages interrupts mark-good nightly preload provision report resume run-failed steer traind trial update update-failed update-fetch uploadd' -d 'only lines of this program'
+complete -c kiln -n "test (__kiln_at) = 'log'" -l unit -x -a 'begin check-gpu check-store clock config controld fetchd finished heartbeat hugepages interrupts mark-good nightly preload promote provision report resume run-failed steer traind trial update update-failed update-fetch uploadd' -d 'only lines of this program'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l priority -x -d 'only lines of this priority or a more severe one; 3 = errors'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l events -d 'only events, with their fields'
 complete -c kiln -n "test (__kiln_at) = 'log'" -l event -x -d 'only this event, by its name in events.md'

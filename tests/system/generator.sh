@@ -51,6 +51,9 @@ is "$(drop_in kiln-uploadd.service)" "[Service]
 $results" "the uploader's: the sink's alone"
 is "$(drop_in kiln-preload.service)" "[Service]
 $store" "what fills the cache: the sources' alone"
+is "$(drop_in kiln-promote.service)" "[Service]
+$store
+$results" "what judges a model: both"
 is "$(drop_in kiln-report.service)" "[Service]
 SetCredential=results:-
 $results" "the report's: it starts without, too"

@@ -118,6 +118,8 @@ is "$(cat "$models/champion.json")" "$before" "champion.json is as before"
 is "$(json "$runs/current/run.json" '[r["promotion"]["outcome"], r["promotion"]["champion"], r["promotion"]["test"]["gain"] < 0]')" \
 	"['kept', '$better', True]" "run.json says so"
 
+like "$("$KILN_BIN/kiln" report "$worse" 2>&1)" "^promotion    kept: accuracy .*: no gain that holds" "and so does kiln report"
+
 # ---- By its loss, and with a bound ----
 night 'epochs = 8; seed = 2;' 'against = "champion"; objective = "validation.loss"; min_gain = 5.0;'
 bound=$id

@@ -14,6 +14,7 @@ cp -R rootfs/overlay/usr "$work/root/" # the units of an image, too
 bound() { # unit
 	case $1 in
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report | kiln-heartbeat) echo 1.5 ;; # use the network, some of them without being daemons
+	kiln-promote) echo 1.6 ;; # uses the network and the device
 	kiln-traind | kiln-config | kiln-steer@) echo 1.0 ;;
 	kiln-provision | kiln-hugepages | kiln-interrupts | kiln-nvidia) echo 5.0 ;; # root: mount, reload, write /sys, load a driver
 	kiln-ssh) echo 9.8 ;; # a root shell, where authorized_keys names a key

@@ -129,6 +129,7 @@ int record_print(const cJSON *record, const char *sink_url, bool all_epochs, FIL
 	draw_epochs(epochs, out);
 	report_print_seen(record, out);
 	report_print_test(member(member(record, "metrics"), "test"), out);
+	report_print_promotion(member(record, "promotion"), out);
 	report_print_time(member(record, "time"), out);
 	if (sink_url)
 		fprintf(out, "\noutputs %s/%s\n", sink_url, id);

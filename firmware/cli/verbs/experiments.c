@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln experiments`: lists series, shows the trials of one side by side, and says what two runs differ in.
- */
+/* `kiln experiments`: lists series, shows the trials of one side by side, says what two runs differ in, and
+ * promotes a model. */
 #include "cli/base/say.h"
 #include "cli/client/result.h"
 #include "cli/experiments/differs.h"
 #include "cli/experiments/table.h"
 #include "cli/experiments/where.h"
+#include "cli/verbs/act.h"
 #include "cli/verbs/verbs.h"
 #include "core/run/run.h"
 #include "core/series/compared.h"
@@ -142,12 +143,77 @@ static const struct verb experiments_compare_verb = {
 	.run = compare,
 };
 
-static const struct verb *const subs[] = { &experiments_list_verb, &experiments_show_verb,
-					   &experiments_compare_verb, NULL };
+/* ---- promote, rollback ---- */
+
+static int promote(const struct arguments *arguments)
+{
+	CLEANUP(json_free) cJSON *params = NULL, *result = NULL;
+	const char *trial = arguments_operand(arguments, 1);
+	struct error err = { 0 };
+	int r = call_params(arguments, "experiments.promote", &params);
+
+	if (r != CLI_OK)
+		return r;
+	if (trial && cJSON_HasObjectItem(params, "trial"))
+		return cli_usage(arguments->name, "\"%s\" is not expected here: --trial is given", trial);
+	if (trial && !cJSON_AddItemToObject(params, "trial", json_string(trial)))
+		return CLI_ERROR;
+	if (client_ask("experiments.promote", TAKE(params), &result, &err) < 0)
+		return client_error(&err);
+	if (arguments_have(arguments, "json"))
+		return client_print_json(result);
+	puts("the box judges the model; kiln log --unit promote says what comes of it");
+	return CLI_OK;
+}
+
+static const struct verb_operand series_and_trial[] = {
+	{ .name = "SERIES", .value = VERB_NAME, .optional = true },
+	{ .name = "TRIAL", .value = VERB_NAME, .optional = true },
+	{ 0 },
+};
+
+static const struct verb experiments_promote_verb = {
+	.name = "promote",
+	.about = "SERIES is the id of a series, or of a run that belongs to none; without SERIES the verb "
+		 "takes "
+		 "the current one. Without TRIAL it takes the winner of the series. The box evaluates the "
+		 "model "
+		 "beside the champion on the records of the test split. Only a gain that holds (95 %) and "
+		 "reaches promote.min_gain replaces the champion.",
+	.operands = series_and_trial,
+	.methods = { "experiments.promote" },
+	.positional = "series",
+	.options = { call_options },
+	.run = promote,
+};
+
+static int rollback(const struct arguments *arguments)
+{
+	const struct act act = {
+		.method = "experiments.rollback",
+		.done = "the former champion comes back; kiln log --unit promote says when"
+	};
+
+	return act_run(arguments, &act, NULL);
+}
+
+static const struct verb experiments_rollback_verb = {
+	.name = "rollback",
+	.about = "Copies the former champion to the next number, and makes it the champion. A second call "
+		 "goes "
+		 "back one more.",
+	.methods = { "experiments.rollback" },
+	.options = { call_options },
+	.run = rollback,
+};
+
+static const struct verb *const subs[] = { &experiments_list_verb,     &experiments_show_verb,
+					   &experiments_compare_verb,  &experiments_promote_verb,
+					   &experiments_rollback_verb, NULL };
 
 const struct verb verb_experiments = {
 	.name = "experiments",
-	.summary = "list series of trials, show them side by side, compare two runs",
+	.summary = "list series of trials, show and compare them, promote a model",
 	.about = "A night with `experiments` or `vary` in kiln.conf is a series: each of its trials is an "
 		 "ordinary run with other settings. With --store the verbs read the records below sink.url, "
 		 "those of older nights and of other boxes, too.",

@@ -26,6 +26,8 @@ static const struct {
 	{ "cache.preload", method_cache_preload },
 	{ "cache.pin", method_cache_pin },
 	{ "cache.drop", method_cache_drop },
+	{ "experiments.promote", method_experiments_promote },
+	{ "experiments.rollback", method_experiments_rollback },
 	{ "update.install", method_update_install },
 	{ "factory.reset", method_factory_reset },
 	{ "power.off", method_power_off },

@@ -98,6 +98,15 @@ static void print_data(const struct report_page *page)
 	print_fact(page, "outputs", report_words_of(page, "run.outputs", NULL));
 }
 
+static void print_promotion(const struct report_page *page)
+{
+	const cJSON *promotion = report_of(page, "promotion", "promotion");
+
+	if (cJSON_IsObject(promotion))
+		html_print(page->out, "<dt>promotion</dt><dd>%s: %s</dd>\n",
+			   report_words(promotion, "outcome"), report_words(promotion, "why"));
+}
+
 void report_facts(const struct report_page *page)
 {
 	const double next_s = report_number(page->report, "night.next_s");
@@ -107,6 +116,7 @@ void report_facts(const struct report_page *page)
 	print_night(page);
 	print_box(page);
 	print_data(page);
+	print_promotion(page);
 	if (next_s > 0)
 		html_print(page->out, "<dt>next night</dt><dd>%s UTC</dd>\n",
 			   report_date(next_s, true, next));

@@ -72,6 +72,13 @@ void report_print_left_behind(const cJSON *left, FILE *out)
 			fprintf(out, "             %s\n", name->valuestring);
 }
 
+void report_print_promotion(const cJSON *promotion, FILE *out)
+{
+	if (cJSON_IsObject(promotion))
+		fprintf(out, "\npromotion    %s: %s\n", report_words(promotion, "outcome"),
+			report_words(promotion, "why"));
+}
+
 /* Prints the table of what does not fit the data, as `kiln check` prints it. */
 static void print_unfit(const cJSON *unfit, FILE *out)
 {
@@ -179,6 +186,7 @@ void report_print(const cJSON *report, FILE *out)
 	print_curves(member(report, "curves"), out);
 	report_print_seen(report, out);
 	report_print_test(member(report, "test"), out);
+	report_print_promotion(member(report, "promotion"), out);
 	report_print_time(member(report, "time"), out);
 	print_faults(member(report, "faults"), out);
 	cJSON_ArrayForEach(daemon, member(report, "degraded"))

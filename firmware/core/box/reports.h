@@ -19,8 +19,7 @@
  *           upload_s}, of all nights of the run; uploads run at the same time as the other stages
  *   faults  [{event, level, count, last_s, message}] of the night, by event (core/base/events.h); message: the
  *           last one; null: the journal cannot be read
- *   quarantine, left_behind, changed, validation_seen, test_seen, test_given_up: as in
- *   run.json
+ *   quarantine, left_behind, changed, validation_seen, test_seen, test_given_up, promotion: as in run.json
  *   degraded [{daemon, why}] at the end of the night
  */
 /* clang-format on */
@@ -62,6 +61,8 @@ void report_print(const cJSON *report, FILE *out);
 void report_print_time(const cJSON *time, FILE *out);
 void report_print_test(const cJSON *test, FILE *out);
 void report_print_left_behind(const cJSON *left, FILE *out);
+/* Prints "promotion" of a report or of a run.json as text; nothing where it is NULL or a JSON null. */
+void report_print_promotion(const cJSON *promotion, FILE *out);
 /* Prints "validation_seen", "test_seen" and "test_given_up" of a report or of a run.json as text, where it
  * has them. */
 void report_print_seen(const cJSON *report, FILE *out);

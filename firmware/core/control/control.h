@@ -52,9 +52,10 @@
 #define CONTROL_KEY_MAX        64u /* longest idempotency_key in characters */
 
 /* The units whose journal lines log.tail shows. Each WORD of the list is the unit kiln-WORD.service. */
-#define CONTROL_UNITS                                                                                        \
-	"begin|check-gpu|check-store|clock|config|controld|fetchd|finished|heartbeat|hugepages|"             \
-	"interrupts|mark-good|nightly|preload|provision|report|resume|run-failed|steer|traind|trial|update|" \
+#define CONTROL_UNITS                                                                                   \
+	"begin|check-gpu|check-store|clock|config|controld|fetchd|finished|heartbeat|hugepages|"        \
+	"interrupts|mark-good|nightly|preload|promote|provision|report|resume|run-failed|steer|traind|" \
+	"trial|update|"                                                                                 \
 	"update-failed|update-fetch|uploadd"
 
 enum control_role { CONTROL_NOBODY, CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_ROLE_MAX };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What follows a run: waits until the store has all of the run's files, for power.upload_wait_min at most;
- * archives a final record; asks for the report; then does what power.when_finished says.
+ * has the model judged (promote.against); archives a final record; asks for the report; then does what
+ * power.when_finished says.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -14,6 +15,7 @@
 #include "core/run/status.h"
 #include "oneshot/night/night.h"
 #include "oneshot/night/power.h"
+#include "oneshot/promote/ask.h"
 #include "oneshot/report/ask.h"
 
 #include <inttypes.h>
@@ -155,9 +157,12 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	struct status status = { 0 };
 	int r = 0;
 
-	if (wait_for_uploads(wait_min, &status))
+	if (wait_for_uploads(wait_min, &status)) {
 		log_info("%s: all of its files are in the store", run->id);
-	else
+		/* Before the record is in the archive: a power cut here starts this program again. */
+		if (run->state == RUN_FINISHED)
+			promote_ask(&run->config);
+	} else
 		r = report_left(run->id, wait_min, &status, err);
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }

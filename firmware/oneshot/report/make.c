@@ -284,7 +284,7 @@ static bool add_all(cJSON *report, const struct facts *facts)
 	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
 	       copy(report, "changed", facts->record) && copy(report, "validation_seen", facts->record) &&
 	       copy(report, "test_seen", facts->record) && copy(report, "test_given_up", facts->record) &&
-	       add_sentence(report, facts, host);
+	       copy(report, "promotion", facts->record) && add_sentence(report, facts, host);
 }
 
 int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,

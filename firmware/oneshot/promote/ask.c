@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/promote/ask.h"
+
+#include "core/base/log.h"
+#include "drivers/manager/manager.h"
+
+#define UNIT   "kiln-promote.service"
+#define WAIT_S (3 * 3600u) /* TimeoutStartSec= of the unit */
+
+static int run(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	int r = manager_open(&manager, err);
+
+	return r < 0 ? r : manager_run(manager, UNIT, WAIT_S, err);
+}
+
+void promote_ask(const struct config *config)
+{
+	struct error err = { 0 };
+
+	if (config->promote.against != AGAINST_OFF && run(&err) < 0)
+		log_warning("%s; going on, the model of this night is not judged", err.text);
+}

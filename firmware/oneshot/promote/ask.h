@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks systemd to judge the model of a night. A failure is only a warning: the champion stays. */
+#pragma once
+
+#include "core/config/config.h"
+
+/* Where promote.against asks for it, starts kiln-promote.service and waits until it has ended. Call it once
+ * the files of the run or of the series are in the store and its state is final, and before the report is
+ * made. `config`: the frozen one. The service is one of its own, because the callers run as root, without
+ * network and without the device. */
+void promote_ask(const struct config *config);
