@@ -93,6 +93,7 @@ def main():
         accuracy = np.mean(found.argmax(1) == batch["label"].argmax(1))
         test = champion["test"]["model"]["accuracy"] if n > 1 else champion["metrics"]["test"]["accuracy"]
         ok(abs(accuracy - test) < 0.5 / len(found), f"its accuracy is that of champion.json: {accuracy:.4f}, {test:.4f}")
+    call("oneshot", "release")
     shutil.rmtree(work)
     print(f"1..{number}")
     return ok.failed
