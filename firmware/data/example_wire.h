@@ -3,7 +3,7 @@
  * Reads protobuf's wire format; the field numbers of tf.train.Example. Every read is bounded by its struct
  * wire and returns false where the bytes end or break the format. Sources:
  * protobuf.dev/programming-guides/encoding; tensorflow/core/example/{example,feature}.proto.
- * For data/example*.c only.
+ * For data/example*.c and model/formats/tfevents_read.c only.
  */
 #pragma once
 
