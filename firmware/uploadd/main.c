@@ -29,10 +29,12 @@ int main(int argc, char **argv)
 	if (watch_open(&uploader.watch, &err) < 0)
 		return alive_fatal(STATUS_UPLOADD, &err);
 	uploader.worker = alive_worker("the uploader");
+	uploader_open_tracker(&uploader);
 	alive_open();
 	notify_ready("waiting for a run");
 	if (uploader_run(&uploader, &err) < 0)
 		return alive_fatal(STATUS_UPLOADD, &err);
+	tracker_close(uploader.tracker, uploader.drain);
 	status_closep(&uploader.page);
 	upload_close(&uploader.current);
 	return EX_OK;

@@ -219,7 +219,7 @@ static void report_retries(struct upload *upload)
 /* The order matters. The run's state was read before the files are listed: so where it is final, the list has
  * all files. The record is read after the checkpoints are listed: so it has the epoch of each of them.
  * Checkpoints come first: a file that the store refuses must not hold them up. */
-int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
+int upload_pass(struct upload *upload, struct tracker *tracker, bool *ret_complete, struct error *err)
 {
 	struct scan scan = { .upload = upload, .final = run_state_is_final(upload->run.state), .err = err };
 	CLEANUP(free_ptr) char *text = NULL;
@@ -248,6 +248,7 @@ int upload_pass(struct upload *upload, bool *ret_complete, struct error *err)
 	}
 	if (r < 0 || !scan.final)
 		return r;
+	tracker_collect(tracker, &upload->run, record);
 	r = spool_remove(upload->run.id, err);
 	*ret_complete = r == 0;
 	return r;

@@ -7,10 +7,11 @@
  *     upload.c        one run: a pass over its files
  *     checkpoints.c   its checkpoints, and latest.json
  *     retain.c        which checkpoints stay
+ *     tracking/       what the tracking server gets (tracking/tracker.h)
  *     put.c, steps.c, watch.c
  *
- * Threads: one. While it waits for the store, the store calls back, so that systemd's watchdog knows that it
- * is alive.
+ * Threads: one for the store, one for the tracking server. While the first waits for the store, the store
+ * calls back, so that systemd's watchdog knows that it is alive.
  *
  * Owners: traind makes the files of the spool, only uploadd removes them. Only uploadd writes the objects of
  * a run in the store, so it may abort unfinished uploads that it finds there.
@@ -24,6 +25,7 @@
 
 #include "drivers/notify/alive.h"
 #include "uploadd/state.h"
+#include "uploadd/tracking/tracker.h"
 
 /* Upper bound, in seconds, of the time for which a pass may not report to the watchdog: a write to the
  * slowest disk. */
@@ -38,8 +40,9 @@ void upload_close(struct upload *upload);
 
 /* Uploads everything that is new to the store, the checkpoints first. Where the store refuses an object, goes
  * on with the others, and returns this error at the end. *ret_complete: the run is final, all of it is in the
- * store, and its folder in the spool is gone. */
-MUST_CHECK int upload_pass(struct upload *upload, bool *ret_complete, struct error *err);
+ * store, and its folder in the spool is gone; `tracker` has what the tracking server needs of it. */
+MUST_CHECK int upload_pass(struct upload *upload, struct tracker *tracker, bool *ret_complete,
+			   struct error *err);
 
 /* Removes from the spool of the current run the checkpoints that the store need not get. To be called while
  * the store cannot be reached, so that the spool does not fill the disk. */

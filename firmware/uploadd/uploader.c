@@ -62,7 +62,7 @@ static int pass_archived(void *context, const char *run_id)
 	if (r == 0)
 		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
 	if (r == 0) {
-		r = upload_pass(&upload, &complete, uploader->err);
+		r = upload_pass(&upload, uploader->tracker, &complete, uploader->err);
 		upload_close(&upload);
 	}
 	if (r < 0 && may_pass(uploader->err))
@@ -104,7 +104,7 @@ static int timed_pass(struct uploader *uploader, bool *ret_complete, struct erro
 {
 	struct upload *current = &uploader->current;
 	const uint64_t start_us = clock_us(), sent = store_counters_of(current->store).bytes_out;
-	int r = upload_pass(current, ret_complete, err);
+	int r = upload_pass(current, uploader->tracker, ret_complete, err);
 
 	if (store_counters_of(current->store).bytes_out > sent)
 		uploader->status.uploadd.busy_us += clock_us() - start_us;
@@ -160,6 +160,14 @@ void uploader_open_page(struct uploader *uploader)
 		log_warning("no status page: %s", err.text);
 }
 
+void uploader_open_tracker(struct uploader *uploader)
+{
+	struct error err;
+
+	if (tracker_open(&uploader->tracker, &err) < 0)
+		log_warning("runs are not tracked: %s", err.text);
+}
+
 static void publish(struct uploader *uploader, const char *phase, const char *text)
 {
 	const struct upload *current = &uploader->current;
@@ -174,6 +182,7 @@ static void publish(struct uploader *uploader, const char *phase, const char *te
 	}
 	uploadd->bytes = counters.bytes_out;
 	uploadd->retries = store_counters_retries(&counters);
+	tracker_status(uploader->tracker, uploadd);
 	(void)snprintf(uploader->status.run_id, sizeof(uploader->status.run_id), "%s", current->run.id);
 	(void)snprintf(uploader->status.phase, sizeof(uploader->status.phase), "%s", phase);
 	(void)snprintf(uploader->status.text, sizeof(uploader->status.text), "%.255s", text);

@@ -22,6 +22,7 @@ struct uploader {
 	uint32_t warnings;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
+	struct tracker *tracker;     /* NULL: it could not be started */
 	struct alive_worker *worker; /* the main thread, as the watchdog knows it */
 	struct error *err;
 	struct status_page *page; /* NULL: the page could not be opened */
@@ -30,6 +31,8 @@ struct uploader {
 
 /* Opens the status page. A failure is only logged: without the page only the status is missing. */
 void uploader_open_page(struct uploader *uploader);
+/* Starts the thread for the tracking server. A failure is only logged: uploads are more important. */
+void uploader_open_tracker(struct uploader *uploader);
 /* Makes sure that no other kiln-uploadd works on the spool. With `drain` waits for another one: returns 1
  * once it has put the current run, which is final, into the store, or the current run has stopped; 0 once it
  * has ended. Errors: -EBUSY another one is working. */

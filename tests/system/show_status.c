@@ -43,6 +43,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->uploadd.checkpoint_step);
 	if (strcmp(member, "bytes") == 0 && status->daemon == STATUS_UPLOADD)
 		return printf("%" PRIu64 "\n", status->uploadd.bytes);
+	if (strcmp(member, "tracking") == 0 && status->daemon == STATUS_UPLOADD)
+		return puts(status->uploadd.tracking);
 	return -1;
 }
 

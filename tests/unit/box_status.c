@@ -167,6 +167,26 @@ static void test_a_run_that_ended(void **state)
 	assert_member(object, "validation_accuracy", "null");
 	assert_member(object, "throttled_s", "3");
 	assert_member(object, "upload_retries", "null");
+	assert_member(object, "tracking", "null");
+}
+
+static void test_tracking(void **state)
+{
+	struct box box = { 0 };
+	struct status uploadd = { .run_id = RUN,
+				  .uploadd = { .tracks = 1, .tracked = 7, .track_waiting = 2 } };
+	struct view view = { .box = &box, .id = RUN, .state = "running", .uploadd = &uploadd };
+	CLEANUP(json_free) cJSON *object = cJSON_CreateObject();
+	CLEANUP(json_free) cJSON *failing = cJSON_CreateObject();
+
+	(void)state;
+	training_add_work(object, &view);
+	assert_member(object, "tracking.sent", "7");
+	assert_member(object, "tracking.waiting", "2");
+	assert_member(object, "tracking.problem", "null");
+	(void)snprintf(uploadd.uploadd.tracking, sizeof(uploadd.uploadd.tracking), "HTTP 403");
+	training_add_work(failing, &view);
+	assert_member(failing, "tracking.problem", "\"HTTP 403\"");
 }
 
 #define FILE_S 1767220000
@@ -529,11 +549,17 @@ int main(void)
 {
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
-		IN_SCRATCH(test_a_run_at_work),    IN_SCRATCH(test_rates),
-		IN_SCRATCH(test_a_run_that_ended), IN_SCRATCH(test_checkpoints),
-		IN_SCRATCH(test_health),           IN_SCRATCH(test_health_of_the_box),
-		cmocka_unit_test(test_stalls),     cmocka_unit_test(test_metrics),
-		IN_SCRATCH(test_beginning),        IN_SCRATCH(test_esp),
+		IN_SCRATCH(test_a_run_at_work),
+		IN_SCRATCH(test_rates),
+		IN_SCRATCH(test_a_run_that_ended),
+		IN_SCRATCH(test_checkpoints),
+		IN_SCRATCH(test_health),
+		IN_SCRATCH(test_health_of_the_box),
+		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_tracking),
+		IN_SCRATCH(test_beginning),
+		IN_SCRATCH(test_esp),
 		IN_SCRATCH(test_clock_wait),
 	};
 

@@ -194,6 +194,24 @@ static void say_checkpoint(const struct screen *screen)
 	say(screen, "retries", text);
 }
 
+static void say_tracking(const struct screen *screen)
+{
+	const cJSON *tracking = json_member(screen->status, "tracking"),
+		    *problem = json_member(tracking, "problem");
+	char a[FORMAT_BYTES], text[512];
+
+	if (!cJSON_IsObject(tracking))
+		return;
+	if (cJSON_IsString(problem))
+		(void)snprintf(text, sizeof(text), "%s runs wait: %s",
+			       format_number(client_number(tracking, "waiting"), "%.0f", a),
+			       problem->valuestring);
+	else
+		(void)snprintf(text, sizeof(text), "%s metrics sent",
+			       format_number(client_number(tracking, "sent"), "%.0f", a));
+	say(screen, "tracking", text);
+}
+
 static void say_cache(const struct screen *screen)
 {
 	const cJSON *cache = json_member(screen->status, "cache");
@@ -287,6 +305,7 @@ void screen_print(const cJSON *status, FILE *out)
 		say_progress(&screen);
 		say_rates(&screen);
 		say_cache(&screen);
+		say_tracking(&screen);
 		say_checkpoint(&screen);
 	}
 	say_left_behind(&screen);

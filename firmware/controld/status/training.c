@@ -169,6 +169,19 @@ cJSON *training_cache(const struct status *page)
 	return run;
 }
 
+static cJSON *tracking_object(const struct status *page)
+{
+	const struct status_uploadd *uploadd = page ? &page->uploadd : NULL;
+	cJSON *object = uploadd && uploadd->tracks ? cJSON_CreateObject() : cJSON_CreateNull();
+
+	if (!cJSON_IsObject(object))
+		return object;
+	(void)json_add_u64(object, "sent", uploadd->tracked);
+	(void)json_add_u64(object, "waiting", uploadd->track_waiting);
+	figure_text(object, "problem", *uploadd->tracking ? uploadd->tracking : NULL);
+	return object;
+}
+
 void training_add_work(cJSON *object, const struct view *view)
 {
 	const struct status_fetchd *fetchd = view->fetchd ? &view->fetchd->fetchd : NULL;
@@ -178,6 +191,7 @@ void training_add_work(cJSON *object, const struct view *view)
 	figure_count(object, "fetch_retries", fetchd, fetchd ? fetchd->retries : 0);
 	figure_count(object, "upload_retries", view->uploadd,
 		     view->uploadd ? view->uploadd->uploadd.retries : 0);
+	(void)cJSON_AddItemToObject(object, "tracking", tracking_object(view->uploadd));
 	figure_count(object, "skipped_records", fetchd, fetchd ? fetchd->skipped : 0);
 	figure_number(object, "throttled_s", throttled_s(view));
 	(void)cJSON_AddItemToObject(object, "fetch", stalls_object(view->fetchd, view->traind));

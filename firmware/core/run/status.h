@@ -15,7 +15,7 @@
 
 #include "core/run/run.h"
 
-#define STATUS_VERSION 10u
+#define STATUS_VERSION 11u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -82,6 +82,10 @@ struct status_uploadd {
 	uint64_t checkpoint_us;   /* Unix time at which this process set it; 0 = an earlier process did */
 	uint64_t bytes, retries;  /* bytes: sent to the store; retries: repeated requests of all kinds */
 	uint64_t busy_us;         /* time of upload passes that sent a file of the current run */
+	uint64_t tracks;          /* 1: there is something to tell the tracking server */
+	uint64_t tracked;         /* metrics that it has taken from this process */
+	uint64_t track_waiting;   /* runs and series that wait for it, while something fails */
+	char tracking[256];       /* what fails; "" = nothing */
 };
 
 struct status {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/tracking/collect.h"
+#include "core/run/run_summary.h"
+#include "core/series/series.h"
+#include "uploadd/tracking/about.h"
+#include "uploadd/tracking/files.h"
+
+#include <string.h>
+#include <time.h>
+
+/* Metrics in MLflow have the names that promote.objective has (core/series/objective.h). */
+static const struct {
+	enum journal_kind kind;
+	const char *metric, *member;
+} members[] = {
+	{ JOURNAL_TRAIN, "train.loss", "loss" },
+	{ JOURNAL_TRAIN, "train.accuracy", "accuracy" },
+	{ JOURNAL_TRAIN, "train.top_k_accuracy", "top_k_accuracy" },
+	{ JOURNAL_TRAIN, "learning_rate", "learning_rate" },
+	{ JOURNAL_VALIDATION, "validation.loss", "validation_loss" },
+	{ JOURNAL_VALIDATION, "validation.accuracy", "validation_accuracy" },
+	{ JOURNAL_VALIDATION, "validation.top_k_accuracy", "validation_top_k_accuracy" },
+	{ JOURNAL_TEST, "test.loss", "loss" },
+	{ JOURNAL_TEST, "test.accuracy", "accuracy" },
+	{ JOURNAL_TEST, "test.top_k_accuracy", "top_k_accuracy" },
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- Metrics of run.json ---- */
+
+static cJSON *values_of(enum journal_kind kind, const cJSON *object)
+{
+	cJSON *values = cJSON_CreateObject();
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		const cJSON *item = members[i].kind == kind
+					    ? cJSON_GetObjectItemCaseSensitive(object, members[i].member)
+					    : NULL;
+
+		if (cJSON_IsNumber(item))
+			(void)cJSON_AddNumberToObject(values, members[i].metric, item->valuedouble);
+	}
+	return values;
+}
+
+static int collect_figures(struct journal *journal, const cJSON *record, struct error *err)
+{
+	const cJSON *epochs = cJSON_GetObjectItemCaseSensitive(record, "epochs"), *epoch;
+	const int64_t at_ms = now_ms();
+	int r = 0;
+
+	cJSON_ArrayForEach(epoch, epochs) {
+		const uint64_t n = (uint64_t)files_number(epoch, "epoch") + 1;
+
+		for (enum journal_kind kind = JOURNAL_TRAIN; r == 0 && kind <= JOURNAL_VALIDATION; kind++)
+			if (journal_wants(journal, kind, n))
+				r = journal_add(journal, kind, n, at_ms, values_of(kind, epoch), err);
+	}
+	if (r == 0 && journal->next[JOURNAL_TEST] == 0)
+		r = journal_add(journal, JOURNAL_TEST, run_epochs_done(epochs), at_ms,
+				values_of(JOURNAL_TEST, json_member(record, "metrics.test")), err);
+	return r;
+}
+
+/* ---- A run ---- */
+
+static int write_about(const char *id, cJSON *about, struct error *err)
+{
+	CLEANUP(json_free) cJSON *owned = about;
+
+	return owned ? files_write(id, FILES_ABOUT, owned, err)
+		     : error_set(err, -ENOMEM, "%s: no memory", id);
+}
+
+static int is_described(const char *id, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return file_exists(tracking_path(id, FILES_ABOUT, path), err);
+}
+
+/* Writes now.json where it changes. What has ended keeps the time at which it was seen to have ended. */
+static int write_now(const char *id, cJSON *now, struct error *err)
+{
+	CLEANUP(json_free) cJSON *owned = now;
+	CLEANUP(json_free) cJSON *before = NULL;
+	int r = files_read(id, FILES_NOW, &before, err);
+
+	if (r == 0 && files_number(before, "ended_ms") > 0 && files_number(owned, "ended_ms") > 0)
+		r = files_set(owned, "ended_ms", cJSON_CreateNumber(files_number(before, "ended_ms")), err);
+	if (r < 0 || cJSON_Compare(before, owned, true))
+		return r;
+	return files_write(id, FILES_NOW, owned, err);
+}
+
+/* Writes the about.json of the series that a trial belongs to. */
+static int describe_series(const cJSON *trial, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	const char *id = files_text(trial, "series");
+	int r = *id ? is_described(id, err) : 1;
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = series_load(id, &series, err);
+	return r < 0 && r != -ENOENT ? r : write_about(id, about_series(trial, id, series), err);
+}
+
+static int describe_run(const struct run *run, const cJSON *record, struct error *err)
+{
+	CLEANUP(json_free) cJSON *about = NULL;
+	int r = is_described(run->id, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	about = about_run(run, record);
+	r = about ? describe_series(about, err) : error_set(err, -ENOMEM, "%s: no memory", run->id);
+	return r < 0 ? r : write_about(run->id, TAKE(about), err);
+}
+
+void collect_close(struct collector *collector)
+{
+	if (*collector->id)
+		journal_close(&collector->journal);
+	*collector = (struct collector){ 0 };
+}
+
+static int open_run(struct collector *collector, const struct run *run, const cJSON *record,
+		    struct error *err)
+{
+	int r;
+
+	if (strcmp(collector->id, run->id) == 0)
+		return 0;
+	collect_close(collector);
+	r = describe_run(run, record, err);
+	if (r >= 0)
+		r = journal_open(run->id, &collector->journal, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(collector->id, sizeof(collector->id), "%s", run->id);
+	return 0;
+}
+
+/* The order matters: now.json says that a run has ended only after the journal has all of it. */
+int collect_run(struct collector *collector, const struct run *run, const cJSON *record, struct error *err)
+{
+	int r;
+
+	if (!*run->config.tracking.url)
+		return 0;
+	r = open_run(collector, run, record, err);
+	if (r == 0)
+		r = follow_steps(&collector->follow, run->id, &collector->journal, err);
+	if (r == 0)
+		r = collect_figures(&collector->journal, record, err);
+	if (r == 0)
+		r = journal_sync(&collector->journal, err);
+	return r < 0 ? r : write_now(run->id, about_run_now(run, record, now_ms()), err);
+}
+
+/* ---- A series ---- */
+
+static int collect_trials(const char *id, const cJSON *series, struct error *err)
+{
+	struct journal journal;
+	const char *objective = files_text(series, "objective");
+	int r = journal_open(id, &journal, err);
+
+	for (uint32_t i = 0; r == 0 && i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i),
+			    *value = cJSON_GetObjectItemCaseSensitive(trial, "value");
+		cJSON *values;
+
+		if (trial_state_of(trial) < TRIAL_FINISHED || !cJSON_IsNumber(value) ||
+		    !journal_wants(&journal, JOURNAL_TRIAL, i + 1))
+			continue;
+		values = cJSON_CreateObject();
+		(void)cJSON_AddNumberToObject(values, objective, value->valuedouble);
+		r = journal_add(&journal, JOURNAL_TRIAL, i + 1, now_ms(), values, err);
+	}
+	if (r == 0)
+		r = journal_sync(&journal, err);
+	journal_close(&journal);
+	return r;
+}
+
+int collect_series(const char *id, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load(id, &series, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (series && (r = collect_trials(id, series, err)) < 0)
+		return r;
+	return write_now(id, about_series_now(id, series, now_ms()), err);
+}

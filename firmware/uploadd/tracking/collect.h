@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes what is new of a run or a series into the spool of the tracking server (core/run/tracking.h): from
+ * the run's record, from its event files, and from series.json. Reads and writes this disk only.
+ *
+ * Threads: one at a time. Crash: harmless at any point; the next call goes on from what the spool has.
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/run/run.h"
+#include "uploadd/tracking/follow.h"
+
+/* The run that was collected last stays open, because most calls are of the same run. */
+struct collector {
+	char id[RUN_ID_BYTES]; /* "" = none */
+	struct journal journal;
+	struct follow follow;
+};
+
+/* Collects a run. `record`: its run.json with the member "state". Does nothing where the run has no
+ * tracking.url. Errors: -errno of the disk. */
+MUST_CHECK int collect_run(struct collector *collector, const struct run *run, const cJSON *record,
+			   struct error *err);
+/* Collects the series whose folder is in the spool: it is there since its first trial was collected. */
+MUST_CHECK int collect_series(const char *id, struct error *err);
+void collect_close(struct collector *collector);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends the spool of the tracking server to MLflow.
+ *
+ * sent.json says what the server has:
+ *     experiment_id, run_id   of MLflow; "" = not known yet
+ *     params                  true: it has the parameters
+ *     offset                  the points before this offset of the journal are sent
+ *     tags                    as they were sent last
+ *     ended                   true: it was told that the run has ended
+ *
+ * No doubles. run_id is on the disk before anything else is sent. A process that is killed between
+ * runs/create and that write finds the run again by its tag. A batch that is sent again has the same rows. A
+ * run that the server made twice, because it answered a request that was given up, is deleted at the end.
+ *
+ * A server that has lost a run, because it was set up anew, gets the run from its beginning.
+ *
+ * Threads: one. Blocks: for the server, at most MLFLOW_CALL_S a call.
+ */
+#pragma once
+
+#include "uploadd/tracking/files.h"
+#include "uploadd/tracking/journal.h"
+
+struct sender {
+	struct mlflow *mlflow; /* NULL = no connection */
+	cJSON *where;          /* the file that says where `mlflow` is connected to */
+	struct journal_batch *batch;
+	uint64_t metrics; /* sent by this process */
+	void (*awake)(void *context);
+	void *awake_context;
+	/* Called where the server refused a batch, which is left out. */
+	void (*refused)(void *context, const char *id, const struct error *err);
+	/* Called with the new connection, and with NULL before it is closed: another thread may cancel it. */
+	void (*connected)(void *context, struct mlflow *mlflow);
+};
+
+/* Sends what is new of a run or series. Returns 1 where the server has all and knows that it ended, 0 where
+ * the server has all so far. Errors: those of drivers/mlflow; -EKEYREJECTED the credential; -errno of the
+ * disk. */
+MUST_CHECK int send_run(struct sender *sender, const char *id, struct error *err);
+/* Sends a champion, and removes its file. Errors: the same; of a refused one (-EINVAL, -EBADMSG) the file is
+ * removed, too. */
+MUST_CHECK int send_champion(struct sender *sender, const char *name, struct error *err);
+/* Closes the connection. */
+void send_disconnect(struct sender *sender);
