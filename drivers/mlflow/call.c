@@ -7,10 +7,10 @@
 #include <mbedtls/platform_util.h>
 #include <string.h>
 
-#define DRIVE_MS          1000u
-#define MESSAGE_SHOWN     300
-#define API               "/api/2.0/mlflow/"
-#define HOLD_S_MAX 3600u
+#define DRIVE_MS      1000u
+#define MESSAGE_SHOWN 300
+#define API           "/api/2.0/mlflow/"
+#define HOLD_S_MAX    3600u
 
 /* `request` is a member of struct mlflow. */
 static struct mlflow *mlflow_of(struct http_request *request)
