@@ -51,7 +51,7 @@ struct cache_object {
 	const struct store_pin *pin;
 };
 
-/* Returns whether the objects of a store can be cached: true for an s3:// store, false for file://. */
+/* Returns whether the objects of a store can be cached: true for s3:// and lakefs://, false for file://. */
 bool cache_accepts_store(const struct config_store *store);
 /* Returns whether a pin identifies one version of an object. Only objects with such a pin can be cached. */
 bool cache_accepts_pin(const struct store_pin *pin);

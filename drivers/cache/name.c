@@ -9,7 +9,7 @@
 
 bool cache_accepts_store(const struct config_store *store)
 {
-	return strncmp(store->url, "s3://", 5) == 0;
+	return strncmp(store->url, "file://", 7) != 0;
 }
 
 bool cache_accepts_pin(const struct store_pin *pin)
@@ -20,11 +20,18 @@ bool cache_accepts_pin(const struct store_pin *pin)
 struct cache_object cache_object_of(const struct config_store *store, const char *key,
 				    const struct store_pin *pin, struct cache_strings *strings)
 {
-	const char *bucket = store->url + sizeof("s3://") - 1;
-	size_t bucket_bytes = strcspn(bucket, "/");
-	const char *prefix = bucket + bucket_bytes + (bucket[bucket_bytes] == '/');
-	size_t prefix_bytes = strlen(prefix);
+	const char *bucket = store->url + sizeof("s3://") - 1, *prefix;
+	size_t bucket_bytes = strcspn(bucket, "/"), prefix_bytes;
+	struct config_lakefs parts;
 
+	prefix = bucket + bucket_bytes + (bucket[bucket_bytes] == '/');
+	/* An object of lakeFS is the same in each commit where it has the same path and pin. */
+	if (config_lakefs(store->url, &parts)) {
+		bucket = parts.repository;
+		bucket_bytes = strlen(bucket);
+		prefix = parts.prefix;
+	}
+	prefix_bytes = strlen(prefix);
 	/* The store treats a prefix as a folder: there is exactly one slash between the prefix and the key.
 	 */
 	if (prefix_bytes > 0 && prefix[prefix_bytes - 1] == '/')

@@ -71,19 +71,35 @@ static const struct store_ops s3_ops = {
 	.counters = s3_counters,
 };
 
-/* Splits s3://bucket/prefix. Stores the prefix with a slash at its end, so that it can be put before each
- * key. */
-static void read_url(struct s3_store *s3, const char *url)
+/* Stores the prefix with a slash at its end, so that it can be put before each key. */
+static void set_prefix(struct s3_store *s3, const char *ref, const char *prefix)
 {
-	const char *bucket = url + sizeof("s3://") - 1, *prefix;
-	size_t bucket_bytes = strcspn(bucket, "/"), bytes;
+	const char *slash = *ref ? "/" : "";
+	size_t bytes = strlen(prefix);
 
-	prefix = bucket + bucket_bytes + (bucket[bucket_bytes] == '/');
-	bytes = strlen(prefix);
 	if (bytes && prefix[bytes - 1] == '/')
 		bytes--;
-	(void)snprintf(s3->bucket, sizeof(s3->bucket), "%.*s", (int)bucket_bytes, bucket);
-	(void)snprintf(s3->prefix, sizeof(s3->prefix), "%.*s%s", (int)bytes, prefix, bytes ? "/" : "");
+	(void)snprintf(s3->prefix, sizeof(s3->prefix), "%s%s%.*s%s", ref, slash, (int)bytes, prefix,
+		       bytes ? "/" : "");
+}
+
+/* Splits s3://bucket/prefix, or lakefs://repository/ref/prefix: to lakeFS's S3 gateway a repository is a
+ * bucket, whose keys begin with a ref. */
+static void read_url(struct s3_store *s3, const struct config_store *where)
+{
+	const char *bucket = where->url + sizeof("s3://") - 1;
+	size_t bytes = strcspn(bucket, "/");
+	struct config_lakefs parts;
+
+	s3->lakefs = config_lakefs(where->url, &parts);
+	s3->presign = s3->lakefs && where->presign;
+	if (s3->lakefs) {
+		(void)snprintf(s3->bucket, sizeof(s3->bucket), "%s", parts.repository);
+		set_prefix(s3, where->at[0] ? where->at : parts.ref, parts.prefix);
+		return;
+	}
+	(void)snprintf(s3->bucket, sizeof(s3->bucket), "%.*s", (int)bytes, bucket);
+	set_prefix(s3, "", bucket + bytes + (bucket[bytes] == '/'));
 }
 
 static void set_host(struct s3_store *s3, const char *scheme, const char *host, const char *port)
@@ -145,7 +161,7 @@ static int place(struct s3_store *s3, const struct config_store *where, struct e
 	const char *region = where->region && where->region[0] ? where->region : REGION_DEFAULT;
 	int r = 0;
 
-	read_url(s3, where->url);
+	read_url(s3, where);
 	(void)snprintf(s3->region, sizeof(s3->region), "%s", region);
 	if (where->endpoint && where->endpoint[0])
 		r = read_endpoint(s3, where->endpoint, err);

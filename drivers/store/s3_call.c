@@ -15,9 +15,9 @@ static struct s3_call *call_of(struct http_request *request)
 
 const char *s3_call_name(const struct s3_call *call, char out[static STORE_KEY_TEXT])
 {
-	char raw[sizeof(call->s3->bucket) + 2 * S3_KEY_MAX + 8];
+	char raw[sizeof(call->s3->bucket) + 2 * S3_KEY_MAX + 16];
 
-	(void)snprintf(raw, sizeof(raw), "s3://%s/%s%s", call->s3->bucket,
+	(void)snprintf(raw, sizeof(raw), "%s://%s/%s%s", call->s3->lakefs ? "lakefs" : "s3", call->s3->bucket,
 		       call->upload_key ? "" : call->s3->prefix,
 		       call->upload_key ? call->upload_key
 		       : call->key      ? call->key
@@ -58,6 +58,9 @@ static int prepare(struct http_request *request, struct error *err)
 		r = http_add_header(request, err, "If-Match: \"%s\"", call->pin->etag);
 	if (r == 0 && call->only_new)
 		r = http_add_header(request, err, "If-None-Match: *");
+	/* lakeFS redirects clients of this name (lakeFS, "Use the S3 API with pre-signed URLs"). */
+	if (r == 0 && !verbatim && call->s3->presign && call->key && call->method == HTTP_GET)
+		r = http_add_header(request, err, "User-Agent: kiln s3RedirectionSupport");
 	return r;
 }
 

@@ -42,6 +42,11 @@ static struct store_options with_defaults(const struct store_options *given)
 	return options;
 }
 
+static bool is_local(const struct config_store *where)
+{
+	return strncmp(where->url, "file://", 7) == 0;
+}
+
 int store_open(const struct config_store *where, const struct store_options *options,
 	       struct store **ret_store, struct error *err)
 {
@@ -50,8 +55,8 @@ int store_open(const struct config_store *where, const struct store_options *opt
 
 	if (r < 0)
 		return r;
-	return strncmp(where->url, "s3://", 5) == 0 ? store_s3_open(where, &full, ret_store, err)
-						    : store_file_open(where, &full, ret_store, err);
+	return is_local(where) ? store_file_open(where, &full, ret_store, err)
+			       : store_s3_open(where, &full, ret_store, err);
 }
 
 int store_host(const struct config_store *where, char out[static STORE_HOST_BYTES], struct error *err)
@@ -59,5 +64,5 @@ int store_host(const struct config_store *where, char out[static STORE_HOST_BYTE
 	int r = config_store_check(where, err);
 
 	*out = '\0';
-	return r < 0 || strncmp(where->url, "s3://", 5) != 0 ? r : store_s3_host(where, out, err);
+	return r < 0 || is_local(where) ? r : store_s3_host(where, out, err);
 }

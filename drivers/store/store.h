@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Object stores: one interface for two backends, s3://bucket/prefix and file:///dir. Keys are relative to the
- * prefix or folder in the URL.
+ * prefix or folder in the URL. lakefs://repository/ref/prefix is read and written through lakeFS's S3
+ * gateway: objects of the branch, tag or commit `where->at`, else of the ref in the URL. A put to a branch
+ * stays uncommitted there (drivers/versions).
  *
  * Threads: a store belongs to one thread. It owns one libcurl multi handle, which blocking calls and
  * store_poll() drive; no thread of its own. Only store_wake() may be called from others.

@@ -26,7 +26,8 @@ void location_merge(struct config_store *options, const struct config_store *con
 
 bool location_is_url(const char *name)
 {
-	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "file://", 7) == 0;
+	return strncmp(name, "s3://", 5) == 0 || strncmp(name, "lakefs://", 9) == 0 ||
+	       strncmp(name, "file://", 7) == 0;
 }
 
 /* Writes the file:// URL of `folder`, which ends with '/', or is empty for the current folder. `name`: the

@@ -9,7 +9,7 @@
  * line overrides the configuration. */
 void location_merge(struct config_store *options, const struct config_store *config);
 
-/* Returns true for s3://... and file://...; every other name is a path on this machine. */
+/* Returns true for s3://..., lakefs://... and file://...; every other name is a path on this machine. */
 bool location_is_url(const char *name);
 /* Opens the store that holds the object with the path or URL `name`. *ret_key is the object's key in the
  * store, and points into `name`. `where`: endpoint, region and credentials; its url is ignored. Errors: those

@@ -115,6 +115,8 @@ static void test_names(void **state)
 		{ "s3://b/", "http://h", "k", "b", "k" },
 		{ "s3://b/p/q", "http://h", "k/l", "b", "p/q/k/l" },
 		{ "s3://b/p/q/", "http://h", "k/l", "b", "p/q/k/l" },
+		{ "lakefs://rep/main", "http://h", "k/l", "rep", "k/l" },
+		{ "lakefs://rep/main/p/q/", "http://h", "k/l", "rep", "p/q/k/l" },
 	};
 
 	(void)state;

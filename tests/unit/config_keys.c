@@ -161,17 +161,28 @@ static void test_store_from_elsewhere(void **state)
 	static const struct config_store good[] = {
 		{ .url = "s3://bkt/x" },
 		{ .url = "file:///a", .endpoint = "", .region = "" },
+		{ .url = "lakefs://rep/main", .endpoint = "http://h:8000", .presign = true },
+		{ .url = "lakefs://rep/main~1/a/b/", .endpoint = "http://h" },
 	};
 	static const struct {
 		struct config_store store;
 		const char *words;
 	} bad[] = {
 		{ { .url = "s3://a b/?x" },
-		  "url: found \"s3://a b/?x\", allowed: s3://bucket[/prefix] or file:///folder; " },
+		  "url: found \"s3://a b/?x\", allowed: s3://bucket[/prefix], file:///folder or "
+		  "lakefs://repository/branch[/prefix]; " },
 		{ { .url = "s3://bkt", .endpoint = "http://h:99999" },
 		  "endpoint: found \"http://h:99999\", allowed: https://" },
 		{ { .url = "" }, "url: found \"\", allowed: s3://" },
 		{ { .url = NULL }, "url: found \"\", allowed: s3://" },
+		{ { .url = "lakefs://rep/main" },
+		  "endpoint: allowed with the url \"lakefs://rep/main\": the lakeFS server" },
+		{ { .url = "s3://bkt", .presign = true },
+		  "presign: allowed with the url \"s3://bkt\": false, or" },
+		{ { .url = "lakefs://rep" }, "url: found \"lakefs://rep\", allowed: s3://" },
+		{ { .url = "lakefs://re/main" }, "url: found \"lakefs://re/main\", allowed: s3://" },
+		{ { .url = "lakefs://Rep/main" }, "url: found \"lakefs://Rep/main\", allowed: s3://" },
+		{ { .url = "lakefs://rep/a b" }, "url: found \"lakefs://rep/a b\", allowed: s3://" },
 		{ { .url = "s3://bkt", .region = "EU" },
 		  "region: found \"EU\", allowed: 1 .. 63 characters of [a-z0-9_-]" },
 	};

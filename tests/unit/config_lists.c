@@ -148,9 +148,10 @@ static void test_sources(void **state)
 		  "sources = ( {\n weight = 0.0; glob = \"*\"; }, { url = \"b\"; weight = 4294967296; } );",
 		  "k.conf:3: sources.weight: found 0.0, allowed: a number, 1e-06 .. 1e+06\n"
 		  "k.conf:3: sources.glob: found an unknown key, allowed: url, endpoint, region, credential, "
-		  "ca_file, url_style, http2, weight, train_glob, validation_glob, test_glob\n"
+		  "ca_file, url_style, http2, presign, weight, train_glob, validation_glob, test_glob\n"
 		  "k.conf:2: sources.url: found nothing, it must be given\n"
-		  "k.conf:3: sources.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder; a "
+		  "k.conf:3: sources.url: found \"b\", allowed: s3://bucket[/prefix], file:///folder or "
+		  "lakefs://repository/branch[/prefix]; a "
 		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
 		  "k.conf:3: sources.weight: found 4294967296, allowed: a number, 1e-06 .. 1e+06" },
 		{ "more lanes than places",

@@ -122,13 +122,34 @@ static void test_objects(void **state)
 	assert_int_equal(config.split.by, SPLIT_BY_HASH);
 }
 
+static void test_stores_of_lakefs(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "no server", "source: {\n url = \"lakefs://rep/main/a\"; };\n" SINK,
+		  "k.conf:1: source.endpoint: found with source.url = \"lakefs://rep/main/a\", allowed: the "
+		  "lakeFS "
+		  "server, https://host[:port] or http://host[:port]" },
+		{ "pre-signed URLs of S3", "source: { url = \"s3://bkt/p\";\n presign = true; };\n" SINK,
+		  "k.conf:2: source.presign: found with source.url = \"s3://bkt/p\", allowed: false, or a "
+		  "url "
+		  "lakefs://repository/branch" },
+		{ "one of a list", "\nsources = ( { url = \"lakefs://rep/main\"; } );\n" SINK,
+		  "k.conf:2: sources.endpoint: found with sources.url = \"lakefs://rep/main\", allowed: the "
+		  "lakeFS server, https://host[:port] or http://host[:port]" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
 static void test_all_mistakes_at_once(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "of every kind",
 		  "source: {\n  url = \"b\";\n  http2 = 1;\n};\nrun: {\n  name = \"a b\";\n  epoch = 1;\n"
 		  "  epochs = 0;\n};\nschema = ( 1 );\nextra = 2;\n",
-		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix] or file:///folder; a "
+		  "k.conf:2: source.url: found \"b\", allowed: s3://bucket[/prefix], file:///folder or "
+		  "lakefs://repository/branch[/prefix]; a "
 		  "bucket has 3 .. 255 characters of [A-Za-z0-9._-]\n"
 		  "k.conf:3: source.http2: found 1, allowed: true or false\n"
 		  "k.conf:6: run.name: found \"a b\", allowed: 1 .. 64 characters of [A-Za-z0-9_-]\n"
@@ -388,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_checkpoints),
 		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_stores_of_lakefs),
 		cmocka_unit_test(test_all_mistakes_at_once),
 		cmocka_unit_test(test_more_mistakes_than_fit),
 		cmocka_unit_test(test_check_with_the_model),

@@ -44,9 +44,12 @@
 /* Longest bucket, prefix, host and region of a store, and longest clock.ntp_servers, in characters. */
 #define CONFIG_BUCKET_MAX 255u
 #define CONFIG_PREFIX_MAX 1023u
-#define CONFIG_HOST_MAX   255u
-#define CONFIG_REGION_MAX 63u
-#define CONFIG_HOSTS_MAX  1023u
+/* lakeFS: names of repositories (RepositoryCreation of its API), and our own bound of a ref */
+#define CONFIG_REPOSITORY_MAX 63u
+#define CONFIG_REF_MAX        255u
+#define CONFIG_HOST_MAX       255u
+#define CONFIG_REGION_MAX     63u
+#define CONFIG_HOSTS_MAX      1023u
 /* Longest notify.url, and longest notify.mail_to, in characters. */
 #define CONFIG_WEB_MAX  2048
 #define CONFIG_MAIL_MAX 800
@@ -100,7 +103,7 @@ struct config_numbers {
 
 /* The location of an object store; every source and the sink have these keys. */
 struct config_store {
-	const char *url;      /* s3://bucket/prefix or file:///dir */
+	const char *url;      /* s3://bucket/prefix, file:///dir or lakefs://repository/ref/prefix */
 	const char *endpoint; /* https://host:port; "" = AWS, chosen by region */
 	const char *region;
 	const char *credential; /* name of a credential, see drivers/store/store.h; "" = from the environment,
@@ -108,6 +111,17 @@ struct config_store {
 	const char *ca_file;    /* "" = the certificates of the system */
 	int url_style;          /* enum config_url_style */
 	bool http2;
+	bool presign; /* lakefs:// only: objects are read from lakeFS's own store, by pre-signed URLs */
+	/* No key: the commit or branch of lakefs:// that takes the place of the one in `url`; "" = that of
+	 * `url`. */
+	char at[CONFIG_REF_MAX + 1];
+};
+
+/* The parts of "lakefs://repository/ref/prefix". */
+struct config_lakefs {
+	char repository[CONFIG_REPOSITORY_MAX + 1];
+	char ref[CONFIG_REF_MAX + 1]; /* a branch, a tag or a commit */
+	const char *prefix;           /* points into the url; "" = none */
 };
 
 /* A source of shards. With FORMAT_OBJECTS, which only a single source has, each object is a shard of one
@@ -365,6 +379,14 @@ MUST_CHECK int config_load(const char *path, struct config *ret_config, struct e
 /* Checks url, endpoint and region of a store that were given on the command line. endpoint and region may be
  * NULL or empty. Errors: -EINVAL with the key, what was found and what is allowed. */
 MUST_CHECK int config_store_check(const struct config_store *store, struct error *err);
+
+/* Splits the URL of a lakefs:// store. Returns false for every other URL; *ret is then empty. The url must
+ * outlive *ret. */
+bool config_lakefs(const char *url, struct config_lakefs *ret);
+
+/* Returns the first key of a store that does not fit its url, and in *ret_allowed what is allowed; NULL: all
+ * fit. A string with a mistake is NULL. */
+const char *config_store_misfit(const struct config_store *store, const char **ret_allowed);
 
 /* Returns the first key in which two stores have different servers: endpoint, region, credential or ca_file.
  * NULL: requests to both stores go to the same server, and are signed with the same credential. The urls may

@@ -18,7 +18,8 @@ static void allowed_location(enum key_type type, char *out, size_t size)
 {
 	if (type == KEY_URL)
 		(void)snprintf(out, size,
-			       "s3://bucket[/prefix] or file:///folder; a bucket has 3 .. %u characters of "
+			       "s3://bucket[/prefix], file:///folder or "
+			       "lakefs://repository/branch[/prefix]; a bucket has 3 .. %u characters of "
 			       "[A-Za-z0-9._-]",
 			       CONFIG_BUCKET_MAX);
 	else if (type == KEY_ENDPOINT)

@@ -33,7 +33,9 @@ static bool is_s3_bucket(const char *bucket)
 
 static bool is_url(const char *text)
 {
-	return strncmp(text, "file:///", 8) == 0 ||
+	struct config_lakefs lakefs;
+
+	return strncmp(text, "file:///", 8) == 0 || config_lakefs(text, &lakefs) ||
 	       (strncmp(text, "s3://", 5) == 0 && is_s3_bucket(text + 5));
 }
 
@@ -231,6 +233,9 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 
 int config_store_check(const struct config_store *store, struct error *err)
 {
+	struct config_store given = *store;
+	const char *misfit, *fits;
+
 	for (size_t i = 0; i < config_source_keys_count; i++) {
 		const struct config_key *key = &config_source_keys[i];
 		bool checked = key->type == KEY_URL || key->type == KEY_ENDPOINT || key->type == KEY_REGION;
@@ -248,5 +253,10 @@ int config_store_check(const struct config_store *store, struct error *err)
 		return error_set(err, -EINVAL, "%s: found \"%s\", allowed: %s", key->name,
 				 url_without_login(text, strlen(text), shown, sizeof(shown)), allowed);
 	}
-	return 0;
+	if (!given.endpoint)
+		given.endpoint = "";
+	misfit = config_store_misfit(&given, &fits);
+	return misfit ? error_set(err, -EINVAL, "%s: allowed with the url \"%s\": %s", misfit, store->url,
+				  fits)
+		      : 0;
 }

@@ -13,13 +13,13 @@
 #include <stddef.h>
 
 enum key_type {
-	KEY_INT,      /* uint64_t */
-	KEY_FLOAT,    /* double */
-	KEY_BOOL,     /* bool */
-	KEY_STRING,   /* const char *, any text without hidden characters (core/base/visible.h) */
-	KEY_NAME,     /* const char *, [A-Za-z0-9_-]{1,64}; or empty, where the default is empty */
-	KEY_URL,      /* const char *, s3://bucket[/prefix] or file:///folder */
-	KEY_WEB,      /* const char *, http[s]://host[:port][/path] or empty */
+	KEY_INT,    /* uint64_t */
+	KEY_FLOAT,  /* double */
+	KEY_BOOL,   /* bool */
+	KEY_STRING, /* const char *, any text without hidden characters (core/base/visible.h) */
+	KEY_NAME,   /* const char *, [A-Za-z0-9_-]{1,64}; or empty, where the default is empty */
+	KEY_URL, /* const char *, s3://bucket[/prefix], file:///folder or lakefs://repository/ref[/prefix] */
+	KEY_WEB, /* const char *, http[s]://host[:port][/path] or empty */
 	KEY_ENDPOINT, /* const char *, http[s]://host[:port] or empty */
 	KEY_RELAY,    /* const char *, smtp[s]://host[:port] or empty */
 	KEY_MAIL,     /* const char *, mail addresses with a comma between them, or empty */

@@ -15,9 +15,9 @@
  * the key url. */
 #define STORE_KEYS(prefix, FIELD, what)										\
 	{ prefix "url", KEY_URL, "", NULL, NO_BOUNDS, NO_NAMES, FIELD(url),					\
-	  what ": s3://bucket/prefix, or file:///folder for a store on the local disk" },				\
+	  what ": s3://bucket/prefix, lakefs://repository/branch/prefix, or file:///folder for a store on the local disk" },	\
 	{ prefix "endpoint", KEY_ENDPOINT, "", "", NO_BOUNDS, NO_NAMES, FIELD(endpoint),			\
-	  "S3 server, https://host:port or http://host:port; empty = AWS in `region`" },			\
+	  "S3 server or lakeFS server, https://host:port or http://host:port; empty = AWS in `region`" },	\
 	{ prefix "region", KEY_REGION, "", "us-east-1", NO_BOUNDS, NO_NAMES, FIELD(region),			\
 	  "region that requests are signed for" },								\
 	{ prefix "credential", KEY_NAME, "", "", NO_BOUNDS, NO_NAMES, FIELD(credential),			\
@@ -27,5 +27,7 @@
 	{ prefix "url_style", KEY_ENUM, "", "auto", NO_BOUNDS, { "auto", "path", "virtual" }, FIELD(url_style),	\
 	  "where the bucket's name goes: path = in the path, virtual = in the host name, auto = virtual for AWS, path otherwise" },			\
 	{ prefix "http2", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FIELD(http2),				\
-	  "allow HTTP/2; several HTTP/1.1 connections are faster with most stores" }
+	  "allow HTTP/2; several HTTP/1.1 connections are faster with most stores" },				\
+	{ prefix "presign", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, FIELD(presign),				\
+	  "lakefs:// only: whether objects are read straight from the store below lakeFS, by pre-signed URLs" }
 /* clang-format on */

@@ -160,6 +160,31 @@ static void check_callbacks(struct config_reading *reading)
 			     config_line(config, "optimizer.schedule"));
 }
 
+/* `list`: the stores are elements of a list, whose line has to do for all of them. */
+static void check_store(struct config_reading *reading, const struct config_store *store, const char *group,
+			const char *list)
+{
+	const char *allowed, *key = config_store_misfit(store, &allowed);
+	char name[64];
+
+	if (!key)
+		return;
+	(void)snprintf(name, sizeof(name), "%s.%s", list ? list : group, key);
+	mistakes_add(reading->mistakes, config_line(reading->config, list ? list : name),
+		     "%s: found with %s.url = \"%.100s\", allowed: %s", name, list ? list : group, store->url,
+		     allowed);
+}
+
+static void check_stores(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+
+	for (uint32_t i = 0; i < config->sources; i++)
+		check_store(reading, &config->source[i].store, "source",
+			    config->memory->sources_given ? "sources" : NULL);
+	check_store(reading, &config->sink, "sink", NULL);
+}
+
 static void check_one_of(struct config_reading *reading, const char *url, const char *credential,
 			 const char *key, const char *beside)
 {
@@ -193,6 +218,7 @@ void config_check_together(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
 
+	check_stores(reading);
 	check_lanes(reading);
 	config_check_objects(reading);
 	choose_checkpoints(reading);

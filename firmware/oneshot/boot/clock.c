@@ -26,7 +26,7 @@
 
 static bool is_signed(const struct config_store *store)
 {
-	return strncmp(store->url, "s3://", 5) == 0;
+	return strncmp(store->url, "file://", 7) != 0;
 }
 
 /* Returns whether the unfinished run or, where there is none, the next run uses a store whose requests are

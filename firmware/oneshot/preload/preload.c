@@ -143,13 +143,17 @@ static void glob_of(const char *prefix, char out[static GLOB_MAX])
 static int list_pin(struct preload *p, const struct cache_pin *pin, bool fetch)
 {
 	const struct config_source *source = space_source_of(&p->space, pin);
-	char url[sizeof("s3://") + CONFIG_BUCKET_MAX], glob[GLOB_MAX];
+	char url[sizeof("lakefs:///") + CONFIG_BUCKET_MAX + CONFIG_REF_MAX], glob[GLOB_MAX];
 	struct config_store bucket;
+	struct config_lakefs parts;
 
 	if (!source)
 		return 0;
 	bucket = source->store;
-	(void)snprintf(url, sizeof(url), "s3://%s", pin->bucket);
+	if (config_lakefs(bucket.url, &parts))
+		(void)snprintf(url, sizeof(url), "lakefs://%s/%s", parts.repository, parts.ref);
+	else
+		(void)snprintf(url, sizeof(url), "s3://%s", pin->bucket);
 	bucket.url = url;
 	glob_of(pin->prefix, glob);
 	return list(p, &bucket, glob, fetch);
