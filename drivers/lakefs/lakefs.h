@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The REST API of a lakeFS server, for one repository: its branches, commits, merges, tags, and the import of
+ * objects that stay where they are. The contract is lakeFS's OpenAPI document (tests/lakefs/openapi.yml).
+ * Objects are not read here: they go through lakeFS's S3 gateway (drivers/store).
+ *
+ *     lakefs.c         opens and closes
+ *     lakefs_change.c  branches, commits, merges, tags
+ *     lakefs_import.c  repository and import
+ *     lakefs_diff.c    what differs between two refs
+ *     lakefs_call.c    one call: attempts, retries, the error's sentence
+ *     lakefs_reply.c   parses answers; pure functions
+ *
+ * Threads: one, the caller's; every call blocks. Order: lakefs_open -> calls -> lakefs_close.
+ * Crash: a call was carried out by the server or not. Each call that changes something may be made again: it
+ * recognizes what an earlier call has done (below), also where only that call's answer was lost.
+ *
+ * Errors of every call, whose text names the repository, the object and the server's message:
+ * -EACCES refused (401, 403); -ENOENT no such repository, branch, ref (404, 410); -EINVAL the server calls
+ * the request wrong (400); -EPERM a hook of the repository refused (412); after all attempts -EBUSY the
+ * branch is locked (423), -EAGAIN too many requests (429, 503), -EIO another answer 5xx, -EBADMSG an answer
+ * that makes no sense, -ETIMEDOUT, -ECONNREFUSED and the like. A Retry-After is honoured (http/retry.h).
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/config/config.h"
+#include "drivers/store/store.h"
+
+#define LAKEFS_ID_BYTES 129u /* id of a commit, and a NUL; lakeFS has 64 hex digits */
+
+struct lakefs;
+
+/* `where`: a store with a url lakefs://repository/ref; its credential has the access key of lakeFS.
+ * `options`: attempts and time limits, awake() and deadline, as for a store. Errors: -EKEYREJECTED, -EINVAL.
+ */
+MUST_CHECK int lakefs_open(const struct config_store *where, const struct store_options *options,
+			   struct lakefs **ret_lakefs, struct error *err);
+/* Accepts NULL. */
+void lakefs_close(struct lakefs *lakefs);
+void lakefs_closep(struct lakefs **lakefs);
+
+/* Finds the commit of a branch, a tag, a commit, or an expression such as main~1. */
+MUST_CHECK int lakefs_resolve(struct lakefs *lakefs, const char *ref, char ret_id[static LAKEFS_ID_BYTES],
+			      struct error *err);
+
+/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or has all of the
+ * metadata `mine` (strings): an earlier call of the same owner made it. Errors: -EEXIST it is another's. */
+MUST_CHECK int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
+			     struct error *err);
+/* Deletes a branch. No error where there is none. */
+MUST_CHECK int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, struct error *err);
+
+/* Commits what was uploaded to the branch. `metadata`: an object of strings. 0 also where nothing is
+ * uncommitted and the newest commit has all of this metadata: an earlier call made it. Errors: -ENODATA there
+ * is nothing to commit. */
+MUST_CHECK int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message,
+			     const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
+
+/* Merges `ref` into the branch. 0 also where the branch has all of it and the newest commit has all of this
+ * metadata. Errors: -ENODATA the branch has all of it already; -ESTALE a conflict: both sides changed the
+ * paths that the text names, and nothing was merged. */
+MUST_CHECK int lakefs_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
+			    const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
+
+/* Names a commit. 0 also where the tag names this commit already. Errors: -EEXIST it names another. */
+MUST_CHECK int lakefs_tag(struct lakefs *lakefs, const char *tag, const char *commit, struct error *err);
+
+struct lakefs_difference {
+	const char *type; /* "added", "removed", "changed", "conflict" */
+	const char *path;
+	uint64_t bytes;
+};
+
+/* Calls `each` for every object that differs, in order of paths: what `right` has changed since both
+ * parted. Where `each` returns a value other than 0, that is the
+ * result. */
+MUST_CHECK int lakefs_diff(struct lakefs *lakefs, const char *left, const char *right,
+			   int (*each)(void *context, const struct lakefs_difference *difference),
+			   void *context, struct error *err);
+
+/* Creates the repository, whose own data is below `storage`, such as s3://bucket/prefix. 0 also where it
+ * exists with this storage. Errors: -EEXIST it has another. */
+MUST_CHECK int lakefs_repository(struct lakefs *lakefs, const char *storage, const char *branch,
+				 struct error *err);
+
+struct lakefs_import {
+	const char *branch;
+	const char *from; /* the prefix to import, such as s3://bucket/prefix/ */
+	const char *to;   /* prefix below the branch; "" = its root */
+	const char *message;
+	const cJSON *metadata; /* of the import's commit; NULL = none */
+	/* Called after each look at the import's state; may be NULL. */
+	void (*progress)(void *context, uint64_t objects);
+	void *context;
+};
+
+/* Imports a prefix: its objects become objects of the branch and stay where they are. Waits until the server
+ * has finished. Errors: -EIO the import failed, with the server's reason. */
+MUST_CHECK int lakefs_import(struct lakefs *lakefs, const struct lakefs_import *import,
+			     char ret_id[static LAKEFS_ID_BYTES], uint64_t *ret_objects, struct error *err);

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Branches, commits, merges and tags. */
+#include "drivers/lakefs/lakefs_call.h"
+#include "drivers/lakefs/lakefs_reply.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CONFLICTS_SHOWN 5u
+
+/* ---- What is there ---- */
+
+/* Asks for the commit of a ref; the caller frees *ret_commit. */
+static int get_commit(struct lakefs *lakefs, const char *ref, cJSON **ret_commit, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	int r = LAKEFS_PATH(lakefs, path, err, "commits", ref);
+
+	if (r == 0)
+		r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err);
+	if (r == 0)
+		*ret_commit = TAKE(answer.json);
+	return r;
+}
+
+int lakefs_resolve(struct lakefs *lakefs, const char *ref, char ret_id[static LAKEFS_ID_BYTES],
+		   struct error *err)
+{
+	CLEANUP(json_free) cJSON *commit = NULL;
+	int r = get_commit(lakefs, ref, &commit, err);
+
+	return r < 0 ? r : lakefs_reply_id(commit, "id", ret_id, err);
+}
+
+/* Writes the id of the branch's newest commit where that commit has all of the metadata: 1; else 0. */
+static int find_mine(struct lakefs *lakefs, const char *branch, const cJSON *metadata,
+		     char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	CLEANUP(json_free) cJSON *commit = NULL;
+	int r = get_commit(lakefs, branch, &commit, err);
+
+	if (r == 0)
+		r = lakefs_reply_id(commit, "id", ret_id, err);
+	return r < 0 ? r : lakefs_reply_is_mine(commit, metadata);
+}
+
+/* ---- Branches ---- */
+
+static int send_branch(struct lakefs *lakefs, const char *branch, const char *commit, long *ret_status,
+		       struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	cJSON *body;
+	int r = LAKEFS_PATH(lakefs, path, err, "branches");
+
+	if (r < 0)
+		return r;
+	body = cJSON_CreateObject();
+	(void)cJSON_AddStringToObject(body, "name", branch);
+	(void)cJSON_AddStringToObject(body, "source", commit);
+	(void)cJSON_AddFalseToObject(body, "force");
+	(void)cJSON_AddFalseToObject(body, "hidden");
+	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
+	*ret_status = answer.status;
+	return r;
+}
+
+int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
+		  struct error *err)
+{
+	char head[LAKEFS_ID_BYTES];
+	long status = 0;
+	int r = send_branch(lakefs, branch, commit, &status, err);
+
+	if (status != 409)
+		return r;
+	if ((r = find_mine(lakefs, branch, mine, head, err)) != 0)
+		return r < 0 ? r : 0;
+	return strcmp(head, commit) == 0
+		       ? 0
+		       : error_set(
+				 err, -EEXIST,
+				 "lakefs://%s: the branch '%s' exists and is not ours: its newest commit is "
+				 "%s, expected %s",
+				 lakefs->repository, branch, head, commit);
+}
+
+int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	int r = LAKEFS_PATH(lakefs, path, err, "branches", branch);
+
+	if (r == 0)
+		r = lakefs_call(lakefs, HTTP_DELETE, path, NULL, &answer, err);
+	return answer.status == 404 ? 0 : r;
+}
+
+/* ---- Commits ---- */
+
+/* Ends the listing at the first difference. */
+static int note_any(void *context, const struct lakefs_difference *difference)
+{
+	bool *any = context;
+
+	(void)difference;
+	*any = true;
+	return 1;
+}
+
+/* Whether the branch has no uncommitted changes: 1 or 0. */
+static int is_clean(struct lakefs *lakefs, const char *branch, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	struct lakefs_page page = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	bool any = false;
+	int r = LAKEFS_PATH(lakefs, path, err, "branches", branch, "diff");
+
+	if (r == 0)
+		r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err);
+	if (r == 0)
+		r = lakefs_reply_differences(answer.json, note_any, &any, &page, err);
+	return r < 0 ? r : !any;
+}
+
+/* Adds the metadata, where there is any, as lakeFS's clients do: an empty object is left out. */
+static void add_metadata(cJSON *body, const char *message, const cJSON *metadata)
+{
+	(void)cJSON_AddStringToObject(body, "message", message);
+	if (cJSON_GetArraySize(metadata) > 0)
+		(void)cJSON_AddItemToObject(body, "metadata", cJSON_Duplicate(metadata, true));
+}
+
+static int send_commit(struct lakefs *lakefs, const char *branch, const char *message, const cJSON *metadata,
+		       char ret_id[static LAKEFS_ID_BYTES], long *ret_status, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	cJSON *body;
+	int r = LAKEFS_PATH(lakefs, path, err, "branches", branch, "commits");
+
+	if (r < 0)
+		return r;
+	body = cJSON_CreateObject();
+	add_metadata(body, message, metadata);
+	(void)cJSON_AddFalseToObject(body, "allow_empty");
+	(void)cJSON_AddFalseToObject(body, "force");
+	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
+	*ret_status = answer.status;
+	return r < 0 ? r : lakefs_reply_id(answer.json, "id", ret_id, err);
+}
+
+/* Finds out why the server calls a commit or a merge wrong: `nothing` is 1 where there was nothing to do, and
+ * then the branch's newest commit may be the one that was asked for. */
+static int explain(struct lakefs *lakefs, const char *branch, const cJSON *metadata, int nothing,
+		   const struct error *said, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	int r;
+
+	if (nothing < 0)
+		return nothing;
+	if (!nothing) {
+		if (err)
+			*err = *said;
+		return said->code;
+	}
+	r = find_mine(lakefs, branch, metadata, ret_id, err);
+	if (r == 0)
+		return error_set(err, -ENODATA, "%s: nothing has changed", said->text);
+	return r < 0 ? r : 0;
+}
+
+int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message, const cJSON *metadata,
+		  char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	struct error said = { 0 };
+	long status = 0;
+	int r = send_commit(lakefs, branch, message, metadata, ret_id, &status, &said);
+
+	if (status == 400)
+		return explain(lakefs, branch, metadata, is_clean(lakefs, branch, err), &said, ret_id, err);
+	if (r < 0 && err)
+		*err = said;
+	return r;
+}
+
+/* ---- Merges ---- */
+
+struct conflicts {
+	char text[1024];
+	uint32_t count;
+};
+
+static int note_conflict(void *context, const struct lakefs_difference *difference)
+{
+	struct conflicts *conflicts = context;
+	size_t used = strlen(conflicts->text);
+
+	if (strcmp(difference->type, "conflict") == 0 && conflicts->count++ < CONFLICTS_SHOWN)
+		(void)snprintf(conflicts->text + used, sizeof(conflicts->text) - used, "%s%s",
+			       used ? ", " : "", difference->path);
+	return 0;
+}
+
+/* Sets the error of a merge that both sides' changes forbid: the paths come from the difference, as the
+ * answer does not have them. */
+static int name_conflicts(struct lakefs *lakefs, const char *ref, const char *branch, struct error *err)
+{
+	struct conflicts conflicts = { 0 };
+	struct error why = { 0 };
+	int r = lakefs_diff(lakefs, branch, ref, note_conflict, &conflicts, &why);
+
+	return error_set(err, -ESTALE,
+			 "lakefs://%s: merging %s into %s: %" PRIu32 " paths changed on both sides: %s%s%s; "
+			 "nothing was merged",
+			 lakefs->repository, ref, branch, conflicts.count, conflicts.text,
+			 conflicts.count > CONFLICTS_SHOWN ? ", ..." : "", r < 0 ? why.text : "");
+}
+
+static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
+		      const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], long *ret_status,
+		      struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	cJSON *body;
+	int r = LAKEFS_PATH(lakefs, path, err, "refs", ref, "merge", branch);
+
+	if (r < 0)
+		return r;
+	body = cJSON_CreateObject();
+	add_metadata(body, message, metadata);
+	(void)cJSON_AddFalseToObject(body, "force");
+	(void)cJSON_AddFalseToObject(body, "allow_empty");
+	(void)cJSON_AddFalseToObject(body, "squash_merge");
+	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
+	*ret_status = answer.status;
+	return r < 0 ? r : lakefs_reply_id(answer.json, "reference", ret_id, err);
+}
+
+/* Whether the branch has all that the ref has: 1 or 0. */
+static int is_merged(struct lakefs *lakefs, const char *ref, const char *branch, struct error *err)
+{
+	bool any = false;
+	int r = lakefs_diff(lakefs, branch, ref, note_any, &any, err);
+
+	return r < 0 ? r : !any;
+}
+
+int lakefs_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
+		 const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	struct error said = { 0 };
+	long status = 0;
+	int r = send_merge(lakefs, ref, branch, message, metadata, ret_id, &status, &said);
+
+	if (status == 409)
+		return name_conflicts(lakefs, ref, branch, err);
+	if (status == 400)
+		return explain(lakefs, branch, metadata, is_merged(lakefs, ref, branch, err), &said, ret_id,
+			       err);
+	if (r < 0 && err)
+		*err = said;
+	return r;
+}
+
+/* ---- Tags ---- */
+
+int lakefs_tag(struct lakefs *lakefs, const char *tag, const char *commit, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES], there[LAKEFS_ID_BYTES];
+	cJSON *body;
+	int r = LAKEFS_PATH(lakefs, path, err, "tags");
+
+	if (r < 0)
+		return r;
+	body = cJSON_CreateObject();
+	(void)cJSON_AddStringToObject(body, "id", tag);
+	(void)cJSON_AddStringToObject(body, "ref", commit);
+	(void)cJSON_AddFalseToObject(body, "force");
+	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
+	if (answer.status != 409 || (r = lakefs_resolve(lakefs, tag, there, err)) < 0)
+		return r;
+	return strcmp(there, commit) == 0
+		       ? 0
+		       : error_set(err, -EEXIST,
+				   "lakefs://%s: the tag '%s' names another commit: %s, expected %s",
+				   lakefs->repository, tag, there, commit);
+}

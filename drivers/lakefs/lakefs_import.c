@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The repository, and the import of a prefix into a branch. */
+#include "drivers/lakefs/lakefs_call.h"
+#include "drivers/lakefs/lakefs_reply.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* pauses between two looks at an import: 0.1, 0.2 ... 3.2 s */
+#define LOOK_US     100000u
+#define LOOK_US_MAX 3200000u
+
+/* ---- Repository ---- */
+
+static int check_storage(struct lakefs *lakefs, const char *storage, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES] = "/repositories/";
+	const char *found;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/repositories/%s", lakefs->repository);
+	if ((r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err)) < 0 ||
+	    (r = json_get_string("the answer", answer.json, "storage_namespace", &found, err)) < 0)
+		return r;
+	return strcmp(found, storage) == 0
+		       ? 0
+		       : error_set(err, -EEXIST,
+				   "lakefs://%s: the repository exists with the storage %s, expected %s",
+				   lakefs->repository, found, storage);
+}
+
+int lakefs_repository(struct lakefs *lakefs, const char *storage, const char *branch, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	cJSON *body = cJSON_CreateObject();
+	int r;
+
+	(void)cJSON_AddStringToObject(body, "name", lakefs->repository);
+	(void)cJSON_AddStringToObject(body, "storage_namespace", storage);
+	(void)cJSON_AddStringToObject(body, "default_branch", branch);
+	(void)cJSON_AddFalseToObject(body, "sample_data");
+	(void)cJSON_AddFalseToObject(body, "read_only");
+	r = lakefs_call(lakefs, HTTP_POST, "/repositories", body, &answer, err);
+	return answer.status == 409 ? check_storage(lakefs, storage, err) : r;
+}
+
+/* ---- Import ---- */
+
+static cJSON *import_body(const struct lakefs_import *import)
+{
+	cJSON *body = cJSON_CreateObject(), *path = cJSON_CreateObject(), *commit;
+
+	(void)cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "paths"), path);
+	(void)cJSON_AddStringToObject(path, "type", "common_prefix");
+	(void)cJSON_AddStringToObject(path, "path", import->from);
+	(void)cJSON_AddStringToObject(path, "destination", import->to);
+	commit = cJSON_AddObjectToObject(body, "commit");
+	(void)cJSON_AddStringToObject(commit, "message", import->message);
+	if (cJSON_GetArraySize(import->metadata) > 0)
+		(void)cJSON_AddItemToObject(commit, "metadata", cJSON_Duplicate(import->metadata, true));
+	(void)cJSON_AddFalseToObject(commit, "allow_empty");
+	(void)cJSON_AddFalseToObject(commit, "force");
+	(void)cJSON_AddFalseToObject(body, "force");
+	return body;
+}
+
+/* Starts the import; `path` becomes the path of its state. */
+static int start(struct lakefs *lakefs, const struct lakefs_import *import,
+		 char path[static LAKEFS_PATH_BYTES], struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	const char *id;
+	int r = LAKEFS_PATH(lakefs, path, err, "branches", import->branch, "import");
+
+	if (r < 0 || (r = lakefs_call(lakefs, HTTP_POST, path, import_body(import), &answer, err)) < 0 ||
+	    (r = json_get_string("the answer", answer.json, "id", &id, err)) < 0)
+		return r;
+	return lakefs_query(path, "id", id, err);
+}
+
+static int look(struct lakefs *lakefs, const char *path, struct lakefs_progress *ret, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	int r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err);
+
+	return r < 0 ? r : lakefs_reply_import(answer.json, ret, err);
+}
+
+static int follow(struct lakefs *lakefs, const struct lakefs_import *import, const char *path,
+		  struct lakefs_progress *ret, struct error *err)
+{
+	useconds_t pause_us = LOOK_US;
+	int r;
+
+	while ((r = look(lakefs, path, ret, err)) == 0) {
+		if (import->progress)
+			import->progress(import->context, ret->objects);
+		if (ret->completed || ret->error[0])
+			break;
+		(void)usleep(pause_us);
+		pause_us = pause_us < LOOK_US_MAX ? 2 * pause_us : LOOK_US_MAX;
+	}
+	return r;
+}
+
+int lakefs_import(struct lakefs *lakefs, const struct lakefs_import *import,
+		  char ret_id[static LAKEFS_ID_BYTES], uint64_t *ret_objects, struct error *err)
+{
+	struct lakefs_progress progress = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	int r;
+
+	if ((r = start(lakefs, import, path, err)) < 0 ||
+	    (r = follow(lakefs, import, path, &progress, err)) < 0)
+		return r;
+	if (progress.error[0])
+		return error_set(err, -EIO, "lakefs://%s: the import of %s into '%s' failed: %s",
+				 lakefs->repository, import->from, import->branch, progress.error);
+	memcpy(ret_id, progress.id, sizeof(progress.id));
+	*ret_objects = progress.objects;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside drivers/lakefs: parses the JSON of lakeFS's answers. Pure functions: outside bytes in, values out.
+ * Errors: -EBADMSG.
+ */
+#pragma once
+
+#include "drivers/lakefs/lakefs.h"
+
+#define LAKEFS_TOKEN_BYTES 1200u /* of a page of differences: the last path */
+#define LAKEFS_SAID_BYTES  1024u
+
+/* Writes the message of an answer that refuses, as one line; of an answer that is no Error of the API its
+ * beginning. "" = it says nothing. */
+void lakefs_reply_said(const char *text, size_t bytes, char out[static LAKEFS_SAID_BYTES]);
+
+/* Return the id of a commit: of a Commit ("id"), a Ref ("commit_id") or a MergeResult ("reference"). */
+MUST_CHECK int lakefs_reply_id(const cJSON *answer, const char *key, char ret_id[static LAKEFS_ID_BYTES],
+			       struct error *err);
+/* Writes the id that is the whole text of an answer, such as that of a new branch. */
+MUST_CHECK int lakefs_reply_text_id(const char *text, size_t bytes, char ret_id[static LAKEFS_ID_BYTES],
+				    struct error *err);
+
+/* Whether the metadata of a Commit has all members of `mine`, which are strings. False where `mine` is empty
+ * or NULL. */
+bool lakefs_reply_is_mine(const cJSON *commit, const cJSON *mine);
+
+struct lakefs_page {
+	char next[LAKEFS_TOKEN_BYTES]; /* where the next page begins; "" = this was the last */
+};
+
+/* Calls `each` for the entries of a DiffList. A page whose successor is itself is an error, so that a listing
+ * ends. */
+MUST_CHECK int lakefs_reply_differences(const cJSON *answer,
+					int (*each)(void *context,
+						    const struct lakefs_difference *difference),
+					void *context, struct lakefs_page *page, struct error *err);
+
+struct lakefs_progress {
+	bool completed;
+	uint64_t objects;
+	char error[LAKEFS_SAID_BYTES]; /* why the import failed; "" = it has not */
+	char id[LAKEFS_ID_BYTES];      /* of its commit, when it is completed */
+};
+
+MUST_CHECK int lakefs_reply_import(const cJSON *answer, struct lakefs_progress *ret, struct error *err);

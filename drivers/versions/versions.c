@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/versions/backend.h"
+
+int versions_open(const struct config_store *where, const struct store_options *options,
+		  struct versions **ret_versions, struct error *err)
+{
+	struct config_lakefs parts;
+	int r = config_store_check(where, err);
+
+	if (r < 0)
+		return r;
+	return config_lakefs(where->url, &parts) ? versions_lakefs_open(where, options, ret_versions, err)
+						 : versions_plain_open(where, options, ret_versions, err);
+}
+
+void versions_close(struct versions *versions)
+{
+	if (versions)
+		versions->ops->close(versions);
+}
+
+void versions_closep(struct versions **versions)
+{
+	versions_close(*versions);
+}
+
+int versions_resolve(struct versions *versions, const char *ref, char ret_id[static VERSIONS_ID_BYTES],
+		     struct error *err)
+{
+	return versions->ops->resolve(versions, ref, ret_id, err);
+}
+
+int versions_branch(struct versions *versions, const char *branch, const char *commit, const cJSON *mine,
+		    struct error *err)
+{
+	return versions->ops->branch(versions, branch, commit, mine, err);
+}
+
+int versions_branch_delete(struct versions *versions, const char *branch, struct error *err)
+{
+	return versions->ops->branch_delete(versions, branch, err);
+}
+
+int versions_commit(struct versions *versions, const char *branch, const char *message, const cJSON *metadata,
+		    char ret_id[static VERSIONS_ID_BYTES], struct error *err)
+{
+	return versions->ops->commit(versions, branch, message, metadata, ret_id, err);
+}
+
+int versions_merge(struct versions *versions, const char *from, const char *into, const char *message,
+		   const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES], struct error *err)
+{
+	return versions->ops->merge(versions, from, into, message, metadata, ret_id, err);
+}
+
+int versions_tag(struct versions *versions, const char *tag, const char *commit, struct error *err)
+{
+	return versions->ops->tag(versions, tag, commit, err);
+}
+
+int versions_diff(struct versions *versions, const char *left, const char *right,
+		  int (*each)(void *context, enum versions_change change, const char *path, uint64_t bytes),
+		  void *context, struct error *err)
+{
+	return versions->ops->diff(versions, left, right, each, context, err);
+}
+
+int versions_create(struct versions *versions, const char *storage, struct error *err)
+{
+	return versions->ops->create(versions, storage, err);
+}
+
+int versions_import(struct versions *versions, const struct versions_import *import,
+		    char ret_id[static VERSIONS_ID_BYTES], uint64_t *ret_objects, struct error *err)
+{
+	return versions->ops->import(versions, import, ret_id, ret_objects, err);
+}

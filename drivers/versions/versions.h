@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Versions of what a store has: which commit a ref is, branches, commits, merges and tags. One interface for
+ * two backends. On lakefs:// (versions_lakefs.c) each call is one of lakeFS. On s3:// and file://
+ * (versions_plain.c) a branch is a folder of its own, which needs no call; run.json says what a commit would
+ * say, and a tag is an object tags/NAME.json. So a caller does the same on every store, and nothing of lakeFS
+ * is seen above this folder.
+ *
+ * Threads: one, the caller's; every call blocks. Order: versions_open -> calls -> versions_close.
+ * Crash: a call was carried out or not, and may be made again: it recognizes what an earlier call has done.
+ *
+ * Errors of every call: those of store.h and, on lakefs://, of lakefs.h. With one meaning on both:
+ * -EEXIST the branch or tag exists and is another's; -ENODATA there is nothing to commit or merge; -ESTALE a
+ * merge conflict, with the paths; -EPERM a hook refused; -EOPNOTSUPP the store keeps no such versions.
+ */
+#pragma once
+
+#include "core/base/json.h"
+#include "core/config/config.h"
+#include "drivers/store/store.h"
+
+#define VERSIONS_ID_BYTES 129u
+
+struct versions;
+
+/* Opens the versions of the store `where`: the repository or the prefix of its url. `options` may be NULL. */
+MUST_CHECK int versions_open(const struct config_store *where, const struct store_options *options,
+			     struct versions **ret_versions, struct error *err);
+/* Accepts NULL. */
+void versions_close(struct versions *versions);
+void versions_closep(struct versions **versions);
+
+/* Finds the commit of the ref in the url (`ref` NULL), or of another one. "" on a store without commits:
+ * there the pins of the plan say what was read. */
+MUST_CHECK int versions_resolve(struct versions *versions, const char *ref,
+				char ret_id[static VERSIONS_ID_BYTES], struct error *err);
+
+/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or has all of the
+ * metadata `mine` (an object of strings; may be NULL). */
+MUST_CHECK int versions_branch(struct versions *versions, const char *branch, const char *commit,
+			       const cJSON *mine, struct error *err);
+/* Deletes a branch, on a store without branches nothing. No error where there is none. */
+MUST_CHECK int versions_branch_delete(struct versions *versions, const char *branch, struct error *err);
+
+/* Commits what was put to the branch. `metadata`: an object of strings. 0 also where the newest commit is the
+ * one asked for. Gives the id of the commit, "" on a store without commits. */
+MUST_CHECK int versions_commit(struct versions *versions, const char *branch, const char *message,
+			       const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES],
+			       struct error *err);
+/* Merges a branch into another one. 0 also where the newest commit is the one asked for. */
+MUST_CHECK int versions_merge(struct versions *versions, const char *from, const char *into,
+			      const char *message, const cJSON *metadata,
+			      char ret_id[static VERSIONS_ID_BYTES], struct error *err);
+
+/* Names a commit; without commits, a branch. 0 also where the tag names it already. */
+MUST_CHECK int versions_tag(struct versions *versions, const char *tag, const char *commit,
+			    struct error *err);
+
+enum versions_change {
+	VERSIONS_ADDED,
+	VERSIONS_REMOVED,
+	VERSIONS_CHANGED,
+	VERSIONS_CONFLICT,
+	VERSIONS_CHANGE_MAX
+};
+
+const char *versions_change_name(enum versions_change change);
+
+/* Calls `each` for every object that `right` has changed since it parted from `left`, in order of paths.
+ * Where `each` returns a value other than 0, that is the result. */
+MUST_CHECK int versions_diff(struct versions *versions, const char *left, const char *right,
+			     int (*each)(void *context, enum versions_change change, const char *path,
+					 uint64_t bytes),
+			     void *context, struct error *err);
+
+/* Creates what the url names: the repository, with its own data below `storage`, and its first branch, that
+ * of the url. 0 also where it exists so. */
+MUST_CHECK int versions_create(struct versions *versions, const char *storage, struct error *err);
+
+struct versions_import {
+	const char *from; /* a prefix in the store below, such as s3://bucket/prefix/ */
+	const char *message;
+	const cJSON *metadata; /* of the commit; NULL = none */
+	/* called after each look at the import; may be NULL */
+	void (*progress)(void *context, uint64_t objects);
+	void *context;
+};
+
+/* Makes the objects of a prefix objects of the url's branch and prefix, without copying them. Gives the id of
+ * the commit and the number of objects. */
+MUST_CHECK int versions_import(struct versions *versions, const struct versions_import *import,
+			       char ret_id[static VERSIONS_ID_BYTES], uint64_t *ret_objects,
+			       struct error *err);
