@@ -2,6 +2,7 @@
 #include "core/ring/cursor.h"
 #include "core/run/manifest.h"
 #include "data/hold_out.h"
+#include "drivers/versions/versions.h"
 #include "preflight/dataset.h"
 #include "preflight/first.h"
 #include "preflight/objects.h"
@@ -281,6 +282,27 @@ static void check_whole(struct preflight *preflight, struct store *store)
 			      store_url(store));
 }
 
+/* Checks that the ref of a lakefs:// source is there: lakeFS lists nothing for one that is not. Returns
+ * whether the source can be read. */
+static bool check_commit(struct preflight *preflight, const struct config_store *source)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	struct store_options options = preflight_store_options(preflight);
+	struct config_lakefs parts;
+	char id[VERSIONS_ID_BYTES];
+	struct error err = { 0 };
+
+	if (!config_lakefs(source->url, &parts) || source->at[0])
+		return true;
+	if (versions_open(source, &options, &versions, &err) < 0 ||
+	    versions_resolve(versions, NULL, id, &err) < 0) {
+		preflight_add_error(preflight, PART, &err);
+		return false;
+	}
+	preflight_add(preflight, PART, PREFLIGHT_OK, "", "%s: commit %s", source->url, id);
+	return true;
+}
+
 /* Returns whether a shard of the source validates, also where that could not be seen. */
 static bool check_source(struct preflight *preflight, uint32_t source)
 {
@@ -293,6 +315,8 @@ static bool check_source(struct preflight *preflight, uint32_t source)
 		preflight_add_error(preflight, PART, &err);
 		return true;
 	}
+	if (!check_commit(preflight, &preflight->config->source[source].store))
+		return true;
 	if (!check_splits(preflight, store, source, &validates, &fit))
 		return true;
 	check_whole(preflight, store);

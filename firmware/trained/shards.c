@@ -3,6 +3,7 @@
 
 #include "core/base/temporary.h"
 #include "core/run/dataset.h"
+#include "core/run/run.h"
 #include "data/plan_config.h"
 #include "drivers/digest/digest.h"
 #include "model/features.h"
@@ -119,6 +120,26 @@ static int check_reads_plan(const struct trained *trained, struct error *err)
 			 trained->name, base);
 }
 
+/* Reads a lakefs:// source at the commit that the model's run has read. */
+static int use_commit(const struct trained *trained, uint32_t source, struct config_store *where,
+		      struct error *err)
+{
+	CLEANUP(store_closep) struct store *run = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	struct config_lakefs parts;
+	uint64_t bytes;
+	int r;
+
+	if (!config_lakefs(where->url, &parts))
+		return 0;
+	if ((r = locate_in_run(trained->folder, &trained->where, "", &run, err)) < 0 ||
+	    (r = store_get_all(run, "run.json", RUN_JSON_MAX, &text, &bytes, err)) < 0 ||
+	    (r = json_parse("run.json", text, bytes, &record, err)) < 0)
+		return r;
+	return run_commits_use("run.json", record, source, where, err);
+}
+
 static int open_sources(struct shards *shards, const struct trained *trained, struct error *err)
 {
 	int r = 0;
@@ -128,6 +149,8 @@ static int open_sources(struct shards *shards, const struct trained *trained, st
 		struct config_store where;
 
 		r = trained_source(trained, i, &where, err);
+		if (r == 0)
+			r = use_commit(trained, i, &where, err);
 		if (r == 0)
 			r = store_open(&where, &options, &shards->store[i], err);
 		shards->stores += r == 0;

@@ -123,6 +123,7 @@ class Gateway:
         if method == "HEAD":
             return 200, {**answer, "Content-Length": str(entry["size"])}, b""
         if REDIRECTS in headers.get("user-agent", ""):
+            self.server.redirects += 1
             return 307, {"Location": self.server.s3.generate_presigned_url("get_object", Params=where, ExpiresIn=900)}, b""
         span = re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", ""))
         if not span:

@@ -6,7 +6,7 @@ document, and lakeFS's own clients (clients.py).
     server.py FOLDER    writes FOLDER/env, to source: KILN_LAKEFS, KILN_LAKEFS_KEY, KILN_LAKEFS_SECRET; runs until it is killed
 
 The environment has KILN_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the S3 server. Tests alone call /_test/: GET log
-(requests of the API), GET violations (of the contract), POST faults [{method, path, status, headers, body, times}], POST
+(requests of the API), GET violations (of the contract), redirects (by the gateway), POST faults [{method, path, status, headers, body, times}], POST
 hook {repository, message}, POST clear.
 """
 import base64
@@ -38,6 +38,7 @@ class Server:
         self.key, self.secret = "AKIAKILNLAKEFSTEST01", "lakefsTestSecret/With+Signs01234567890ab"
         self.s3 = boto3.client("s3", endpoint_url=os.environ["KILN_S3_ENDPOINT"], region_name="us-east-1",
                                config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
+        self.redirects = 0
         self.repositories, self.log, self.violations, self.faults = {}, [], [], []
         self.contract, self.gateway, self.lock = Contract(), Gateway(self), threading.Lock()
         self.authorization = "Basic " + base64.b64encode(f"{self.key}:{self.secret}".encode()).decode()
@@ -174,7 +175,7 @@ class Server:
             self.repositories[sent["repository"]].hook = sent["message"]
         elif name == "clear":
             self.log.clear()
-        return {"log": self.log, "violations": self.violations}.get(name, [])
+        return {"log": self.log, "violations": self.violations, "redirects": self.redirects}.get(name, [])
 
 
 def now():

@@ -209,11 +209,15 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 	if ((r = record_parse(record_path(archived_id, "run.json", path), record, &run, err)) == 0 &&
 	    (r = read_state(archived_id, &run.state, err)) == 0)
 		r = config_load(record_path(archived_id, "config", path), &run.config, err);
+	for (uint32_t i = 0; r == 0 && i < run.config.sources; i++)
+		r = run_commits_use(run.id, record, i, &run.config.source[i].store, err);
 	/* run.json exists, so the missing file is another file of the record. */
 	if (r == -ENOENT)
 		return error_set(err, -EBADMSG, "%s: the run record lacks state or config", run.id);
 	if (r == 0)
 		*ret_run = run;
+	else
+		run_done(&run);
 	return r;
 }
 

@@ -35,8 +35,9 @@
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
- *   repeats          id of the run that this run repeats (run_repeat())
- *   before           with `repeats`: id of the run that was the current run; "" = none
+ *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "" =
+ * the source has none repeats          id of the run that this run repeats (run_repeat()) before with
+ * `repeats`: id of the run that was the current run; "" = none
  *
  * by the program that ends the run, or keeps it from going on:
  *   reason           why the run failed or stopped, or why a program of an unfinished run ended for good;
@@ -286,6 +287,13 @@ void run_asked_over(bool forgotten);
 MUST_CHECK int run_note(const char *json_object, struct error *err);
 MUST_CHECK int run_note_members(const struct cJSON *object, struct error *err);
 MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct error *err);
+
+/* Sets the member "commits" from the commits of the sources (config_store.at). */
+MUST_CHECK int run_commits_note(const struct config *config, struct error *err);
+/* Puts the commit that a run.json names for a source into its store. run_load() does so for every source.
+ * `what`: the name of the record in errors. Errors: -EBADMSG. */
+MUST_CHECK int run_commits_use(const char *what, const struct cJSON *record, uint32_t source,
+			       struct config_store *store, struct error *err);
 
 /* Writes a file that lies beside the records, durably and under their lock, such as series.json
  * (core/series/series.h). Its folder must exist. */

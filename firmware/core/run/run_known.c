@@ -79,8 +79,10 @@ int record_copy_known(const cJSON *old, cJSON *record, struct error *err)
 {
 	static const char *const seen[] = { "validation_seen", "test_seen" };
 	const cJSON *list = member(old, "manifests");
-	int r = list ? copy_manifests(list, record, err) : 0;
+	int r = record_copy_commits(old, record, err);
 
+	if (r == 0 && list)
+		r = copy_manifests(list, record, err);
 	for (size_t i = 0; r == 0 && i < sizeof(seen) / sizeof(seen[0]); i++)
 		if (member(old, seen[i]))
 			r = copy_seen(seen[i], member(old, seen[i]), record, err);

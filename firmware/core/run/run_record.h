@@ -77,3 +77,8 @@ MUST_CHECK int record_parse(const char *what, const cJSON *record, struct run *r
  * runs share: the members manifests, validation_seen and test_seen, where they are there. Errors: -EBADMSG a
  * member is not what fetchd writes. */
 MUST_CHECK int record_copy_known(const cJSON *old, cJSON *record, struct error *err);
+
+/* ---- run_commits.c ---- */
+
+/* Copies the member "commits", where there is one. Errors: -EBADMSG. */
+MUST_CHECK int record_copy_commits(const cJSON *old, cJSON *record, struct error *err);

@@ -14,6 +14,7 @@
 #include "model/weights.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/claim.h"
+#include "oneshot/begin/commits.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/fit.h"
 #include "oneshot/begin/overrides.h"
@@ -120,19 +121,21 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 	CLEANUP(graph_done) struct graph graph = { 0 };
 	char path[PATH_BYTES];
 	struct start start;
-	bool adopted;
+	bool adopted, commits;
 	int r;
 
 	if ((r = overrides_asked(&overrides, err)) < 0 ||
 	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
 	    (r = overrides_apply(file, overrides, path, &file, err)) < 0 ||
 	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
-	    (r = check_sources(&config, true, err)) < 0 ||
+	    (r = commits_find(&config, &commits, err)) < 0 || (r = check_sources(&config, true, err)) < 0 ||
 	    (r = start_choose(file, &graph, last, &start, err)) < 0 || (r = fit_check(&config, err)) < 0)
 		return r;
 	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
 		return r;
 	r = run_begin(file, last->id, *start.path ? &start.with : NULL, ret_run, &adopted, err);
+	if (r == 0 && commits)
+		r = commits_fix(ret_run, &config, err);
 	return r < 0 ? r : overrides_done(overrides, err);
 }
 
@@ -141,8 +144,14 @@ static int begin_new(const char *file, const struct run *last, bool unstarted, s
 static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
-	bool adopted, any;
+	bool adopted, any, commits = false;
 	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
+
+	/* An earlier kiln-oneshot begin may have been killed before it noted the commits. */
+	if (r == 0 && !*ret_run->plan_sha256)
+		r = commits_find(&ret_run->config, &commits, err);
+	if (r == 0 && commits)
+		r = commits_fix(ret_run, &ret_run->config, err);
 
 	/* An earlier kiln-oneshot begin may have been killed after it made this record and before it removed
 	 * next.json: remove it now. */

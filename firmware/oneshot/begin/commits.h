@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fixes the commits that a run reads: those that the branches of its lakefs:// sources have when it begins.
+ */
+#pragma once
+
+#include "core/run/run.h"
+
+/* Resolves the ref of each lakefs:// source that has no commit yet, and sets source[i].store.at. *ret_any:
+ * there was such a source. */
+MUST_CHECK int commits_find(struct config *config, bool *ret_any, struct error *err);
+
+/* Gives the current run, which is `run`, the commits of `from`, and notes them in its record. */
+MUST_CHECK int commits_fix(struct run *run, const struct config *from, struct error *err);

@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A run on a lakefs:// source: it reads the commit that its branch has when it begins, through the S3 gateway or by pre-signed URLs.
+# The branch is overwritten, and kiln run --from and kiln evaluate still read that commit. The server is a contract server.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+. tests/lakefs/lib.sh
+kiln=$KILN_BIN/kiln
+"$make_shards" "$work/data" train 4 600
+"$make_shards" "$work/data" test 1 100
+"$make_shards" "$work/other" train 4 700
+"$make_shards" "$work/other" test 1 120
+start_lakefs "a night on lakeFS"
+below upload "$work/data" s3://kiln/data
+change create s3://kiln/lakefs/rep >/dev/null
+import=$(url=lakefs://rep/main/data change import s3://kiln/data/ "first data")
+commit=${import##*0 }
+source="url = \"lakefs://rep/main/data\"; endpoint = \"$KILN_LAKEFS\";"
+
+begin_run() { # name, source
+	node "$1"
+	config "$1" "$work/data" '' ''
+	sed -i "s,epochs = 12,epochs = 3,; s|source: .*|source: { $2 };|" "$work/$1.conf"
+	begin "$1"
+}
+
+train() { # name, source: trains, and puts the folder of the run into $stored
+	begin_run "$1" "$2"
+	run_to_end
+	"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+	stop_fetchd
+	is "$code $(state)" "0 finished" "$1: a run" "$(tail -n 5 "$KILN_ROOT/log")"
+	stored=$work/runs/$1/$id
+}
+
+evaluate() { # prints the exit status, rows and loss
+	"$kiln" evaluate "$stored/model" --config "$work/night.conf" --json >"$work/figures" 2>"$work/errors"
+	echo "$? $(python3 -c '
+import json, sys
+f = json.load(open(sys.argv[1]))
+print(f["rows"], f["loss"], f["changed"])' "$work/figures" 2>/dev/null)"
+}
+
+repeat() { # name: repeats the run $stored on another disk
+	node "$1"
+	mkdir -p "$KILN_ROOT/data/kiln"
+	timeout 120 "$kiln" run --from "$stored/run.json" --config "$work/night.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+	code=$?
+	record=$KILN_ROOT/data/kiln/run/current
+}
+
+# ---- The commit is fixed when the run begins ----
+begin_run night "$source"
+is "$(record_json 'r["commits"]')" "['$commit']" "the record names the commit of the branch"
+upload "$work/other" lakefs://rep/main/data
+moved=$(change commit main "other data")
+like "$moved" "^0 [0-9a-f]{64}$" "the branch moves on before the plan is made"
+run_to_end
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+stop_fetchd
+is "$code $(state)" "0 finished" "the run ends" "$(tail -n 5 "$KILN_ROOT/log")"
+stored=$work/runs/night/$id
+like "$(cat "$KILN_ROOT/log")" "plan: 3 train, 1 validation, 1 test shards in lakefs://rep/main/data" "it read the shards of the repository"
+expected=$(weights_of "$stored/model/model.safetensors")
+begin_run plain "url = \"file://$work/data\";"
+run_to_end
+is "$(weights_of "$spool/model/model.safetensors")" "$expected" "with the bits of the same data in a folder"
+stop_fetchd
+
+# ---- The branch has moved on: the run still reads its commit ----
+figures=$(evaluate)
+like "$figures" '^0 100 [0-9.]+ 0$' "kiln evaluate reads the commit of the run" "$(cat "$work/errors")"
+repeat again
+is "$code $(state) $(record_json 'r["commits"]')" "0 finished ['$commit']" "kiln run --from reads the same commit" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(weights_of "$work/runs/night/$(cat "$KILN_ROOT/out")/model/model.safetensors")" "$expected" "and ends with the same bits"
+
+# ---- Pre-signed URLs ----
+is "$(lakefs_test redirects)" 0 "without presign the gateway sends the objects"
+train presigned "url = \"lakefs://rep/$commit/data\"; endpoint = \"$KILN_LAKEFS\"; presign = true;"
+[ "$(lakefs_test redirects)" -ge 5 ]
+ok $? "with presign each object comes straight from the store" "redirects: $(lakefs_test redirects)"
+is "$(weights_of "$stored/model/model.safetensors")" "$expected" "with the same bits"
+
+# ---- What goes wrong ----
+out=$(begin_run nowhere "url = \"lakefs://rep/nowhere/data\"; endpoint = \"$KILN_LAKEFS\";" 2>&1; cat "$KILN_ROOT/log")
+like "$out" "commits/nowhere: the server answers 404: nowhere: not found" "a branch that does not exist is told before the run begins"
+like "$("$kiln" check "$work/nowhere.conf" 2>&1)" "commits/nowhere: the server answers 404: nowhere: not found" "kiln check tells it, too"
+like "$("$kiln" check "$work/night.conf" 2>&1)" "lakefs://rep/main/data: commit ${moved#0 }" "kiln check names the commit"
+no_violations
