@@ -91,11 +91,28 @@ run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "reason": nasty, 
      "faults": [{"event": nasty, "level": nasty, "count": 1e300, "last_s": -1e300, "message": nasty}],
      "quarantine": {"records": [{"key": nasty, "offset": 1, "rest": True}] * 30, "more": 3},
      "left_behind": {"files": 2, "bytes": 1, "names": [nasty]}, "test_seen": {"run": nasty, "replaced": 1, "of": 2}})
+folder = pathlib.Path(sys.argv[1]) / "series"
+def series(id, keys, count, **more):
+    def value(key, i):
+        return {"optimizer.name": ["adam", "sgd", "rmsprop"][i % 3], "optimizer.learning_rate": round(10 ** (-4 + i * 7 % 12 / 4), 6),
+                "run.seed": i, "model.layers.dense_1.units": [64, 128, 256][i * 5 % 3]}.get(key, nasty if more else i * 3 % 11 / 10)
+    trials = [{"name": f"random-{i + 1:02}", "overrides": {key: value(key, i) for key in keys}, "state": "finished" if i else "failed",
+               "value": 0.6 + i * 13 % 17 / 60 if i else None, "best_epoch": i % 5 + 1, "summary": {"test_accuracy": 0.7},
+               "took_s": 61 + i, "rows_per_s": 12345.6, "bytes": 1234567 * i, "reason": "a NaN", **more} for i in range(count)]
+    (folder / id).mkdir(parents=True)
+    (folder / id / "series.json").write_text(json.dumps({
+        "version": 1, "id": id, "state": "finished", "objective": "validation.accuracy", "direction": "max", "winner": "random-05",
+        "method": "random", "promotion": {"outcome": "promoted", "why": "2.1 points better than night-20260101-000000, p = 0.01"},
+        "trials": trials}))
+    run("trial-of-" + id, {"epochs": [epoch(i) for i in range(9)], "series": {"id": id, "trial": "random-05"}})
+series("few", ["optimizer.name", "optimizer.learning_rate", "model.layers.dense_1.units"], 9)
+series("wide", ["optimizer.name", "optimizer.learning_rate", "run.seed", "model.layers.dense_1.units"] + [f"group.key_{i}" for i in range(9)], 240)
+series("nasty", ["optimizer.name", nasty], 5, name=nasty, state=nasty, reason=nasty)
 run("went_on", {"state": "running", "epochs": [epoch(i) for i in range(7)]},
     {"outcome": "halted", "reason": "a night before", "run": {"state": "stopped", "epochs_done": 3}})
 run("failed", {"state": "failed", "epochs": []}, {"outcome": "failed", "reason": "a NaN", "faults": [], "time": None})
 PY
-for name in many holes flat one long gaps hostile failed went_on; do
+for name in many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed went_on; do
 	"$kiln" report $name --config "$work/kiln.conf" --html "$pages/$name.html" >"$work/said" 2>&1
 	ok $? "a page: $name" "$(cat "$work/said")"
 done
@@ -127,7 +144,7 @@ if ! /usr/bin/python3 -c 'import html5lib' 2>/dev/null; then
 	skip "pages are good HTML" "no html5lib here: tools/deps/install test"
 else
 	like "$(strict "$pages/wrong.html" | tail -n 1)" 'ParseError' "the parser notices a mistake"
-	for page in early night many holes flat one long gaps hostile failed; do
+	for page in early night many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed; do
 		is "$(strict "$pages/$page.html" | tail -n 1)" good "$page.html is good HTML"
 	done
 fi
@@ -138,7 +155,7 @@ fi
 tests/system/browser.py "$pages/wrong.html" "$pages/wrong" >"$work/found" 2>"$work/said"
 is "$(of 'len(r["requests"]), len(r["errors"]) >= 3, r["phone"]["document"] > 2000')" "(2, True, True)" \
 	"the browser notices a request, complaints, and a page that is too wide" "$(cat "$work/found" "$work/said")"
-for page in early night many holes flat one long gaps hostile failed; do
+for page in early night many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed; do
 	tests/system/browser.py "$pages/$page.html" "$pages/$page" >"$work/found" 2>"$work/said"
 	ok $? "a browser loads $page.html" "$(tail -n 5 "$work/said")"
 	is "$(of 'r["requests"]')" "['file://$pages/$page.html']" "it asks for nothing else"

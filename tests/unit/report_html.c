@@ -12,16 +12,21 @@
 #include <cmocka.h>
 
 /* Returns the page, which the caller frees. */
-static char *page_of(const cJSON *report, const cJSON *record)
+static char *page_of_series(const cJSON *report, const cJSON *record, const cJSON *series)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
 	assert_non_null(out);
-	report_html(report, record, out);
+	report_html(report, record, series, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
+}
+
+static char *page_of(const cJSON *report, const cJSON *record)
+{
+	return page_of_series(report, record, NULL);
 }
 
 static char *page(const char *report_text, const char *record_text)
@@ -40,6 +45,20 @@ static int count_of(const char *text, const char *word)
 	for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
 		count++;
 	return count;
+}
+
+/* Returns the first tag that has a number which is none. */
+static const char *wrong_tag(const char *text)
+{
+	static char tag[16384];
+
+	while ((text = strchr(text, '<'))) {
+		(void)snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(text, ">"), text);
+		if (strstr(tag, "nan") || strstr(tag, "inf"))
+			return tag;
+		text++;
+	}
+	return NULL;
 }
 
 /* Copies the path of a class, such as "train" or "dots held"; `chart` counts from 0. */
@@ -218,6 +237,104 @@ static void test_warnings_and_lists(void **state)
 	assert_non_null(strstr(text, "… and 8 more"));
 }
 
+/* ---- Trials ---- */
+
+#define SERIES                                                                                         \
+	"{\"id\": \"t-series-20261122-220000\", \"state\": \"finished\", \"method\": \"list\", "       \
+	"\"objective\": \"validation.accuracy\", \"direction\": \"max\", \"winner\": \"wide\", "       \
+	"\"promotion\": {\"outcome\": \"kept\", \"why\": \"no gain\"}, "                               \
+	"\"settings\": {\"optimizer.name\": \"adam\", \"model.layers.dense_1.units\": 64}, "           \
+	"\"trials\": ["                                                                                \
+	"{\"name\": \"sgd\", \"overrides\": {\"optimizer.name\": \"sgd\"}, \"state\": \"finished\", "  \
+	"\"value\": 0.5, \"best_epoch\": 1, \"summary\": {\"test_accuracy\": 0.25}, \"took_s\": 61}, " \
+	"{\"name\": \"wide\", \"overrides\": {\"model.layers.dense_1.units\": 512}, \"state\": "       \
+	"\"finished\", "                                                                               \
+	"\"value\": 0.75, \"best_epoch\": 3, \"summary\": {\"test_accuracy\": 0.5}, \"took_s\": 2, "   \
+	"\"rows_per_s\": 1234.5, \"bytes\": 2500000}, "                                                \
+	"{\"name\": \"bad\", \"overrides\": {\"optimizer.name\": \"sgd\"}, \"state\": \"failed\", "    \
+	"\"value\": null, \"reason\": \"a NaN\"}]}"
+
+static void test_series(void **state)
+{
+	static const char *const expected[] = {
+		"3 trials; the best has the highest validation accuracy</p>",
+		"winner: <b>wide</b>",
+		"<p>kept: no gain</p>",
+		"<th>trial</th><th>validation accuracy</th><th>epoch</th><th>optimizer.name</th>",
+		"<th>model.layers.dense_1.units</th><th>test accuracy</th>",
+		"<tr class=\"winner\"><th>wide</th><td>75.00 %</td><td>3</td><td>adam</td><td>512</td>"
+		"<td>50.00 %</td><td>2.0 s</td><td>1234</td><td>2.5</td></tr>\n<tr><th>sgd</th>",
+		"<th>bad <span class=\"level\">failed</span></th><td></td><td></td><td>sgd</td><td>64</td>",
+		"<li><b>bad</b>: a NaN</li>",
+		">dense_1.units</text>",
+		">optimizer.name</text>",
+		">validation accuracy, %</text>",
+		">sgd</text>",
+	};
+	CLEANUP(json_free) cJSON *record = cJSON_Parse(RECORD), *series = cJSON_Parse(SERIES);
+	CLEANUP(free_ptr) char *text = page_of_series(NULL, record, series);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		if (!strstr(text, expected[i]))
+			fail_msg("found no %s in %s", expected[i], strstr(text, "<tbody>"));
+	assert_int_equal(count_of(text, "class=\"held\" stroke-opacity"), 1);
+	assert_int_equal(count_of(text, "class=\"train\" stroke-opacity"), 2);
+	assert_null(wrong_tag(strstr(text, "<body>")));
+}
+
+static void test_many_trials(void **state)
+{
+	CLEANUP(json_free) cJSON *series = cJSON_Parse(SERIES);
+	cJSON *trials = cJSON_GetObjectItem(series, "trials");
+	CLEANUP(free_ptr) char *text = NULL;
+
+	(void)state;
+	for (int i = 0; i < 997; i++) {
+		cJSON *trial = cJSON_Duplicate(cJSON_GetArrayItem(trials, 0), true), *overrides;
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "grid-%04d", i);
+		assert_non_null(cJSON_SetValuestring(cJSON_GetObjectItem(trial, "name"), name));
+		(void)cJSON_SetNumberValue(cJSON_GetObjectItem(trial, "value"), i / 2000.0);
+		overrides = cJSON_GetObjectItem(trial, "overrides");
+		for (int key = 0; key < 12; key++) {
+			(void)snprintf(name, sizeof(name), "group.key_%d", key);
+			cJSON_AddNumberToObject(overrides, name, i * (key + 1) / 1000.0);
+		}
+		assert_true(cJSON_AddItemToArray(trials, trial));
+	}
+	text = page_of_series(NULL, NULL, series);
+	assert_in_range(strlen(text), 30000, 90u << 10);
+	assert_non_null(strstr(text, "… and 900 more trials, which are worse, and 6 more settings"));
+	assert_null(wrong_tag(strstr(text, "<body>")));
+}
+
+static const char *const wrong_series[] = {
+	"{}",
+	"{\"trials\": [5, null, \"a\", {\"overrides\": [1], \"value\": \"a\"}]}",
+	"{\"objective\": 7, \"trials\": [{\"overrides\": {\"a\": 1e308}, \"value\": 1e999}, "
+	"{\"overrides\": {\"a\": -1e308}, \"value\": 1e300, \"took_s\": -1e308, \"bytes\": 1e308}]}",
+	"{\"trials\": [{\"overrides\": {\"a\": 0}, \"value\": 0}, {\"overrides\": {\"a\": [[]]}, \"value\": "
+	"0}]}",
+	"{\"trials\": [{\"overrides\": {\"\": {}}, \"value\": -5}, {\"overrides\": {\"\": null}, \"value\": "
+	"-5}]}",
+};
+
+static void test_wrong_series(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong_series) / sizeof(wrong_series[0]); i++) {
+		CLEANUP(json_free) cJSON *series = cJSON_Parse(wrong_series[i]);
+		CLEANUP(free_ptr) char *text = NULL;
+
+		assert_non_null(series);
+		text = page_of_series(NULL, NULL, series);
+		if (wrong_tag(strstr(text, "<body>")) || !strstr(text, "</html>\n"))
+			fail_msg("%s: %s", wrong_series[i], strstr(text, "<body>"));
+	}
+}
+
 /* ---- Curves ---- */
 
 static void test_gap(void **state)
@@ -307,7 +424,7 @@ static void test_many_gaps(void **state)
 				(void)cJSON_SetNumberValue(cJSON_GetArrayItem(epoch, figure), NAN);
 		}
 		text = page_of(NULL, record);
-		if (fprintf(stderr, "%zu\n", strlen(text)), strlen(text) > PAGE_MAX)
+		if (strlen(text) > PAGE_MAX)
 			fail_msg("a gap every %d epochs: %zu bytes", every[i], strlen(text));
 	}
 }
@@ -351,12 +468,17 @@ static void test_escaped(void **state)
 {
 	static const char hostile[] = "\"><script>alert('1')</script>&amp;<!--";
 	CLEANUP(json_free) cJSON *report = cJSON_Parse(REPORT), *record = cJSON_Parse(RECORD);
-	CLEANUP(free_ptr) char *good = page(REPORT, RECORD), *text = NULL;
+	CLEANUP(json_free) cJSON *series = cJSON_Parse(SERIES), *fine = cJSON_Parse(RECORD);
+	CLEANUP(free_ptr) char *good = NULL, *text = NULL;
 
 	(void)state;
+	(void)cJSON_AddStringToObject(cJSON_GetObjectItem(series, "settings"), hostile, "");
+	good = page_of_series(report, fine, series);
 	spoil(report, hostile);
 	spoil(record, hostile);
-	text = page_of(report, record);
+	spoil(cJSON_GetObjectItem(series, "settings"), hostile);
+	spoil(cJSON_GetObjectItem(series, "promotion"), hostile);
+	text = page_of_series(report, record, series);
 	assert_null(strstr(text, "<script"));
 	assert_null(strstr(text, "<!--"));
 	assert_non_null(
@@ -383,20 +505,6 @@ static const struct {
 	  "{\"started_s\": 1e300, \"time\": {\"training_s\": -1, \"waiting_s\": 1e999}}" },
 };
 
-/* Returns the first tag that has a number which is none. */
-static const char *wrong_tag(const char *text)
-{
-	static char tag[16384];
-
-	while ((text = strchr(text, '<'))) {
-		(void)snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(text, ">"), text);
-		if (strstr(tag, "nan") || strstr(tag, "inf"))
-			return tag;
-		text++;
-	}
-	return NULL;
-}
-
 /* A run.json may come from a store: whatever it holds, no picture has a number that a browser refuses. */
 static void test_wrong(void **state)
 {
@@ -419,6 +527,9 @@ int main(void)
 		cmocka_unit_test(test_never_started),
 		cmocka_unit_test(test_no_accuracy),
 		cmocka_unit_test(test_warnings_and_lists),
+		cmocka_unit_test(test_series),
+		cmocka_unit_test(test_many_trials),
+		cmocka_unit_test(test_wrong_series),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_one_epoch),
 		cmocka_unit_test(test_many_epochs),

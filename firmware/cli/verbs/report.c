@@ -8,6 +8,8 @@
 #include "core/box/reports.h"
 #include "core/run/run.h"
 #include "core/run/run_summary.h"
+#include "core/series/compared.h"
+#include "core/series/series.h"
 #include "drivers/store/store.h"
 
 #include <inttypes.h>
@@ -15,13 +17,16 @@
 
 /* The record of a run and its report, as far as they were read. */
 struct known {
-	cJSON *record, *report; /* its run.json, and the report of its last night; NULL = there is none */
+	/* its run.json, the report of its last night, and the series of which it is a trial; NULL = there is
+	 * none */
+	cJSON *record, *report, *series;
 };
 
 static void known_done(struct known *known)
 {
 	json_free(&known->record);
 	json_free(&known->report);
+	json_free(&known->series);
 }
 
 static int get_json(struct store *store, const char *run_id, const char *name, uint64_t max, cJSON **ret_json,
@@ -56,6 +61,24 @@ static void drop_older_report(struct known *known)
 	known->report = NULL;
 }
 
+/* Reads the series of which the run is a trial; `store`: NULL = this box. Without it the page has no trials.
+ */
+static void read_series(struct store *store, struct known *known)
+{
+	const char *id = cJSON_GetStringValue(json_member(known->record, "series.id"));
+	char folder[STORE_KEY_MAX];
+
+	if (!id)
+		return;
+	(void)snprintf(folder, sizeof(folder), "series/%s", id);
+	if (store)
+		(void)!get_json(store, folder, "series.json", SERIES_JSON_MAX, &known->series, NULL);
+	else
+		(void)!series_load(id, &known->series, NULL);
+	if (known->series)
+		compared_prepare(known->series);
+}
+
 /* Reads what the store has of a run. */
 static int read_stored(const char *run_id, const struct config_store *sink, bool with_report,
 		       struct known *ret_known, struct error *err)
@@ -66,8 +89,10 @@ static int read_stored(const char *run_id, const struct config_store *sink, bool
 
 	if (r == 0)
 		r = get_json(store, run_id, "run.json", RUN_JSON_MAX, &ret_known->record, err);
-	if (r == 0 && with_report)
+	if (r == 0 && with_report) {
+		read_series(store, ret_known);
 		r = get_json(store, run_id, "report.json", REPORT_BYTES_MAX, &ret_known->report, err);
+	}
 	drop_older_report(ret_known);
 	return r == -ENOENT && ret_known->record ? 0 : r;
 }
@@ -81,6 +106,7 @@ static int read_current(bool with_report, struct known *ret_known, struct error 
 	if (r < 0 || (r = json_parse("run.json", text, strlen(text), &ret_known->record, err)) < 0 ||
 	    !with_report)
 		return r;
+	read_series(NULL, ret_known);
 	ret_known->report = report_load_newest();
 	drop_older_report(ret_known);
 	return 0;
@@ -105,9 +131,11 @@ static int write_html(const char *file, const struct known *known, struct error 
 
 	if (known->report)
 		json_visible(known->report);
+	if (known->series)
+		json_visible(known->series);
 	out = open_memstream(&text, &bytes);
 	if (out)
-		report_html(known->report, known->record, out);
+		report_html(known->report, known->record, known->series, out);
 	if (!out || fflush(out) != 0)
 		return error_set(err, -ENOMEM, "no memory for the page");
 	return write_page(file, text, bytes, err);

@@ -162,9 +162,9 @@ static void print_head(const char *title, FILE *out)
 	fprintf(out, "%s</style>\n</head>\n", report_style);
 }
 
-void report_html(const cJSON *report, const cJSON *record, FILE *out)
+void report_html(const cJSON *report, const cJSON *record, const cJSON *series, FILE *out)
 {
-	const struct report_page page = { report, record, json_member(record, "epochs"), out };
+	const struct report_page page = { report, record, series, json_member(record, "epochs"), out };
 	const cJSON *time = report_of(&page, "time", "time");
 	const char *name = report_words_of(&page, "run.name", "name"),
 		   *id = report_words_of(&page, "run.id", "id");
@@ -175,6 +175,7 @@ void report_html(const cJSON *report, const cJSON *record, FILE *out)
 	print_heading(&page, name, id ? id : report_words(report, "id"));
 	print_tiles(&page, time);
 	report_warnings(&page);
+	report_trials(&page);
 	report_facts(&page);
 	report_charts(&page);
 	report_figures_table(&page);

@@ -4,13 +4,16 @@
  * no script, and a browser sends no request for it.
  *
  *     report_html.c      the page: heading, what a reader wants to know first, time by stage
- *     report_sections.h  the other sections: report_facts.c, report_curves.c, report_notes.c
+ *     report_sections.h  the other sections: report_facts.c, report_curves.c, report_series.c,
+ *                        report_notes.c
  *     report_style.c     the style
  *     chart.c, axis.c    curves as inline SVG
+ *     parallel.c         the trials of a series as inline SVG
  *     report_parts.c     what the page has in common with the text (core/box/report_text.c)
  *
  * Pure: nothing outlives a call, any thread may call it. Size: about 10 KiB, with the 4096 epochs that a
- * run.json has at most about 30 KiB; the names and messages in the report come on top.
+ * run.json has at most about 30 KiB; the 100 trials of a series that it shows take about 60 KiB; the names
+ * and messages in the report come on top.
  */
 #pragma once
 
@@ -19,7 +22,8 @@
 #include <stdio.h>
 
 /* Prints the page. `report`: a report (core/box/reports.h); NULL = none. `record`: the run.json of its run
- * (core/run/run.h), which has the epochs; NULL = none. Any member of both may be missing, and their strings
- * are visible (json_visible()); no character of them has a meaning for the browser. Where memory is short,
- * curves are missing. */
-void report_html(const cJSON *report, const cJSON *record, FILE *out);
+ * (core/run/run.h), which has the epochs; NULL = none. `series`: the series.json of the series of which this
+ * run is a trial, prepared (core/series/compared.h); NULL = none. Any member of them may be missing, and
+ * their strings are visible (json_visible()); no character of them has a meaning for the browser. Where
+ * memory is short, curves are missing. */
+void report_html(const cJSON *report, const cJSON *record, const cJSON *series, FILE *out);

@@ -8,8 +8,8 @@
 
 /* What the page is made from. Any member of the JSON may be missing; its strings are visible. */
 struct report_page {
-	const cJSON *report, *record; /* as those of report_html() */
-	const cJSON *epochs;          /* of the record; NULL = none */
+	const cJSON *report, *record, *series; /* as those of report_html() */
+	const cJSON *epochs;                   /* of the record; NULL = none */
 	FILE *out;
 };
 
@@ -23,6 +23,9 @@ const char *report_words_of(const struct report_page *page, const char *in_repor
 char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES]);
 char *report_span_text(double seconds, char out[static REPORT_VALUE_BYTES]);
 
+/* Prints the trials of the series side by side, as a picture and as a table. Without a series prints nothing.
+ */
+void report_trials(const struct report_page *page);
 /* Prints times, box, versions, and what the run trained on. */
 void report_facts(const struct report_page *page);
 /* Print the curves as charts, and the figures of the epochs and of the test as a table. */

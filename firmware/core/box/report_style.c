@@ -42,6 +42,9 @@ const char report_style[] =
 	"th,td{padding:.3rem .4rem;border-bottom:1px solid var(--line);text-align:right;font-weight:400}\n"
 	"th:first-child{padding-left:0;text-align:left}tr>:last-child{padding-right:0}td{white-space:nowrap}\n"
 	".bar{display:block;width:100%;height:.75rem}.bar rect{fill:var(--train)}.beside .bar rect{fill:var(--held)}\n"
+	".wide{overflow-x:auto}.parallel{overflow:hidden}.parallel text{paint-order:stroke;stroke:var(--page);"
+	"stroke-width:3px;font-size:12px}.parallel .name{fill:var(--ink)}.parallel .held{stroke-width:3}\n"
+	".trials{margin-top:1rem}.trials th:first-child{min-width:6rem}.trials th{min-width:5.25rem;overflow-wrap:anywhere;vertical-align:bottom}.winner>*{font-weight:600;color:var(--held)}\n"
 	".figures{overflow-x:auto}.time td:nth-child(2){width:45%}\n"
 	"ul{margin:0;padding:0;list-style:none}\n"
 	"li{padding:.4rem 0;border-bottom:1px solid var(--line);break-inside:avoid}\n"
@@ -50,5 +53,7 @@ const char report_style[] =
 	".tiles p{font-size:1.2rem}figcaption{gap:.25rem .6rem;font-size:.95rem}}\n"
 	"@media print{body{max-width:none;padding:0;font-size:10pt}.tiles p,.note{border:1px solid var(--line)}"
 	".charts{grid-template-columns:1fr 1fr}.chart path.held{stroke-dasharray:6 4}"
-	".chart path.dots{stroke-dasharray:none}tr{break-inside:avoid}h2{break-after:avoid}}\n";
+	".chart path.dots{stroke-dasharray:none}.parallel{min-width:0!important}"
+	".figures,.wide{overflow:visible}.trials{font-size:8pt}.trials th,.trials th:first-child{min-width:0}.trials th,.trials td{padding:.15rem .2rem}"
+	"tr{break-inside:avoid}h2{break-after:avoid}}\n";
 /* clang-format on */

@@ -151,7 +151,7 @@ int compared_make(const cJSON *series, struct compared *ret, struct error *err)
 	CLEANUP(compared_done) struct compared compared = { .series = series };
 	const cJSON *trials = member(series, "trials"), *trial;
 
-	compared.trial = calloc((size_t)cJSON_GetArraySize(trials) + 1, sizeof(*compared.trial));
+	compared.trial = calloc((size_t)cJSON_GetArraySize(trials) + 1, sizeof(const cJSON *));
 	if (!compared.trial)
 		return error_set(err, -ENOMEM, "no memory for the trials of a series");
 	cJSON_ArrayForEach(trial, trials)

@@ -96,9 +96,11 @@ int settings_of(const char *config_text, cJSON **ret_settings, struct error *err
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *shown = NULL, *settings = cJSON_CreateObject();
 	char path[CONFIG_HELD_BYTES];
-	int r = fd = config_hold(config_text, path, err);
+	int r;
 
-	if (r < 0 || (r = config_show_json(path, &text, err)) < 0 ||
+	if ((fd = config_hold(config_text, path, err)) < 0)
+		return fd;
+	if ((r = config_show_json(path, &text, err)) < 0 ||
 	    (r = json_parse("configuration", text, strlen(text), &shown, err)) < 0)
 		return r;
 	if (!add_all(settings, shown))

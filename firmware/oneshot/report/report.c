@@ -4,6 +4,8 @@
 #include "core/base/log.h"
 #include "core/box/report_html.h"
 #include "core/box/tonight.h"
+#include "core/series/compared.h"
+#include "core/series/series.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
 #include "oneshot/report/send.h"
@@ -14,7 +16,7 @@
 
 /* A report whose strings are visible, and its pages. */
 struct pages {
-	cJSON *report, *record;
+	cJSON *report, *record, *series;
 	char *text, *html;
 	size_t text_bytes, html_bytes;
 };
@@ -23,8 +25,22 @@ static void pages_done(struct pages *pages)
 {
 	json_free(&pages->report);
 	json_free(&pages->record);
+	json_free(&pages->series);
 	free(pages->text);
 	free(pages->html);
+}
+
+/* Loads the series of which the run of the night is a trial. Returns NULL where there is none. */
+static cJSON *load_series(const cJSON *record)
+{
+	const char *id = cJSON_GetStringValue(json_member(record, "series.id"));
+	cJSON *series = NULL;
+
+	if (!id || series_load(id, &series, NULL) < 0)
+		return NULL;
+	compared_prepare(series);
+	json_visible(series);
+	return series;
 }
 
 static bool print_pages(struct pages *pages)
@@ -35,7 +51,7 @@ static bool print_pages(struct pages *pages)
 	if (!text || !html)
 		return false;
 	report_print(pages->report, text);
-	report_html(pages->report, pages->record, html);
+	report_html(pages->report, pages->record, pages->series, html);
 	return fflush(text) == 0 && fflush(html) == 0;
 }
 
@@ -44,7 +60,8 @@ static int write_pages(const cJSON *report, const cJSON *record, const char *id,
 {
 	CLEANUP(pages_done)
 	struct pages pages = { .report = cJSON_Duplicate(report, true),
-			       .record = cJSON_Duplicate(record, true) };
+			       .record = cJSON_Duplicate(record, true),
+			       .series = load_series(record) };
 	char path[PATH_BYTES];
 	int r;
 
