@@ -262,6 +262,7 @@ static void test_series(void **state)
 		"<p>kept: no gain</p>",
 		"<th>trial</th><th>validation accuracy</th><th>epoch</th><th>optimizer.name</th>",
 		"<th>model.layers.dense_1.units</th><th>test accuracy</th>",
+		/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a row, and the beginning of the next */
 		"<tr class=\"winner\"><th>wide</th><td>75.00 %</td><td>3</td><td>adam</td><td>512</td>"
 		"<td>50.00 %</td><td>2.0 s</td><td>1234</td><td>2.5</td></tr>\n<tr><th>sgd</th>",
 		"<th>bad <span class=\"level\">failed</span></th><td></td><td></td><td>sgd</td><td>64</td>",
