@@ -8,6 +8,7 @@
 #include "oneshot/promote/promote.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/report.h"
+#include "oneshot/series/after.h"
 #include "oneshot/update/update.h"
 
 #include <stdio.h>
@@ -36,6 +37,8 @@ static const struct {
 	  oneshot_resume },
 	{ "finished", "after a run, wait for its uploads, then do what power.when_finished says", "",
 	  oneshot_finished },
+	{ "trial-ended", "note the trial that has ended; exit 0 if another one follows", "[--code CODE]",
+	  oneshot_trial_ended },
 	{ "run-failed", "say why a service of the run failed and is not restarted", "", oneshot_failed },
 	{ "report", "after a night, make its report, then post and upload the report", "", oneshot_report },
 	{ "heartbeat", "in the night, say that the box is alive, and tell people what is wrong", "",

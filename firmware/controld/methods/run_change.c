@@ -128,6 +128,8 @@ static int note_abandoned(const char *record_text, struct error *err)
 	(void)snprintf(reason, sizeof(reason), "a person gave it up%s%s",
 		       cJSON_IsString(before) ? "; before: " : "",
 		       cJSON_IsString(before) ? before->valuestring : "");
+	if ((r = run_note("{\"abandoned\": true}", err)) < 0)
+		return r;
 	return run_reason_set(reason, err);
 }
 

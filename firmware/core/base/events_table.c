@@ -127,6 +127,20 @@ const struct event_row event_rows[EVENT_MAX] = {
 			       "infinite" },
 	[EVENT_RUN_HALTED] = { "run.halted", "359038b6245c4791b6faa8d24cc12351", LOG_ERR, UNIT | EXIT_STATUS,
 			       "a service of the run ended for good; `kiln start` tries again" },
+	[EVENT_SERIES_BEGUN] = { "series.begun", "b95382c8f4b14032a8ddb5c391037188", LOG_NOTICE, COUNT,
+				 "a night of several trials was made from kiln.conf; COUNT: trials" },
+	[EVENT_SERIES_FINISHED] = { "series.finished", "c682e8df241d439795efec599053a602", LOG_NOTICE,
+				    RUN_ID | COUNT,
+				    "no trial of the series follows; RUN_ID: the winner's run; COUNT: "
+				    "trials" },
+	[EVENT_TRIAL_BEGUN] = { "trial.begun", "8b94f19937ca40daaadf06bee09e9f3b", LOG_NOTICE, RUN_ID | COUNT,
+				"a trial of the series begins or goes on; COUNT: its place among the "
+				"trials" },
+	[EVENT_TRIAL_PRUNED] = { "trial.pruned", "950c159acc0c458db49be8544d108357", LOG_NOTICE, RUN_ID,
+				 "a trial stopped early, because other trials are better or the budget is "
+				 "spent" },
+	[EVENT_TRIAL_FAILED] = { "trial.failed", "5567254d8c2e424684bf947aee5c8d75", LOG_ERR, RUN_ID,
+				 "a trial cannot begin or go on; the other trials of the series go on" },
 	[EVENT_EPOCH_FINISHED] = { "epoch.finished", "f8e830ff226a4e9b88ae36eb51d65ee7", LOG_INFO,
 				   RUN_ID | EPOCH | SPLIT | STEP | LOSS | ACCURACY | RECORDS,
 				   "a pass over a split is complete" },

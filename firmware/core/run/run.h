@@ -42,6 +42,7 @@
  * by the program that ends the run, or keeps it from going on:
  *   reason           why the run failed or stopped, or why a program of an unfinished run ended for good;
  *                    begin removes it when it goes on with the run
+ *   abandoned        true: a person gave the run up, and with it its series
  *
  * by fetchd:
  *   plan_sha256, order_version
@@ -239,6 +240,9 @@ MUST_CHECK int run_expire(const struct run *seen, bool *ret_expired, struct erro
  * record is already archived. Errors: -EPERM the run is unfinished. */
 MUST_CHECK int run_archive(struct error *err);
 bool run_is_archived(void);
+/* Makes an archived run the current one, for all who look, until the next run begins. Errors: -ENOENT the
+ * archive has no such run; -EBUSY the current run is not in the archive. */
+MUST_CHECK int run_show(const char *id, struct error *err);
 
 /* Parks the current run, which must be unfinished: afterwards there is no current run. Does nothing where the
  * run `id` is parked already. Errors: -ENOENT neither the current run nor a parked one has this id; -EPERM

@@ -144,6 +144,22 @@ int run_archive(struct error *err)
 	return record_install(RECORD_LAST, err);
 }
 
+int run_show(const char *id, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	char path[PATH_BYTES];
+	int r = record_lock(&lock, err);
+
+	if (r < 0)
+		return r;
+	if (!record_is_id(id) || file_exists(path_of(PATH_ARCHIVE, id, path), NULL) <= 0)
+		return error_set(err, -ENOENT, "the archive has no run \"%.100s\"", id);
+	if (!run_is_archived() && file_exists(path_of(PATH_RUN, NULL, path), NULL) != 0)
+		return error_set(err, -EBUSY, "%s: its record is not in the archive", path);
+	r = make_link(id, err);
+	return r < 0 ? r : record_install(RECORD_LAST, err);
+}
+
 /* ---- A record that nobody can read ---- */
 
 /* Chooses a path that does not exist yet. */

@@ -61,6 +61,13 @@ enum trial_state {
 	TRIAL_STATE_MAX,
 };
 
+/* How `kiln-oneshot trial-ended` exits where no other trial follows. */
+enum series_exit {
+	SERIES_EXIT_NONE = 80, /* the run was no trial */
+	SERIES_EXIT_REST,      /* the series waits: stopped, or its night is over */
+	SERIES_EXIT_OVER,      /* the series has ended */
+};
+
 const char *series_state_name(enum series_state state);
 const char *trial_state_name(enum trial_state state);
 

@@ -3,24 +3,16 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
-#include "core/box/night.h"
 #include "core/box/tonight.h"
-#include "core/run/manifest.h"
-#include "core/run/spool.h"
 #include "drivers/notify/alive.h"
-#include "model/adapt.h"
-#include "model/build.h"
-#include "model/checkpoint.h"
-#include "model/weights.h"
 #include "oneshot/begin/bring.h"
-#include "oneshot/begin/claim.h"
-#include "oneshot/begin/commits.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/fit.h"
 #include "oneshot/begin/overrides.h"
 #include "oneshot/begin/repeat.h"
-#include "oneshot/begin/start.h"
+#include "oneshot/begin/steps.h"
 #include "oneshot/begin/stored_record.h"
+#include "oneshot/begin/trial.h"
 #include "oneshot/begin/unstarted.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
@@ -29,35 +21,6 @@
 #include <string.h>
 #include <sysexits.h>
 #include <time.h>
-
-static int check_whole(struct store *source, struct error *err)
-{
-	struct store_object object;
-	int r = store_stat(source, MANIFEST_INCOMPLETE_NAME, &object, err);
-
-	if (r == 0)
-		return error_set(err, -EBADMSG,
-				 "%s/" MANIFEST_INCOMPLETE_NAME
-				 ": kiln prep did not finish here; run it again",
-				 store_url(source));
-	return r == -ENOENT ? 0 : r;
-}
-
-/* Checks that every source can be opened and, with `whole`, that kiln prep has finished writing it. A run
- * with a plan does not need `whole`: it reads exactly the object versions that its plan pins. */
-static int check_sources(const struct config *config, bool whole, struct error *err)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
-		CLEANUP(store_closep) struct store *source = NULL;
-
-		r = configured_store_open(config, &config->source[i].store, &source, err);
-		if (r == 0 && whole)
-			r = check_whole(source, err);
-	}
-	return r;
-}
 
 /* ---- Which run ---- */
 
@@ -94,11 +57,8 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
-	int r = set_aside(err);
+	int r = run_load(ret_run, err);
 
-	if (r < 0)
-		return r;
-	r = run_load(ret_run, err);
 	*ret_brought = r == -ENOENT || (r == 0 && *adopt && strcmp(ret_run->id, adopt) != 0);
 	if (!*ret_brought || (r == 0 && (r = put_aside(ret_run, adopt, err)) < 0))
 		return r;
@@ -109,132 +69,42 @@ static int find_last(const char *file, const char *adopt, struct run *ret_run, b
 		      : bring_last_run(&config, sink, ret_run, err);
 }
 
-/* Begins a new run. `unstarted`: the last run is unfinished, but never started. It is given up only after the
- * new run has passed every check, so that a mistake in kiln.conf does not end the old run. */
-static int begin_new(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
-		     struct error *err)
+/* Begins a new run with the values that run.start asked for. `unstarted`: the last run is unfinished, but
+ * never started. */
+static int begin_asked(const char *file, const struct run *last, bool unstarted, struct run *ret_run,
+		       struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
-	/* The graph is built only as a check: it finds mistakes that config_load() cannot find. The run
-	 * record would freeze them. */
-	CLEANUP(graph_done) struct graph graph = { 0 };
-	char path[PATH_BYTES];
-	struct start start;
-	bool adopted, commits;
+	struct new_run new = { .file = file, .last = last, .unstarted = unstarted };
 	int r;
 
 	if ((r = overrides_asked(&overrides, err)) < 0 ||
-	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0) ||
-	    (r = overrides_apply(file, overrides, path, &file, err)) < 0 ||
-	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
-	    (r = commits_find(&config, &commits, err)) < 0 || (r = check_sources(&config, true, err)) < 0 ||
-	    (r = start_choose(file, &graph, last, &start, err)) < 0 || (r = fit_check(&config, err)) < 0)
+	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0))
 		return r;
-	if (unstarted && (r = unstarted_give_up(last, err)) < 0)
-		return r;
-	r = run_begin(file, last->id, *start.path ? &start.with : NULL, ret_run, &adopted, err);
-	if (r == 0 && commits)
-		r = commits_fix(ret_run, &config, err);
-	return r < 0 ? r : overrides_done(overrides, err);
-}
-
-/* Goes on with an unfinished run, with the configuration that its record has frozen. Later changes of
- * kiln.conf have no effect on it. */
-static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
-{
-	CLEANUP(store_closep) struct store *sink = NULL;
-	bool adopted, any, commits = false;
-	int r = run_begin(file, "", NULL, ret_run, &adopted, err);
-
-	/* An earlier kiln-oneshot begin may have been killed before it noted the commits. */
-	if (r == 0 && !*ret_run->plan_sha256)
-		r = commits_find(&ret_run->config, &commits, err);
-	if (r == 0 && commits)
-		r = commits_fix(ret_run, &ret_run->config, err);
-
-	/* An earlier kiln-oneshot begin may have been killed after it made this record and before it removed
-	 * next.json: remove it now. */
-	if (r < 0 || (r = overrides_done(NULL, err)) < 0 ||
-	    (r = check_sources(&ret_run->config, !*ret_run->plan_sha256, err)) < 0 || brought ||
-	    (r = configured_store_open(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
-	    (r = spool_make(ret_run->id, err)) < 0)
-		return r;
-	if (unstarted_differs(file))
-		log_info("%s has changed since %s was begun; the change counts for the next run", file,
-			 ret_run->id);
-	return bring_checkpoint(sink, ret_run->id, &any, err);
-}
-
-/* Notes in the record when the run must stop: at the end of the night in which it was asked for. */
-static int note_end(const struct run *run, int64_t since, struct error *err)
-{
-	int64_t ends = night_end(&run->config, since);
-	char note[64];
-
-	(void)snprintf(note, sizeof(note), "{\"ends_s\": %" PRId64 "}", ends);
-	return ends == run->ends_s ? 0 : run_note(note, err);
-}
-
-/* Brings the encoder from beside the shards, or from the model of the run `repeats`, whose encoder has made
- * the same shards: the one beside the shards may be newer. */
-static int bring_its_encoder(struct store *sink, const struct run *run, const char *repeats,
-			     struct error *err)
-{
-	CLEANUP(store_closep) struct store *source = NULL;
-	char folder[RUN_ID_BYTES + 8];
-	int r;
-
-	if (*repeats) {
-		(void)snprintf(folder, sizeof(folder), "%s/model/", repeats);
-		return bring_encoder(sink, folder, run->id, err);
-	}
-	r = configured_store_open(&run->config, &run->config.source[0].store, &source, err);
-	return r < 0 ? r : bring_encoder(source, "", run->id, err);
-}
-
-/* Puts the plan of a run that repeats another into its own folder, as fetchd puts a plan that it makes. */
-static int put_plan(struct store *sink, const struct run *run, struct error *err)
-{
-	char key[STORE_KEY_MAX], path[PATH_BYTES];
-
-	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
-	return store_put_file(sink, key, path_of(PATH_RUN, "plan", path), NULL, NULL, err);
-}
-
-/* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,
- * the encoder, and a copy of the record in the store. `repeats`: the run that it repeats; "" = none. */
-static int set_up(struct run *run, int64_t since, bool adopted, const char *repeats, struct error *err)
-{
-	CLEANUP(store_closep) struct store *sink = NULL;
-	int r;
-
-	if ((r = configured_store_open(&run->config, &run->config.sink, &sink, err)) < 0 ||
-	    (r = claim_run(sink, run, adopted, err)) < 0 || (r = note_end(run, since, err)) < 0 ||
-	    (r = spool_make(run->id, err)) < 0 || (r = bring_its_encoder(sink, run, repeats, err)) < 0 ||
-	    (*repeats && (r = put_plan(sink, run, err)) < 0) ||
-	    (r = stored_record_put(sink, run->id, err)) < 0)
-		return r;
-	event_send(&(struct event){ .id = adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN, .run_id = run->id },
-		   "%s: %s", run->id, adopted ? "going on" : "begun");
-	puts(run->id);
-	return 0;
+	new.overrides = overrides;
+	return begin_new(&new, ret_run, err);
 }
 
 static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
+	struct set_up how = { .since_s = since, .repeats = "" };
 	char adopt[RUN_ID_BYTES];
-	bool unfinished, adopted, brought;
+	bool unfinished, brought;
 	int r;
 
 	fit_forget();
-	if ((r = overrides_adopt(adopt, err)) < 0 || (r = find_last(file, adopt, &last, &brought, err)) < 0)
+	if ((r = set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
+		return r;
+	if (!*adopt && (r = series_begin(file, since, err)) != 0)
+		return r < 0 ? r : 0;
+	if ((r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);
-	adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
-	r = adopted ? go_on(file, brought, &run, err) : begin_new(file, &last, unfinished, &run, err);
-	return r < 0 ? r : set_up(&run, since, adopted, "", err);
+	how.adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
+	r = how.adopted ? begin_go_on(file, brought, &run, err)
+			: begin_asked(file, &last, unfinished, &run, err);
+	return r < 0 ? r : begin_set_up(&run, &how, err);
 }
 
 /* Repeats the run of a record. Tries only once: a person started the command and sees the error. */
@@ -245,7 +115,8 @@ static int begin_again(const struct repeat *repeat, struct error *err)
 	struct error over_err = { 0 };
 	int r = repeat_begin(repeat, &run, repeats, err);
 
-	if (r < 0 || (r = set_up(&run, time(NULL), false, repeats, err)) == 0)
+	if (r < 0 ||
+	    (r = begin_set_up(&run, &(struct set_up){ .since_s = time(NULL), .repeats = repeats }, err)) == 0)
 		return r;
 	if (run_give_back(err->text, &over_err) < 0)
 		log_warning("%s", over_err.text);
@@ -293,7 +164,7 @@ static int begin_with_retries(const char *file, struct error *err)
 	for (uint32_t failures = 1;; failures++) {
 		if ((r = note_asked(&since, err)) == 0) {
 			if (expire_is_due(file, since))
-				return (r = expire_asked(err)) < 0 ? r : 1;
+				return (r = expire_asked(err)) < 0 || (r = series_expire(err)) < 0 ? r : 1;
 			r = begin(file, since, err);
 		}
 		note_failure(r, err);

@@ -6,6 +6,8 @@
  *     begin.c              decides, and makes sure that the run record exists
  *     fit.c                whether the data fit the configuration of a new run
  *     start.c              the weights that a new run starts with
+ *     steps.c              the steps that a trial of a series shares with any other run
+ *     trial.c              goes on with a series, or makes one (oneshot/series/after.h)
  *     overrides.c          the keys that run.start set for a single run
  *     unstarted.c          gives up an unfinished run that never started
  *     repeat.c             begin --from: repeats one run
@@ -29,6 +31,9 @@
  *     any, except an         kiln start --adopt ID named an    brings that run to this disk, also where it
  *       unfinished run with  unfinished run                    is another machine's, and goes on with it
  *       another id
+ *
+ * An unfinished series goes before all of this, and a new series takes the place of a new run where kiln.conf
+ * has trials (oneshot/series/after.h), unless kiln start asked for other values of a single run.
  *
  * The last run of this box is the newest one in the store whose record names this machine, and the stores of
  * kiln.conf (bring.h).

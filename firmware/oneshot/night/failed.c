@@ -8,6 +8,7 @@
 #include "oneshot/night/finished.h"
 #include "oneshot/night/night.h"
 #include "oneshot/report/ask.h"
+#include "oneshot/series/after.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 /* Finds the service that ended, and sends the event. Returns false where the service did not fail, but the
  * night is over. Asks systemd, because $MONITOR_UNIT and the like are not set where several units have this
  * one in OnFailure=. */
-static bool say_which(char *out, size_t size)
+static bool say_which(char *out, size_t size, int *ret_exit_status)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct manager_failure failure = { .unit = "unknown" };
@@ -87,6 +88,7 @@ static bool say_which(char *out, size_t size)
 		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; %s; " NEXT, failure.unit,
 			       failure.exit_status, failure.result, meaning(failure.exit_status), words);
 	}
+	*ret_exit_status = failure.exit_status;
 	if (failure.exit_status == EXIT_NIGHT_OVER)
 		return false;
 	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
@@ -108,11 +110,15 @@ int oneshot_failed(int argc, char **argv)
 	char reason[1024];
 	struct error err = { 0 };
 	enum run_state state;
+	int exit_status;
 	bool failed;
 
 	(void)argc;
 	(void)argv;
-	failed = say_which(reason, sizeof(reason));
+	failed = say_which(reason, sizeof(reason), &exit_status);
+	/* A trial of a series that cannot go on fails, and the others go on. */
+	if (failed && after_failure(exit_status, reason, &err) < 0)
+		log_warning("%s; the series waits with this trial", err.text);
 	if (failed && tonight_say(reason, &err) < 0)
 		log_warning("%s; the report of this night will not tell why", err.text);
 	if (run_state_get(&state, NULL) < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows a run: waits until the store has all of the run's files, for power.upload_wait_min at most;
- * has the model judged (promote.against); archives a final record; asks for the report; then does what
- * power.when_finished says.
+ * What follows a run. After a trial of a series the next trial starts at once. Else: waits until the store
+ * has all of the run's files, for power.upload_wait_min at most; has the model judged (promote.against);
+ * archives a final record; asks for the report; then does what power.when_finished says.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -13,10 +13,12 @@
 #include "core/box/tonight.h"
 #include "core/run/spool.h"
 #include "core/run/status.h"
+#include "drivers/manager/manager.h"
 #include "oneshot/night/night.h"
 #include "oneshot/night/power.h"
 #include "oneshot/promote/ask.h"
 #include "oneshot/report/ask.h"
+#include "oneshot/series/after.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -177,6 +179,29 @@ static bool is_stopped_by_hand(const struct run *run)
 	return run->state == RUN_STOPPED && (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
 }
 
+/* Starts the next trial of a series: systemd then ends this process, because kiln-finished.service conflicts
+ * with the run. */
+static int start_trial(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	int r = manager_open(&manager, err);
+
+	return r < 0 ? r : manager_start(manager, MANAGER_RUN_UNIT, err);
+}
+
+/* Notes what a trial of a series did. Returns 1 where another trial follows, which has been started. */
+static int end_trial(struct run *run, struct error *err)
+{
+	enum after after;
+	int r = after_run(&after, err);
+
+	if (r < 0)
+		return r;
+	if (after == AFTER_NEXT)
+		return (r = start_trial(err)) < 0 ? r : 1;
+	return run_load(run, err);
+}
+
 /* Whether the box is switched off depends on the present kiln.conf, and not on the frozen configuration of
  * the run. Where kiln.conf has mistakes the box stays on. */
 int finished_rest(bool power, struct error *err)
@@ -186,15 +211,15 @@ int finished_rest(bool power, struct error *err)
 	struct error put_away_err = { 0 };
 	struct tonight tonight, *night;
 	char path[PATH_BYTES];
-	int r = run_load(&run, err), put;
+	int r, put;
 
 	/* Remove RUN_REST_FILE (the mark) first: when a box is switched on again after a power cut, this
 	 * service runs a second time, and must not switch the box off.
 	 */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	if (r < 0)
-		return r;
+	if ((r = end_trial(&run, err)) != 0)
+		return r < 0 ? r : 0;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Note the night of this run now: another night may begin during the wait for the uploads. */
 	night = tonight_get(&tonight, NULL) == 0 ? &tonight : NULL;

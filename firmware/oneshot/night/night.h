@@ -33,7 +33,7 @@ int oneshot_resume(int argc, char **argv);
  * is no run or it has ended. */
 int oneshot_unfinished(int argc, char **argv);
 /* ExecCondition= of kiln-config.service. Exits with 0 when the next run is a new one, made from kiln.conf,
- * and with 1 when an unfinished run goes on. */
+ * and with 1 when an unfinished run or an unfinished series goes on. */
 int oneshot_new(int argc, char **argv);
 /* Called when a run has ended, stopped or expired. Waits for the uploads, says which files are not in the
  * store, archives a final record, asks for the report, then does what power.when_finished says. */

@@ -16,6 +16,7 @@
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
 #include "oneshot/report/ask.h"
+#include "oneshot/series/after.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -181,16 +182,16 @@ int oneshot_nightly(int argc, char **argv)
 
 /* ---- Boot ---- */
 
-/* The current record is final. Where it is not in the archive yet, because the power failed, starts
- * kiln-finished.service again. Returns 1 where this service or a new run was started: that will ask for the
- * report of the night. */
+/* The current record is final, or parked. Where it is not in the archive yet, because the power failed, or
+ * where it belongs to a series that goes on, starts kiln-finished.service again. Returns 1 where this service
+ * or a new run was started: that will ask for the report of the night. */
 static int finish_again(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool started;
 	int r;
 
-	if (run_is_archived())
+	if (run_is_archived() && !after_goes_on())
 		return 0;
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
@@ -213,7 +214,10 @@ static int go_on(struct error *err)
 	asked = run_asked_get(&since, NULL) == 0;
 	interrupted = r == 0 && expire_is_interrupted(run.state);
 	if (!asked && !interrupted)
-		return r == -ENOENT ? 0 : r < 0 || !run_state_is_final(run.state) ? r : finish_again(err);
+		return r == -ENOENT && !after_goes_on() ? 0
+		       : (r < 0 && r != -ENOENT) || (r == 0 && !run_state_is_final(run.state))
+			       ? r
+			       : finish_again(err);
 	/* The run was to stop, but the power failed before the trainer had stopped. */
 	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
 		run_asked_over(true);
@@ -280,10 +284,14 @@ int oneshot_unfinished(int argc, char **argv)
 
 int oneshot_new(int argc, char **argv)
 {
+	CLEANUP(json_free) cJSON *series = NULL;
 	enum run_state state;
 
 	(void)argc;
 	(void)argv;
 	/* A record that cannot be read counts as no record: kiln-oneshot begin reports it. */
-	return run_state_get(&state, NULL) < 0 || run_state_is_final(state) ? 0 : 1;
+	return (run_state_get(&state, NULL) < 0 || run_state_is_final(state)) &&
+			       series_load_unfinished(&series, NULL) < 0
+		       ? 0
+		       : 1;
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/foreground/daemons.h"
+#include "core/base/paths.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	stopped = 1;
+}
+
+void daemons_catch_signals(void)
+{
+	const struct sigaction action = { .sa_handler = stop };
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+bool daemons_are_stopped(void)
+{
+	return stopped;
+}
+
+/* ---- One program ---- */
+
+static void find_program(const char *name, char path[static PATH_BYTES])
+{
+	char here[PATH_BYTES / 4] = "";
+	ssize_t bytes = readlink("/proc/self/exe", here, sizeof(here) - 1);
+
+	if (bytes > 0 && strrchr(here, '/'))
+		*strrchr(here, '/') = '\0';
+	(void)snprintf(path, PATH_BYTES, "%s/%s", here, name);
+	if (access(path, X_OK) < 0)
+		(void)snprintf(path, PATH_BYTES, "%s/../libexec/kiln/%s", here, name);
+}
+
+int daemons_spawn(const char *name, const char *const *arguments, pid_t *ret_pid, struct error *err)
+{
+	const pid_t parent = getpid();
+	char path[PATH_BYTES];
+	pid_t pid;
+
+	find_program(name, path);
+	if (access(path, X_OK) < 0 || (pid = fork()) < 0)
+		return error_set(err, -errno, "%s: cannot start it: %s", path, strerror(errno));
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() == parent)
+			(void)execv(path, (char *const *)(uintptr_t)arguments);
+		_exit(EX_OSERR);
+	}
+	*ret_pid = pid;
+	return 0;
+}
+
+static int end_of(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
+}
+
+int daemons_run_program(const char *const *arguments, struct error *err)
+{
+	int status, r;
+	pid_t pid;
+
+	r = daemons_spawn(arguments[0], arguments, &pid, err);
+	while (r == 0 && waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return EX_OSERR;
+	return r < 0 ? r : end_of(status);
+}
+
+void daemons_end(pid_t pid)
+{
+	int status;
+
+	if (kill(pid, SIGTERM) == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			continue;
+}
+
+/* ---- The daemons of a run ---- */
+
+enum { FETCHD, TRAIND, UPLOADD, DAEMONS };
+
+struct child {
+	const char *arguments[3];
+	pid_t pid; /* 0: the process has ended */
+};
+
+static void end_children(const struct child *children, bool drain)
+{
+	for (uint32_t i = 0; i < DAEMONS; i++)
+		if (children[i].pid && !(drain && i == UPLOADD))
+			(void)kill(children[i].pid, SIGTERM);
+}
+
+static struct child *child_of(struct child *children, pid_t pid)
+{
+	for (uint32_t i = 0; i < DAEMONS; i++)
+		if (children[i].pid == pid)
+			return &children[i];
+	return NULL;
+}
+
+static int start(struct child *child, struct error *err)
+{
+	return daemons_spawn(child->arguments[0], child->arguments, &child->pid, err);
+}
+
+/* Waits until all daemons have ended. After a failed run kiln-uploadd is not stopped, so that it finishes its
+ * uploads. When kiln-traind is done, kiln-fetchd is stopped: after `kiln stop` it would wait for the trainer
+ * for ever. */
+static int wait_for_daemons(struct child *children, struct error *err)
+{
+	int code = EX_OK, status, r = 0;
+	bool trained = false;
+
+	while (children[FETCHD].pid || children[TRAIND].pid || children[UPLOADD].pid) {
+		const pid_t pid = waitpid(-1, &status, 0);
+		struct child *child = pid > 0 ? child_of(children, pid) : NULL;
+
+		if (!child) {
+			if (pid < 0)
+				end_children(children, false); /* a signal interrupted waitpid() */
+			continue;
+		}
+		child->pid = 0;
+		if (child == &children[TRAIND] && end_of(status) == EX_OK && children[FETCHD].pid) {
+			(void)kill(children[FETCHD].pid, SIGTERM);
+			trained = true;
+		}
+		if (trained && child == &children[FETCHD])
+			continue;
+		if (!stopped && code == EX_OK &&
+		    (end_of(status) == EX_UNAVAILABLE || end_of(status) == EX_TEMPFAIL)) {
+			(void)sleep(1);
+			r = start(child, err);
+		} else if (end_of(status) != EX_OK && code == EX_OK) {
+			code = end_of(status);
+			end_children(children, code == EX_DATAERR);
+		}
+		if (r < 0) {
+			end_children(children, false);
+			code = EX_OSERR;
+		}
+	}
+	return r < 0 ? r : code;
+}
+
+int daemons_train(bool uploads, struct error *err)
+{
+	struct child children[DAEMONS] = { [FETCHD] = { { "kiln-fetchd" }, 0 },
+					   [TRAIND] = { { "kiln-traind" }, 0 },
+					   [UPLOADD] = { { "kiln-uploadd", "--drain" }, 0 } };
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < (uploads ? DAEMONS : UPLOADD); i++)
+		r = start(&children[i], err);
+	if (r < 0)
+		end_children(children, false);
+	return r < 0 ? r : wait_for_daemons(children, err);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/foreground/night.h"
+#include "cli/foreground/daemons.h"
+#include "core/series/series.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+static int begin(const char *config, struct error *err)
+{
+	const char *const words[] = { "kiln-oneshot", "begin", "--config", config, NULL };
+
+	return daemons_run_program(words, err);
+}
+
+/* Tells what follows: EX_OK = another trial, or an enum series_exit. `code`: how the daemons ended. */
+static int trial_ended(int code, struct error *err)
+{
+	char text[16];
+	const char *const words[] = { "kiln-oneshot", "trial-ended", code ? "--code" : NULL, text, NULL };
+
+	(void)snprintf(text, sizeof(text), "%d", code);
+	return daemons_run_program(words, err);
+}
+
+/* Trains run after run. Returns EX_OK after the last one, or the exit code of what failed. */
+static int train_all(const char *config, struct error *err)
+{
+	int r, code;
+
+	do {
+		if ((r = begin(config, err)) != EX_OK || (code = daemons_train(false, err)) < 0)
+			return r != EX_OK ? r : code;
+		if (daemons_are_stopped())
+			return EX_TEMPFAIL;
+		r = trial_ended(code, err);
+	} while (r == EX_OK);
+	if (r == SERIES_EXIT_NONE)
+		return code;
+	return r == SERIES_EXIT_OVER ? EX_OK : r == SERIES_EXIT_REST ? EX_TEMPFAIL : r;
+}
+
+int night_run(const char *config, struct error *err)
+{
+	static const char *const uploader[] = { "kiln-uploadd", NULL }, *const drain[] = { "kiln-uploadd",
+											   "--drain", NULL };
+	pid_t uploads;
+	int code, r;
+
+	daemons_catch_signals();
+	/* Uploads never delay a trial: they go on beside it, and what is left follows the last one. */
+	if ((r = daemons_spawn(uploader[0], uploader, &uploads, err)) < 0)
+		return r;
+	code = train_all(config, err);
+	daemons_end(uploads);
+	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL)
+		return code;
+	r = daemons_run_program(drain, err);
+	return code == EX_OK ? r : code;
+}

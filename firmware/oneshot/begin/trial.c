@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/trial.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/series/trials.h"
+#include "oneshot/begin/overrides.h"
+#include "oneshot/begin/steps.h"
+#include "oneshot/series/after.h"
+#include "oneshot/series/end.h"
+#include "oneshot/series/freeze.h"
+#include "oneshot/series/next.h"
+#include "oneshot/series/note.h"
+#include "oneshot/series/spent.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}
+
+/* ---- One trial ---- */
+
+static cJSON *members_of(const cJSON *series, const cJSON *trial, uint64_t rest_after_epoch)
+{
+	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
+	cJSON *of = cJSON_AddObjectToObject(members, "series");
+	const cJSON *overrides = cJSON_GetObjectItemCaseSensitive(trial, "overrides");
+
+	return of && cJSON_AddStringToObject(of, "id", series_id(series)) &&
+			       cJSON_AddStringToObject(of, "trial", text_of(trial, "name")) &&
+			       cJSON_AddItemToObject(members, "overrides",
+						     cJSON_Duplicate(overrides, true)) &&
+			       (!rest_after_epoch ||
+				json_add_u64(members, "rest_after_epoch", rest_after_epoch))
+		       ? TAKE(members)
+		       : NULL;
+}
+
+/* Begins the run of a trial that waits. Each trial starts as if it were the only one: with
+ * run.start_from = "latest" from the run before the series. */
+static int begin_waiting(const cJSON *series, const struct next *next, struct run *ret_run, struct error *err)
+{
+	CLEANUP(json_free)
+	cJSON *members = members_of(series, series_trial(series, next->trial), next->epochs);
+	struct run before = { 0 };
+	char path[PATH_BYTES];
+	const struct new_run new = { .file = path, .last = &before, .members = members };
+	int r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), err);
+
+	if (r < 0)
+		return r;
+	if (!members)
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	(void)snprintf(before.id, sizeof(before.id), "%s", text_of(series, "before"));
+	return begin_new(&new, ret_run, err);
+}
+
+/* Returns the time at which the budget of the series is spent; 0 = never. */
+static int64_t ends_of(const cJSON *series, const struct config *config)
+{
+	const int64_t left_s = spent_left_s(series, config->series.budget);
+
+	return left_s == INT64_MAX ? 0 : time(NULL) + (left_s > 0 ? left_s : 0);
+}
+
+static int note_begun(cJSON *series, const struct next *next, const struct run *run, int64_t ends_s,
+		      struct error *err)
+{
+	cJSON *trial = series_trial(series, next->trial);
+
+	note_state(trial, TRIAL_RUNNING, NULL);
+	(void)series_set(trial, "run", cJSON_CreateString(run->id));
+	(void)series_set(trial, "started_s", cJSON_CreateNumber((double)run->started_s));
+	(void)series_set(series, "ends_s", cJSON_CreateNumber((double)ends_s));
+	return series_write(series, err);
+}
+
+static int begin_trial(const char *file, cJSON *series, const struct config *config, const struct next *next,
+		       struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const cJSON *trial = series_trial(series, next->trial);
+	const char *run_id = text_of(trial, "run");
+	const bool goes_on = *run_id;
+	const struct set_up how = { .since_s = (int64_t)json_member(series, "since_s")->valuedouble,
+				    .ends_s = ends_of(series, config),
+				    .adopted = goes_on,
+				    .repeats = "" };
+	int r;
+
+	if (!goes_on)
+		r = begin_waiting(series, next, &run, err);
+	else if ((r = run_unpark(run_id, next->epochs, err)) == 0)
+		r = begin_go_on(file, false, &run, err);
+	if (r < 0 || (r = begin_set_up(&run, &how, err)) < 0 ||
+	    (r = note_begun(series, next, &run, how.ends_s, err)) < 0)
+		return r;
+	event_send(&(struct event){ .id = EVENT_TRIAL_BEGUN, .run_id = run.id, .count = next->trial + 1 },
+		   "%s: trial %s, %" PRIu32 " of %" PRIu32 ", %s", series_id(series), text_of(trial, "name"),
+		   next->trial + 1, series_trials(series), goes_on ? "goes on" : "begins");
+	return 1;
+}
+
+/* Notes that a trial cannot begin. */
+static int fail_trial(cJSON *series, uint32_t index, const struct error *why, struct error *err)
+{
+	cJSON *trial = series_trial(series, index);
+
+	note_state(trial, TRIAL_FAILED, why->text);
+	event_send(&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(trial, "run") },
+		   "%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), why->text);
+	return series_write(series, err);
+}
+
+/* Tells whether the mistake lies in the trial, so that the others may still be right. */
+static bool is_of_trial(const cJSON *trial, const struct error *err)
+{
+	const int code = error_exit_code(err);
+
+	return !*text_of(trial, "run") && (code == EX_DATAERR || code == EX_CONFIG);
+}
+
+/* ---- The series ---- */
+
+/* Goes on with a series. Returns 1 where a trial runs; 0 where the series is over. */
+static int go_on(const char *file, int64_t since, cJSON *series, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	enum after after = AFTER_NEXT;
+	int r = freeze_config(series, &config, err);
+
+	(void)series_set(series, "since_s", cJSON_CreateNumber((double)since));
+	while (r == 0 && (r = after_run_of(series, &after, err)) == 0 &&
+	       (after == AFTER_NEXT || after == AFTER_REST)) {
+		const struct next next = next_of(&config, series);
+		struct error why;
+
+		series_set_state(series, SERIES_RUNNING);
+		r = begin_trial(file, series, &config, &next, err);
+		if (r < 0 && is_of_trial(series_trial(series, next.trial), err)) {
+			why = *err;
+			r = fail_trial(series, next.trial, &why, err);
+		}
+	}
+	return r;
+}
+
+/* Tells whether a new night is a series. */
+static bool is_wanted(const char *file)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *overrides = NULL;
+
+	/* Errors of the file are said by what follows. */
+	return (run_load(&run, NULL) == -ENOENT || run_state_is_final(run.state)) &&
+	       overrides_asked(&overrides, NULL) == 0 && !overrides &&
+	       config_load(file, &config, NULL) == 0 && trials_wanted(&config);
+}
+
+static int begin_series(const char *file, cJSON **ret_series, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r;
+
+	if (!is_wanted(file))
+		return 0;
+	(void)!run_load(&run, NULL);
+	r = freeze_series(file, run.id, ret_series, err);
+	if (r < 0)
+		return r;
+	event_send(&(struct event){ .id = EVENT_SERIES_BEGUN, .count = series_trials(*ret_series) },
+		   "%s: %" PRIu32 " trials, %s", series_id(*ret_series), series_trials(*ret_series),
+		   text_of(*ret_series, "method"));
+	return 1;
+}
+
+int series_begin(const char *file, int64_t since, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r == 0 && (r = go_on(file, since, series, err)) != 0)
+		return r;
+	if (r < 0 && r != -ENOENT)
+		return r;
+	json_free(&series);
+	series = NULL;
+	r = begin_series(file, &series, err);
+	return r > 0 ? go_on(file, since, series, err) : r;
+}
+
+int series_expire(struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	spent_count(series, false);
+	series_set_state(series, SERIES_EXPIRED);
+	return series_write(series, err);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/series/after.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/program.h"
+#include "core/box/night.h"
+#include "drivers/notify/alive.h"
+#include "oneshot/series/end.h"
+#include "oneshot/series/freeze.h"
+#include "oneshot/series/next.h"
+#include "oneshot/series/note.h"
+#include "oneshot/series/spent.h"
+
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+/* The trainer stops this much before the end of a budget at most, to write its last checkpoint. */
+#define BUDGET_REST_S 60
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}
+
+/* Returns whether a person asked the run to stop. */
+static bool is_stopped_by_hand(void)
+{
+	struct run_want want;
+
+	return run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED;
+}
+
+static bool is_spent(const cJSON *series, const struct config *config, int64_t reserve_s)
+{
+	return spent_left_s(series, config->series.budget) <= reserve_s;
+}
+
+static bool night_is_over(const cJSON *series, const struct config *config)
+{
+	const cJSON *since = cJSON_GetObjectItemCaseSensitive(series, "since_s");
+	const int64_t ends = cJSON_IsNumber(since) ? night_end(config, (int64_t)since->valuedouble) : 0;
+
+	return ends && time(NULL) >= ends;
+}
+
+/* ---- What the run did ---- */
+
+static int rest_series(cJSON *series, enum series_state state, struct error *err)
+{
+	spent_count(series, false);
+	series_set_state(series, state);
+	return series_write(series, err);
+}
+
+/* Notes a run that has ended for good, and moves its record to the archive. */
+static int note_final(cJSON *series, cJSON *trial, const cJSON *record, enum run_state state, uint32_t rungs,
+		      struct error *err)
+{
+	static const enum trial_state states[RUN_STATE_MAX] = {
+		[RUN_FINISHED] = TRIAL_FINISHED, [RUN_FAILED] = TRIAL_FAILED, [RUN_PRUNED] = TRIAL_PRUNED
+	};
+	const char *reason = state == RUN_FINISHED ? NULL : text_of(record, "reason");
+	int r = 0;
+
+	if (trial_state_of(trial) != states[state]) {
+		if (state == RUN_FINISHED)
+			note_rungs(series, trial, record, 0, rungs);
+		note_state(trial, states[state], reason);
+		r = series_write(series, err);
+		if (r == 0 && state == RUN_FAILED)
+			event_send(
+				&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(record, "id") },
+				"%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), reason);
+	}
+	return r < 0 ? r : run_archive(err);
+}
+
+static uint32_t rungs_of(const cJSON *trial)
+{
+	return (uint32_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(trial, "rungs"));
+}
+
+/* Notes a trial that has ended a rung, and parks its run. */
+static int note_parked(cJSON *series, cJSON *trial, const cJSON *record, uint64_t epochs, struct error *err)
+{
+	int r = 0;
+
+	if (trial_state_of(trial) != TRIAL_PARKED) {
+		note_rungs(series, trial, record, epochs, rungs_of(trial) + 1);
+		note_state(trial, TRIAL_PARKED, NULL);
+		r = series_write(series, err);
+	}
+	return r < 0 ? r : run_park(text_of(record, "id"), err);
+}
+
+/* Notes what the current run did. *ret_rests: the run is unfinished, and so is the trial. */
+static int note_trial(cJSON *series, const struct config *config, uint32_t index, const struct run *run,
+		      const cJSON *record, bool *ret_rests, struct error *err)
+{
+	cJSON *trial = series_trial(series, index);
+	const uint64_t rest = run->rest_after_epoch;
+
+	note_run(series, trial, record);
+	if (run_state_is_final(run->state))
+		return note_final(series, trial, record, run->state, next_rungs(config, series), err);
+	if (run->state == RUN_STOPPED && !is_stopped_by_hand() && rest &&
+	    cJSON_GetObjectItemCaseSensitive(trial, "epochs")->valuedouble >= (double)rest)
+		return note_parked(series, trial, record, rest, err);
+	if (run->state == RUN_EXPIRED && is_spent(series, config, BUDGET_REST_S))
+		return end_trial(series, index, "series.budget is spent", err);
+	*ret_rests = run->state != RUN_EXPIRED || night_is_over(series, config);
+	if (*ret_rests && (run->state == RUN_STOPPED || run->state == RUN_EXPIRED))
+		return rest_series(series, run->state == RUN_STOPPED ? SERIES_STOPPED : SERIES_EXPIRED, err);
+	return series_write(series, err);
+}
+
+/* ---- What follows ---- */
+
+static int prune_lost(cJSON *series, const struct config *config, struct error *err)
+{
+	int index, r = 0;
+
+	while (r == 0 && (index = next_lost(config, series)) >= 0)
+		r = end_trial(series, (uint32_t)index, "other trials are better", err);
+	return r;
+}
+
+static bool any_ran(const cJSON *series)
+{
+	return series_count(series, TRIAL_FINISHED) + series_count(series, TRIAL_PRUNED) > 0;
+}
+
+static int follow(cJSON *series, const struct config *config, enum after *ret_after, struct error *err)
+{
+	const cJSON *since = cJSON_GetObjectItemCaseSensitive(series, "since_s");
+	int r = prune_lost(series, config, err);
+
+	if (r < 0)
+		return r;
+	*ret_after = AFTER_OVER;
+	if (config->series.stop_on_failure && series_count(series, TRIAL_FAILED) > 0)
+		return end_series(series, SERIES_FAILED, "a trial failed, and series.stop_on_failure is on",
+				  err);
+	if (is_spent(series, config, 0))
+		return end_series(series, SERIES_FINISHED, "series.budget is spent", err);
+	if (next_of(config, series).over)
+		return end_series(series,
+				  series_count(series, TRIAL_PARKED) || any_ran(series) ? SERIES_FINISHED
+											: SERIES_FAILED,
+				  NULL, err);
+	if (night_is_over(series, config)) {
+		*ret_after = AFTER_REST;
+		return rest_series(series, SERIES_EXPIRED, err);
+	}
+	*ret_after = AFTER_NEXT;
+	if ((r = series_write(series, err)) < 0 || !cJSON_IsNumber(since))
+		return r;
+	return run_asked_set((int64_t)since->valuedouble, err);
+}
+
+int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
+	bool rests = false;
+	int index, there, r = freeze_config(series, &config, err);
+
+	if (r < 0 || ((there = run_load(&run, err)) < 0 && there != -ENOENT))
+		return r < 0 ? r : there;
+	spent_count(series, true);
+	/* Without a current run the process before was killed after it had parked or pruned it. */
+	if (there == 0) {
+		if ((r = run_record(&record, err)) < 0)
+			return r;
+		index = note_find(series, record);
+		if (index < 0 && !run_state_is_final(run.state)) {
+			*ret_after = AFTER_NO_SERIES;
+			return 0;
+		}
+		if (index >= 0 &&
+		    (r = note_trial(series, &config, (uint32_t)index, &run, record, &rests, err)) < 0)
+			return r;
+		if (index >= 0 && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, "abandoned"))) {
+			*ret_after = AFTER_OVER;
+			return end_series(series, SERIES_FAILED, "a person gave it up", err);
+		}
+	}
+	*ret_after = AFTER_REST;
+	return rests ? 0 : follow(series, &config, ret_after, err);
+}
+
+int after_run(enum after *ret_after, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	*ret_after = AFTER_NO_SERIES;
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : after_run_of(series, ret_after, err);
+}
+
+bool after_goes_on(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 && series_state_of(series) == SERIES_RUNNING;
+}
+
+/* ---- A service that cannot go on ---- */
+
+int after_failure(int exit_code, const char *reason, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL, *record = NULL;
+	enum run_state state;
+	int r;
+
+	if (exit_code != EX_DATAERR && exit_code != EX_CONFIG)
+		return 0;
+	if ((r = series_load_unfinished(&series, err)) < 0 || (r = run_state_get(&state, err)) < 0 ||
+	    (r = run_record(&record, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	if (run_state_is_final(state) || note_find(series, record) < 0)
+		return 0;
+	if ((r = run_reason_set(reason, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
+		return r;
+	return 1;
+}
+
+/* Fails the trial by the exit code that `kiln run` saw; fetchd's and traind's last words say why. */
+static int fail_by(const char *code, struct error *err)
+{
+	char words[600] = "a program of the run ended", reason[700];
+	uint64_t number;
+	int r;
+
+	if (!code || !program_number(code, 255, &number))
+		return 0;
+	for (int i = STATUS_FETCHD; i <= STATUS_TRAIND; i++)
+		(void)alive_last_words((enum status_daemon)i, words, sizeof(words));
+	(void)snprintf(reason, sizeof(reason), "%s (exit code %s)", words, code);
+	r = after_failure((int)number, reason, err);
+	return r < 0 ? r : 0;
+}
+
+int oneshot_trial_ended(int argc, char **argv)
+{
+	enum after after = AFTER_NO_SERIES;
+	struct error err = { 0 };
+
+	if (fail_by(program_option(argc, argv, "--code"), &err) < 0 || after_run(&after, &err) < 0)
+		return fatal(&err);
+	switch (after) {
+	case AFTER_NEXT:
+		return EX_OK;
+	case AFTER_REST:
+		return SERIES_EXIT_REST;
+	case AFTER_OVER:
+		return SERIES_EXIT_OVER;
+	default:
+		return SERIES_EXIT_NONE;
+	}
+}

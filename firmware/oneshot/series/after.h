@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * oneshot/series: the nights of a series (core/series/series.h). A trial is an ordinary run.
+ *
+ *     freeze.c        the record of a new series; the configuration of a trial
+ *     next.c          which trial runs next: a pure function of the record
+ *     after.c         a run has ended: notes what the trial did, and says whether another one follows
+ *     end.c           the last trial has ended, or the budget is spent: the winner
+ *     note.c, spent.c what the record says of a trial, and of the time of work
+ *
+ * Owners: only these files write series.json, in kiln-oneshot begin and kiln-oneshot finished, which systemd
+ * never runs at the same time. One thread.
+ *
+ * Crash: harmless at any point. A change of a run's record comes before the note of it in series.json, and
+ * each is one rename. The record of a run names its series and its trial, so the next process finds what the
+ * one before did not note: it is noted then, and the series goes on from there. No trial runs twice, because
+ * a trial whose run exists is continued by this run.
+ */
+#pragma once
+
+#include "core/series/series.h"
+
+enum after {
+	AFTER_NO_SERIES, /* the current run is no trial of an unfinished series */
+	AFTER_NEXT,      /* another trial follows: a new kiln-oneshot begin runs it */
+	AFTER_REST,      /* the series waits: stopped, or its night is over, or its run has halted */
+	AFTER_OVER,      /* the series has ended: the current run is that of its winner */
+};
+
+/* Notes what the current run, which is at rest, did as a trial of the unfinished series, and decides what
+ * follows. May be called again after a crash. */
+MUST_CHECK int after_run(enum after *ret_after, struct error *err);
+
+/* The same for a record that the caller has loaded. */
+MUST_CHECK int after_run_of(cJSON *series, enum after *ret_after, struct error *err);
+
+/* A service of the run has ended with an exit code for which a restart does not help. Where the run is an
+ * unfinished trial, and the reason lies in its data or its configuration, the run fails, so that the others
+ * go on. Returns 1 where it has failed. */
+MUST_CHECK int after_failure(int exit_code, const char *reason, struct error *err);
+
+/* Tells whether a series is at work: after a boot it goes on. */
+bool after_goes_on(void);
+
+/* The verb: notes the trial that has ended, for `kiln run`. Exits with 0 where another trial follows, else
+ * with an enum series_exit. Options: --code CODE, the exit code of the daemon that ended. */
+int oneshot_trial_ended(int argc, char **argv);

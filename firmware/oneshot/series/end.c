@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/series/end.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "oneshot/series/note.h"
+#include "oneshot/series/spent.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}
+
+int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *err)
+{
+	cJSON *trial = series_trial(series, index);
+	const char *run_id = text_of(trial, "run");
+	int r = run_prune(run_id, reason, err);
+
+	if (r < 0)
+		return r;
+	note_state(trial, TRIAL_PRUNED, reason);
+	event_send(&(struct event){ .id = EVENT_TRIAL_PRUNED, .run_id = run_id },
+		   "%s: trial %s stops early: %s", series_id(series), text_of(trial, "name"), reason);
+	return series_write(series, err);
+}
+
+static int prune_parked(cJSON *series, const char *reason, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < series_trials(series); i++)
+		if (trial_state_of(series_trial(series, i)) == TRIAL_PARKED)
+			r = end_trial(series, i, reason, err);
+	return r;
+}
+
+/* Makes the winner's run the current one, so that status and report show it. A record that the archive does
+ * not keep any more is no reason to fail. */
+static void show_winner(const cJSON *series, int winner)
+{
+	struct error err = { 0 };
+
+	if (winner >= 0 && run_show(text_of(series_trial(series, (uint32_t)winner), "run"), &err) < 0)
+		log_warning("%s; the last trial stays the current run", err.text);
+}
+
+static void say_over(const cJSON *series, enum series_state state, int winner, const char *reason)
+{
+	const cJSON *best = winner < 0 ? NULL : series_trial(series, (uint32_t)winner);
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(best, "value");
+	char won[128] = "no trial has a value";
+
+	if (best)
+		(void)snprintf(won, sizeof(won), "%.64s won with %s %.6g", text_of(best, "name"),
+			       text_of(series, "objective"), value->valuedouble);
+	event_send(&(struct event){ .id = EVENT_SERIES_FINISHED,
+				    .run_id = best ? text_of(best, "run") : NULL,
+				    .count = series_trials(series) },
+		   "%s: %s after %" PRIu32 " of %" PRIu32 " trials%s%s: %s", series_id(series),
+		   series_state_name(state), series_trials(series) - series_count(series, TRIAL_WAITING),
+		   series_trials(series), reason ? ", " : "", reason ? reason : "", won);
+}
+
+int end_series(cJSON *series, enum series_state state, const char *reason, struct error *err)
+{
+	int winner, r = prune_parked(series, reason ? reason : "other trials are better", err);
+
+	if (r < 0)
+		return r;
+	winner = series_best(series, true);
+	spent_count(series, false);
+	if (reason)
+		(void)series_set(series, "reason", json_string(reason));
+	(void)series_set(
+		series, "winner",
+		winner < 0 ? cJSON_CreateNull()
+			   : cJSON_CreateString(text_of(series_trial(series, (uint32_t)winner), "name")));
+	(void)series_set(series, "ended_s", cJSON_CreateNumber((double)time(NULL)));
+	series_set_state(series, state);
+	show_winner(series, winner);
+	if ((r = series_write(series, err)) == 0)
+		say_over(series, state, winner, reason);
+	return r;
+}

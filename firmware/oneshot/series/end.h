@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a series. */
+#pragma once
+
+#include "core/series/series.h"
+
+/* Ends the series: prunes what is parked, chooses the winner, makes the winner's run the current one, writes
+ * the record and sends an event. `reason`: why it ends before all trials have; NULL = they have. May be
+ * called again after a crash. */
+MUST_CHECK int end_series(cJSON *series, enum series_state state, const char *reason, struct error *err);
+
+/* Prunes the run of a trial, and notes it. */
+MUST_CHECK int end_trial(cJSON *series, uint32_t trial, const char *reason, struct error *err);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/series/next.h"
+#include "core/config/config.h"
+#include "core/series/halving.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool halves(const cJSON *series)
+{
+	const char *method = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(series, "method"));
+
+	return method && strcmp(method, "halving") == 0;
+}
+
+static struct halving rule_of(const struct config *config, const cJSON *series)
+{
+	const char *direction = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(series, "direction"));
+
+	return (struct halving){ .first_epochs = config->series.first_rung_epochs,
+				 .full_epochs = config->run.epochs,
+				 .reduction = config->series.reduction,
+				 .maximize = direction && strcmp(direction, "max") == 0 };
+}
+
+/* ---- In turn ---- */
+
+static struct next in_turn(const cJSON *series)
+{
+	struct next next = { .over = true };
+
+	for (uint32_t i = series_trials(series); i > 0; i--) {
+		const enum trial_state state = trial_state_of(series_trial(series, i - 1));
+
+		if (state <= TRIAL_PARKED &&
+		    (state != TRIAL_WAITING || next.over ||
+		     trial_state_of(series_trial(series, next.trial)) == TRIAL_WAITING))
+			next = (struct next){ .trial = i - 1 };
+	}
+	return next;
+}
+
+/* ---- Halving ---- */
+
+static enum halving_state halving_state_of(const cJSON *trial)
+{
+	switch (trial_state_of(trial)) {
+	case TRIAL_WAITING:
+		return HALVING_WAITING;
+	case TRIAL_RUNNING:
+		return HALVING_RUNNING;
+	case TRIAL_PARKED:
+		return HALVING_PARKED;
+	default:
+		return HALVING_ENDED;
+	}
+}
+
+static struct halving_trial *halving_trials_of(const cJSON *series)
+{
+	const uint32_t count = series_trials(series);
+	struct halving_trial *trials = calloc(count ? count : 1, sizeof(*trials));
+
+	for (uint32_t i = 0; trials && i < count; i++) {
+		const cJSON *trial = series_trial(series, i), *value;
+
+		trials[i].state = halving_state_of(trial);
+		cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(trial, "rungs"))
+			if (trials[i].rungs < HALVING_RUNGS_MAX)
+				trials[i].value[trials[i].rungs++] =
+					cJSON_IsNumber(value) ? value->valuedouble : NAN;
+	}
+	return trials;
+}
+
+uint32_t next_rungs(const struct config *config, const cJSON *series)
+{
+	const struct halving rule = rule_of(config, series);
+
+	return halves(series) ? halving_rungs(&rule) : 0;
+}
+
+uint64_t next_rest_after(const struct config *config, uint32_t rung)
+{
+	const struct halving rule = rule_of(config, NULL);
+	const uint64_t epochs = rung < halving_rungs(&rule) ? halving_epochs(&rule, rung) : 0;
+
+	return epochs < config->run.epochs ? epochs : 0;
+}
+
+static struct next by_halving(const struct config *config, const cJSON *series)
+{
+	const struct halving rule = rule_of(config, series);
+	CLEANUP(free_ptr) struct halving_trial *trials = halving_trials_of(series);
+	struct halving_next next;
+
+	for (uint32_t i = 0; trials && i < series_trials(series); i++)
+		if (trials[i].state == HALVING_RUNNING)
+			return (struct next){ .trial = i,
+					      .epochs = next_rest_after(config, trials[i].rungs) };
+	/* Without memory the trials run in turn, each to its end. */
+	if (!trials)
+		return in_turn(series);
+	next = halving_next(&rule, trials, series_trials(series));
+	return (struct next){ .over = next.verdict != HALVING_RUN,
+			      .trial = next.trial,
+			      .epochs = next.epochs < config->run.epochs ? next.epochs : 0 };
+}
+
+struct next next_of(const struct config *config, const cJSON *series)
+{
+	return halves(series) ? by_halving(config, series) : in_turn(series);
+}
+
+int next_lost(const struct config *config, const cJSON *series)
+{
+	const struct halving rule = rule_of(config, series);
+	CLEANUP(free_ptr) struct halving_trial *trials = halving_trials_of(series);
+
+	for (uint32_t i = 0; trials && halves(series) && i < series_trials(series); i++)
+		if (trials[i].state == HALVING_PARKED &&
+		    halving_lost(&rule, trials, series_trials(series), i))
+			return (int)i;
+	return -1;
+}

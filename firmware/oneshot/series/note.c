@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/series/note.h"
+#include "core/run/run_summary.h"
+#include "core/series/objective.h"
+
+#include <string.h>
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+	return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static double number(const cJSON *object, const char *path)
+{
+	const cJSON *item = json_member(object, path);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+int note_find(const cJSON *series, const cJSON *record)
+{
+	const char *id = cJSON_GetStringValue(json_member(record, "series.id")),
+		   *name = cJSON_GetStringValue(json_member(record, "series.trial"));
+
+	return id && name && strcmp(id, series_id(series)) == 0 ? series_find_trial(series, name) : -1;
+}
+
+static bool best_of(const cJSON *series, const cJSON *record, uint64_t epochs, double *ret_value,
+		    uint64_t *ret_epoch)
+{
+	struct objective objective;
+
+	if (!objective_find(member(series, "objective")->valuestring, &objective))
+		return false;
+	objective.maximize = strcmp(member(series, "direction")->valuestring, "max") == 0;
+	return objective_best(&objective, record, epochs, ret_value, ret_epoch);
+}
+
+static double rows_per_s(const cJSON *record, double epochs)
+{
+	const double took_s = number(record, "time.training_s") + number(record, "time.waiting_s");
+
+	return took_s > 0 ? number(record, "metrics.train.rows") * epochs / took_s : 0;
+}
+
+void note_run(const cJSON *series, cJSON *trial, const cJSON *record)
+{
+	const double epochs = (double)run_epochs_done(member(record, "epochs"));
+	cJSON *summary = run_summary(record);
+	double value = 0;
+	uint64_t epoch = 0;
+	const bool any = best_of(series, record, 0, &value, &epoch);
+
+	(void)series_set(trial, "run", cJSON_Duplicate(member(record, "id"), false));
+	(void)series_set(trial, "started_s", cJSON_Duplicate(member(record, "started_s"), false));
+	(void)series_set(trial, "epochs", cJSON_CreateNumber(epochs));
+	(void)series_set(trial, "value", any ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+	(void)series_set(trial, "best_epoch", cJSON_CreateNumber((double)epoch));
+	(void)series_set(trial, "took_s", cJSON_CreateNumber(number(summary, "took_s")));
+	(void)series_set(trial, "bytes", cJSON_CreateNumber(number(record, "store.bytes")));
+	(void)series_set(trial, "rows_per_s", cJSON_CreateNumber(rows_per_s(record, epochs)));
+	(void)series_set(trial, "summary", summary);
+}
+
+void note_rungs(const cJSON *series, cJSON *trial, const cJSON *record, uint64_t epochs, uint32_t rungs)
+{
+	cJSON *values = cJSON_GetObjectItemCaseSensitive(trial, "rungs");
+	double value = 0;
+	uint64_t epoch;
+	const bool any = best_of(series, record, epochs, &value, &epoch);
+
+	while ((uint32_t)cJSON_GetArraySize(values) < rungs &&
+	       cJSON_AddItemToArray(values, any ? cJSON_CreateNumber(value) : cJSON_CreateNull()))
+		continue;
+	(void)series_set(trial, "rung", cJSON_CreateNumber(cJSON_GetArraySize(values)));
+}
+
+void note_state(cJSON *trial, enum trial_state state, const char *reason)
+{
+	trial_set_state(trial, state);
+	cJSON_DeleteItemFromObjectCaseSensitive(trial, "reason");
+	if (reason)
+		(void)series_set(trial, "reason", json_string(reason));
+}
