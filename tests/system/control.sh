@@ -120,6 +120,23 @@ like "$said" 'kiln-steer: kiln-begin.service failed' "and why"
 code 1 "kiln-steer that dies" "$kiln" start
 like "$said" 'kiln-steer ended after [0-9]+ s without an answer; it may have acted' "and why"
 echo ok >"$answers"
+requested() {
+	python3 -c 'import json,sys; print(json.load(open(sys.argv[1])))' "$KILN_ROOT/data/kiln/run/promote.json" 2>&1
+}
+: >"$words"
+code 0 "promote the winner" "$kiln" experiments promote
+is "$(cat "$words"): $(requested)" \
+	"experiments.promote: {'rollback': False, 'force': False, 'series': '', 'trial': '', 'from': 0}" "one word to kiln-steer, and a request"
+code 0 "promote a trial" "$kiln" experiments promote t-series-20260101-000000 wide --force
+is "$(requested)" "{'rollback': False, 'force': True, 'series': 't-series-20260101-000000', 'trial': 'wide', 'from': 0}" "by name"
+code 1 "a name that can be none" "$kiln" experiments promote ../t
+code 0 "the former champion" "$kiln" experiments rollback
+is "$(requested)" "{'rollback': True, 'force': False, 'series': '', 'trial': '', 'from': 0}" "comes back"
+echo "error kiln-promote.service failed" >"$answers"
+code 1 "a promotion that kiln-steer refuses" "$kiln" experiments promote
+test ! -e "$KILN_ROOT/data/kiln/run/promote.json"
+ok $? "leaves no request"
+echo ok >"$answers"
 "$KILN_BIN/kiln-oneshot" begin >"$work/begin.log" 2>&1
 ok $? "begin" "$(cat "$work/begin.log")"
 run=$("$kiln" status --json | field run.id | tr -d '"')

@@ -164,15 +164,38 @@ is "$rc $(champion 'r["run_id"]')" "0 $first" "a second request goes back one mo
 promote --rollback
 like "$rc $said" "^65 .*the champion has no champion before it" "before the first champion there is none"
 
+# ---- A series ----
+conf '' 'against = "champion";'
+series=t-series-20260101-000000
+mkdir -p "$runs/series/$series"
+python3 - "$runs/series/$series/series.json" "$KILN_CONFIG" "$first" "$better" <<-'PY'
+	import json, sys
+	trial = lambda name, run, **more: {"name": name, "overrides": {}, "state": "finished", "run": run, **more}
+	json.dump({"version": 1, "id": "t-series-20260101-000000", "name": "t", "state": "finished", "started_s": 1, "ended_s": 2,
+	           "ends_s": 0, "kiln_version": "0", "method": "list", "objective": "validation.accuracy", "direction": "max",
+	           "seed": 1, "config": open(sys.argv[2]).read(), "before": "", "winner": "long", "promotion": None,
+	           "trials": [trial("short", sys.argv[3]), trial("long", sys.argv[4]), trial("none", "")]}, open(sys.argv[1], "w"))
+PY
+promote --series "$series"
+like "$rc $said" "^0 .*$better: promoted: it is champion 6 of t: accuracy" "the winner of a series is judged, and promoted"
+is "$(champion '[r["series"], r["trial"], r["lost"]]')" "['$series', 'long', ['short', 'none', '$first']]" \
+	"champion.json says who lost: the other trials, and the champion"
+is "$(json "$runs/series/$series/series.json" 'r["promotion"]["outcome"]') $(json "$work/sink/series/$series/series.json" 'r["promotion"]["outcome"]')" \
+	"promoted promoted" "the record of the series says so, here and in the store"
+promote --series "$series" --trial short
+like "$rc $said" "^0 .*$first: not promoted, the champion stays" "another trial by its name"
+promote --series "$series" --trial none
+like "$rc $said" "^65 .*the trial none has not run" "a trial that has not run is refused"
+
 # ---- What cannot be judged ----
 promote --series t-20200101-000000
 like "$rc $said" "^65 .*t-20200101-000000: not promoted, because it cannot be judged" "a run that there is not is refused"
 promote --series "$better" --trial wide
 like "$rc $said" "^65 .*cannot be judged" "so is a trial of a run that is no series"
 "$make_shards" "$data" test 2 300
-promote --series "$better"
-like "$rc $said" "^65 .*$better: not promoted, .*test.*has changed since the run" "a test split that has changed is refused"
-is "$(json "$runs/archive/$better/run.json" 'r["promotion"]["outcome"]')" refused "run.json of an archived run says so"
+promote --series "$bound"
+like "$rc $said" "^65 .*$bound: not promoted, .*test.*has changed since the run" "a test split that has changed is refused"
+is "$(json "$runs/current/run.json" 'r["promotion"]["outcome"]')" refused "run.json says so"
 rm -r "$data"
 floats=6
 "$make_shards" "$data" train 4 600 plain 6
@@ -182,7 +205,7 @@ promote
 like "$rc $said" "^65 .*$id: not promoted, .*the champion .* reads \"sentence\" .* not read in the same form" "so is a model of other records"
 night 'epochs = 1; seed = 6;' 'against = "nothing";'
 promote
-like "$rc $said" "^0 .*$id: promoted: it is champion 6 of t: promote.against asks for no test" "without a test it is promoted"
+like "$rc $said" "^0 .*$id: promoted: it is champion 7 of t: promote.against asks for no test" "without a test it is promoted"
 mv "$work/sink/$id/model" "$work/sink/$id/away"
 rm -r "$models"
 promote --series "$id"

@@ -374,6 +374,11 @@ static void test_objective(void **state)
 	check_objective(STORES "promote = { direction = \"min\"; };\n", "validation.accuracy", false, "");
 	check_objective(STORES MSE "promote = { objective = \"test.loss\"; direction = \"max\"; };\n",
 			"test.loss", true, "");
+	check_objective(STORES "promote = { against = \"champion\"; };\n", "validation.accuracy", true, "");
+	check_objective(STORES "promote = { against = \"champion\"; };\nsplit = { test_glob = \"\"; };\n",
+			"validation.accuracy", true,
+			"k.conf:2: promote.against: found \"champion\", allowed with test shards, on which both "
+			"are judged: split.test_glob");
 	check_objective(STORES MSE "promote = { objective = \"train.accuracy\"; };\n", "train.accuracy", true,
 			"k.conf:3: promote.objective: found \"train.accuracy\", allowed with a loss that has "
 			"an accuracy");

@@ -61,4 +61,9 @@ void objective_check(const struct config *config, struct mistakes *mistakes)
 		mistakes_add(mistakes, config_line(config, "promote.objective"),
 			     "promote.objective: found \"%s\", allowed with %s", objective_text(config),
 			     lacks);
+	if (config->promote.against == AGAINST_CHAMPION && !has_test(config))
+		mistakes_add(
+			mistakes, config_line(config, "promote.against"),
+			"promote.against: found \"champion\", allowed with test shards, on which both are "
+			"judged: split.test_glob");
 }

@@ -6,6 +6,7 @@
 #include "core/base/paths.h"
 #include "core/base/program.h"
 #include "core/base/version.h"
+#include "core/series/objective.h"
 #include "core/series/series.h"
 #include "drivers/notify/notify.h"
 #include "model/config_text.h"
@@ -93,10 +94,7 @@ static void describe(const struct judgement *judgement, const struct judge_wish 
 static int judge_both(struct promoting *promoting, struct error *err)
 {
 	const struct config *config = &promoting->winner.config;
-	const enum config_objective objective = objective_of(config);
-	const struct judge_wish wish = { .accuracy = objective == OBJECTIVE_TRAIN_ACCURACY ||
-						     objective == OBJECTIVE_VALIDATION_ACCURACY ||
-						     objective == OBJECTIVE_TEST_ACCURACY,
+	const struct judge_wish wish = { .accuracy = objective_row(objective_of(config))->maximize,
 					 .maximize = objective_maximizes(config) };
 	struct promotion *promotion = &promoting->promotion;
 	struct judgement judgement;
