@@ -32,6 +32,7 @@ const struct verb *const verb_list[] = {
 	&verb_report,
 	&verb_check,
 	&verb_prep,
+	&verb_lakefs,
 	&verb_preview,
 	&verb_model,
 	&verb_weights,

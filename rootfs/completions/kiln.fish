@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -45,6 +45,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a run -d 'do a night, or repeat a r
 complete -c kiln -n "test (__kiln_at) = ''" -a report -d 'show the result of a run or of the last night'
 complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that a night with a configuration needs, and say what is missing'
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn raw texts, images and pictures into shards in a store'
+complete -c kiln -n "test (__kiln_at) = ''" -a lakefs -d 'put data under the versions of a lakeFS server'
 complete -c kiln -n "test (__kiln_at) = ''" -a preview -d 'write the first training pictures as the network will see them'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
 complete -c kiln -n "test (__kiln_at) = ''" -a weights -d 'turn weights of other programs into those of a base network'
@@ -209,6 +210,15 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l replace -d 'remove the set th
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l append -d 'keep the set in the output and add the records as a further set, with the classes and the encoder or vocabulary of the first; write the first set where the output is empty'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l json -d 'print the summary as JSON'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -F
+complete -c kiln -n "test (__kiln_at) = 'lakefs'" -a init -d 'create a repository of lakeFS, and import data without copying it'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l storage -x -d 'create the repository, with its own objects below this prefix, which must be empty; no error if it exists so'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l import -x -d 'make the objects below this prefix objects of the branch, below its PREFIX, in one commit'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l config -rF -d 'take server and credential from the store of this kiln.conf that has the repository'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l json -d 'print one JSON object: url, from, objects, commit'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l region -x -d 'region of the store'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l credential -x -d 'name of the store\'s credential, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
 complete -c kiln -n "test (__kiln_at) = 'preview'" -l output -x -a '(__fish_complete_directories)' -d 'folder for the PNG files, which is made where it is missing'
 complete -c kiln -n "test (__kiln_at) = 'preview'" -l rows -x -d 'number of pictures, default 16'
 complete -c kiln -n "test (__kiln_at) = 'preview'" -l json -d 'print a JSON object for each picture: file, shard, record, row, label'

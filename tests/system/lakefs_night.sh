@@ -12,9 +12,18 @@ kiln=$KILN_BIN/kiln
 "$make_shards" "$work/other" test 1 120
 start_lakefs "a night on lakeFS"
 below upload "$work/data" s3://kiln/data
-change create s3://kiln/lakefs/rep >/dev/null
-import=$(url=lakefs://rep/main/data change import s3://kiln/data/ "first data")
-commit=${import##*0 }
+init() { # arguments of kiln lakefs init
+	"$kiln" lakefs init lakefs://rep/main/data "$@" --endpoint "$KILN_LAKEFS" 2>&1
+}
+is "$(init --storage s3://kiln/lakefs/rep)" "lakefs://rep/main/data: the repository is there" "kiln lakefs init creates a repository"
+made=$(init --storage s3://kiln/lakefs/rep --import s3://kiln/data)
+like "$made" "^lakefs://rep/main/data: 5 objects of s3://kiln/data/, where they stay; commit [0-9a-f]{64}$" "and imports a prefix, as often as it is asked"
+commit=${made##* }
+is "$(init --import s3://kiln/data --json | python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["objects"], len(r["commit"]))')" "5 64" \
+	"--json has what it did"
+commit=$(change resolve main) commit=${commit#0 }
+like "$(init)" "found neither --storage nor --import" "it has to do something"
+like "$(init --import s3://kiln/nothing)" "import of s3://kiln/nothing/ into 'main' failed" "an import of nothing says so"
 source="url = \"lakefs://rep/main/data\"; endpoint = \"$KILN_LAKEFS\";"
 
 begin_run() { # name, source
