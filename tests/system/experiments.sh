@@ -84,7 +84,7 @@ night list list
 is "$code $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 2" "the next night is another series"
 
 # ---- A trial that fails ----
-config fails 'experiments = ( { name = "mad"; overrides = { optimizer = { name = "sgd"; learning_rate = 1e30; }; }; },
+config fails 'experiments = ( { name = "mad"; overrides = { optimizer = { name = "sgd"; learning_rate = 1000000.0; }; }; },
 	{ name = "sane"; overrides = { optimizer = { name = "adam"; }; }; } );'
 night fails fails
 is "$code $(of_series 's["state"], s["winner"], [x["state"] for x in t]')" "0 ('finished', 'sane', ['failed', 'finished'])" \

@@ -113,6 +113,28 @@ static void say_progress(const struct screen *screen)
 		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
 }
 
+/* Prints "wide, trial 3 of 8 of NAME; best so far: adam, 0.93". */
+static void say_series(const struct screen *screen)
+{
+	const cJSON *series = json_member(screen->status, "series");
+	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+	size_t used;
+
+	if (!cJSON_IsObject(series))
+		return;
+	used = (size_t)snprintf(text, sizeof(text), "%.64s, trial %s of %s of %.95s, %s",
+				client_text(series, "trial"),
+				format_number(client_number(series, "number"), "%.0f", a),
+				format_number(client_number(series, "trials"), "%.0f", b),
+				client_text(series, "id"), client_text(series, "state"));
+	if (cJSON_IsString(json_member(series, "best")))
+		(void)snprintf(text + used, sizeof(text) - used, "; best %s: %.64s, %s %s",
+			       cJSON_IsString(json_member(series, "winner")) ? "of all" : "so far",
+			       client_text(series, "best"), client_text(series, "objective"),
+			       format_number(client_number(series, "best_value"), "%.6g", c));
+	say(screen, "series", text);
+}
+
 static void say_left_behind(const struct screen *screen)
 {
 	const cJSON *left = json_member(screen->status, "run.left_behind"), *name;
@@ -302,6 +324,7 @@ void screen_print(const cJSON *status, FILE *out)
 
 	say_box(&screen);
 	if (cJSON_IsObject(json_member(status, "run"))) {
+		say_series(&screen);
 		say_progress(&screen);
 		say_rates(&screen);
 		say_cache(&screen);

@@ -25,6 +25,8 @@ method_fn method_run_stop, method_run_pause, method_run_resume, method_run_aband
 /* config.c, cache.c */
 method_fn method_config_show, method_config_check, method_config_apply;
 method_fn method_cache_status, method_cache_preload, method_cache_pin, method_cache_drop;
+/* series.c */
+method_fn method_experiments_list, method_experiments_show;
 /* promote.c */
 method_fn method_experiments_promote, method_experiments_rollback;
 /* whole_box.c, update.c */

@@ -26,6 +26,8 @@ static const struct {
 	{ "cache.preload", method_cache_preload },
 	{ "cache.pin", method_cache_pin },
 	{ "cache.drop", method_cache_drop },
+	{ "experiments.list", method_experiments_list },
+	{ "experiments.show", method_experiments_show },
 	{ "experiments.promote", method_experiments_promote },
 	{ "experiments.rollback", method_experiments_rollback },
 	{ "update.install", method_update_install },

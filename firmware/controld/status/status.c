@@ -5,6 +5,7 @@
 #include "controld/status/figure.h"
 #include "controld/status/health.h"
 #include "controld/status/node.h"
+#include "controld/status/series.h"
 #include "controld/status/training.h"
 #include "controld/status/update.h"
 #include "core/base/clock.h"
@@ -87,6 +88,7 @@ static void add_all(cJSON *object, struct view *view)
 	health_add(object, view);
 	add_clock(object);
 	training_add_run(object, view);
+	series_add(object, view);
 	training_add_work(object, view);
 	(void)cJSON_AddItemToObject(object, "disk", TAKE(view->disk));
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());

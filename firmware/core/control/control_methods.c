@@ -43,6 +43,7 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, run, "
 	  "progress, rates, loss, accuracy, validation_loss, validation_accuracy, checkpoint, order, cache, "
+	  "series (a row of experiments.list, with trial: the one of the run, and number: its place), "
 	  "fetch_retries, upload_retries, tracking {sent waiting problem}, skipped_records, throttled_s, "
 	  "fetch (the result of stalls), disk, "
 	  "temperatures, update, report of the last night {id outcome text pending}, daemons, errors; "
@@ -166,6 +167,22 @@ const struct control_method control_methods[] = {
 	    { "all", CONTROL_BOOLEAN, false, 0, 0, NULL, "remove all objects" } },
 	  "objects, bytes: removed from the cache",
 	  "remove objects and their pins from the cache" },
+	{ "experiments.list",
+	  CONTROL_VIEW,
+	  false,
+	  { { 0 } },
+	  "series: [{id, name, state, method, objective, direction, started_s, ended_s, ends_s, trials, "
+	  "waiting, "
+	  "running, parked, finished, pruned, failed, now, best, best_value, winner}], newest first; trials: "
+	  "how "
+	  "many; waiting ... failed: how many of them are in this state; now: the trial that runs",
+	  "list the series of trials" },
+	{ "experiments.show",
+	  CONTROL_VIEW,
+	  false,
+	  { RUN_ID_PARAM(false, "id of the series; default: the newest") },
+	  "series: its record, series.json, with its frozen configuration and all trials",
+	  "show a series of trials" },
 	{ "experiments.promote",
 	  CONTROL_OPERATE,
 	  true,

@@ -133,7 +133,9 @@ static bool any_ran(const cJSON *series)
 	return series_count(series, TRIAL_FINISHED) + series_count(series, TRIAL_PRUNED) > 0;
 }
 
-static int follow(cJSON *series, const struct config *config, enum after *ret_after, struct error *err)
+/* `reserve_s`: so little of the budget is left when the trainer stops for its sake. */
+static int follow(cJSON *series, const struct config *config, int64_t reserve_s, enum after *ret_after,
+		  struct error *err)
 {
 	const cJSON *since = cJSON_GetObjectItemCaseSensitive(series, "since_s");
 	int r = prune_lost(series, config, err);
@@ -144,7 +146,7 @@ static int follow(cJSON *series, const struct config *config, enum after *ret_af
 	if (config->series.stop_on_failure && series_count(series, TRIAL_FAILED) > 0)
 		return end_series(series, SERIES_FAILED, "a trial failed, and series.stop_on_failure is on",
 				  err);
-	if (is_spent(series, config, 0))
+	if (is_spent(series, config, reserve_s))
 		return end_series(series, SERIES_FINISHED, "series.budget is spent", err);
 	if (next_of(config, series).over)
 		return end_series(series,
@@ -190,7 +192,9 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 		}
 	}
 	*ret_after = AFTER_REST;
-	return rests ? 0 : follow(series, &config, ret_after, err);
+	return rests ? 0
+		     : follow(series, &config, there == 0 && run.state == RUN_EXPIRED ? BUDGET_REST_S : 0,
+			      ret_after, err);
 }
 
 int after_run(enum after *ret_after, struct error *err)
