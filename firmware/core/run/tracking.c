@@ -10,6 +10,7 @@
 
 #define FOLDER    "tracking"
 #define CHAMPIONS "champions"
+#define LOCAL     "file:"
 
 static char *path_in(const char *folder, const char *id, const char *name, char out[static PATH_BYTES])
 {
@@ -99,7 +100,7 @@ int tracking_champion(const struct config *config, const struct tracking_champio
 	struct timespec now;
 	int r;
 
-	if (!*config->tracking.url)
+	if (!*config->tracking.url || strncmp(champion->source, LOCAL, strlen(LOCAL)) == 0)
 		return 0;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)snprintf(name, sizeof(name), "%020" PRIu64 ".json",

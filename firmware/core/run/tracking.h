@@ -45,7 +45,8 @@ struct tracking_champion {
 
 /* Notes that MLflow shall have a version of the registered model for this champion, with the alias
  * "champion". To be called once after a promotion, and after a rollback with the former champion's run: a run
- * that has a version keeps it, and only the alias moves. Does nothing where `config` has no tracking.url.
+ * that has a version keeps it, and only the alias moves. Does nothing where `config` has no tracking.url, or
+ * where the source is file://, which MLflow refuses.
  * Blocks: for the disk, never for the server. Errors: -errno of the file. */
 MUST_CHECK int tracking_champion(const struct config *config, const struct tracking_champion *champion,
 				 struct error *err);

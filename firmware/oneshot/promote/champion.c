@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/promote/champion.h"
+#include "core/base/log.h"
+#include "core/run/tracking.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -110,4 +112,18 @@ int champion_put(struct store *models, const cJSON *record, uint64_t number, str
 	    (r = store_put_checked(models, history_key(number, key), text, strlen(text), NULL, err)) < 0)
 		return r;
 	return store_put_checked(models, FILE_NAME, text, strlen(text), NULL, err);
+}
+
+void champion_track(const struct config *config, const struct store *models, const char *run_id,
+		    uint64_t number)
+{
+	char source[PATH_BYTES];
+	const struct tracking_champion champion = {
+		.model = config->run.name, .run_id = run_id, .source = source, .number = number
+	};
+	struct error err;
+
+	(void)snprintf(source, sizeof(source), "%s/saved_model/%" PRIu64, store_url(models), number);
+	if (tracking_champion(config, &champion, &err) < 0)
+		log_warning("%s: the tracking server is not told of the champion: %s", run_id, err.text);
 }

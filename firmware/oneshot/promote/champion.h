@@ -52,3 +52,8 @@ void champion_done(struct champion *champion); /* for CLEANUP() */
 /* Writes champions/<n>.json, then champion.json. A kill between the two leaves the former champion, and the
  * next promotion takes the same number. */
 MUST_CHECK int champion_put(struct store *models, const cJSON *record, uint64_t number, struct error *err);
+
+/* Notes for the tracking server that the model of this run is the champion `number` (core/run/tracking.h). A
+ * failure is logged: the champion is the champion. May be called again. */
+void champion_track(const struct config *config, const struct store *models, const char *run_id,
+		    uint64_t number);

@@ -221,6 +221,7 @@ static int install(struct promoting *promoting, struct error *err)
 	    (r = champion_put(promoting->models, record, number, err)) < 0)
 		return r;
 	promoting->promotion.number = number;
+	champion_track(&promoting->winner.config, promoting->models, promoting->winner.run_id, number);
 	return 0;
 }
 
@@ -235,6 +236,7 @@ static int note_again(struct promoting *promoting)
 	promoting->promotion.test = cJSON_IsObject(test) ? cJSON_Duplicate(test, true) : NULL;
 	(void)snprintf(promoting->promotion.why, sizeof(promoting->promotion.why),
 		       "it is the champion already");
+	champion_track(&promoting->winner.config, promoting->models, champion->run_id, champion->number);
 	return 0;
 }
 

@@ -30,7 +30,8 @@ static int make_record(const struct champion *former, const struct champion *gon
 	return r;
 }
 
-static int bring_back(struct store *models, const struct champion *gone, const char *name, struct error *err)
+static int bring_back(struct store *models, const struct champion *gone, const struct config *config,
+		      struct error *err)
 {
 	CLEANUP(champion_done) struct champion former = { 0 };
 	CLEANUP(copies_done) struct copies copies = { 0 };
@@ -47,8 +48,9 @@ static int bring_back(struct store *models, const struct champion *gone, const c
 				    .run_id = former.run_id,
 				    .url = store_url(models),
 				    .count = copies.number },
-		   "%s: champion %" PRIu64 " of %s again, in place of %s", former.run_id, copies.number, name,
-		   gone->run_id);
+		   "%s: champion %" PRIu64 " of %s again, in place of %s", former.run_id, copies.number,
+		   config->run.name, gone->run_id);
+	champion_track(config, models, former.run_id, copies.number);
 	return EX_OK;
 }
 
@@ -72,12 +74,14 @@ int rollback(struct promote_request *request, struct error *err)
 		return r;
 	if (!champion.record || !champion.before)
 		return refuse(config.run.name, &champion);
-	if (request->from && request->from != champion.number)
+	if (request->from && request->from != champion.number) { /* the former one came back before a kill */
+		champion_track(&config, models, champion.run_id, champion.number);
 		return EX_OK;
+	}
 	if (!request->from) {
 		request->from = champion.number;
 		if ((r = promote_request_put(request, err)) < 0)
 			return r;
 	}
-	return bring_back(models, &champion, config.run.name, err);
+	return bring_back(models, &champion, &config, err);
 }

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#define FILE_MAX (4u << 20)
+#define JSON_FILE_MAX (4u << 20)
 
 int files_read(const char *id, const char *name, cJSON **ret_json, struct error *err)
 {
 	char path[PATH_BYTES];
-	int r = json_read(tracking_path(id, name, path), FILE_MAX, ret_json, err);
+	int r = json_read(tracking_path(id, name, path), JSON_FILE_MAX, ret_json, err);
 
 	if (r == -ENOENT || r == -EBADMSG || (r == 0 && !cJSON_IsObject(*ret_json))) {
 		json_free(ret_json);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FILE_MAX (2 * JOURNAL_BYTES_MAX)
+#define JOURNAL_FILE_MAX (2 * JOURNAL_BYTES_MAX)
 
 static const char *const kinds[] = {
 	[JOURNAL_STEP] = "step", [JOURNAL_TRAIN] = "train", [JOURNAL_VALIDATION] = "validation",
@@ -86,7 +86,7 @@ static int read_old(struct journal *journal, const char *path, struct error *err
 	CLEANUP(free_ptr) char *text = NULL;
 	uint64_t bytes;
 	int64_t whole;
-	int r = file_read(path, FILE_MAX, &text, &bytes, err);
+	int r = file_read(path, JOURNAL_FILE_MAX, &text, &bytes, err);
 
 	if (r < 0)
 		return r;
