@@ -13,7 +13,7 @@
 
 /* ---- Open and close ---- */
 
-static void renew_lease(void *worker)
+void upload_renew_lease(void *worker)
 {
 	alive_lease(worker, NULL, UPLOAD_QUIET_S);
 }
@@ -30,7 +30,7 @@ static int open_store(struct upload *upload, struct alive_worker *worker, struct
 	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
 		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
 	where.url = url;
-	options.awake = renew_lease;
+	options.awake = upload_renew_lease;
 	options.awake_context = worker;
 	return store_open(&where, &options, &upload->store, err);
 }

@@ -8,6 +8,7 @@
  *     checkpoints.c   its checkpoints, and latest.json
  *     retain.c        which checkpoints stay
  *     tracking/       what the tracking server gets (tracking/tracker.h)
+ *     series.c        the records of series
  *     put.c, steps.c, watch.c
  *
  * Threads: one for the store, one for the tracking server. While the first waits for the store, the store
@@ -30,6 +31,9 @@
 /* Upper bound, in seconds, of the time for which a pass may not report to the watchdog: a write to the
  * slowest disk. */
 #define UPLOAD_QUIET_S 300u
+
+/* Renews the lease of a struct alive_worker for so long: struct store_options, awake. */
+void upload_renew_lease(void *worker);
 
 /* Opens the store for a run, and aborts what an earlier process left unfinished there.
  * Owns the content of `run` from now on, also after a failure. While it waits for the store, it renews the

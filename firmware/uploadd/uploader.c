@@ -44,6 +44,13 @@ static void warn_left(struct uploader *uploader, const char *run_id)
 		uploader->warnings++;
 }
 
+static bool is_current(const char *run_id)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	return run_load(&run, NULL) == 0 && strcmp(run.id, run_id) == 0;
+}
+
 /* Makes a pass over a run of an earlier night. After an error for which waiting does not help the run stays
  * in the spool, until a person acts.
  */
@@ -59,6 +66,8 @@ static int pass_archived(void *context, const char *run_id)
 	if (strcmp(run_id, uploader->current.run.id) == 0 || run_is_parked(run_id))
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
+	if (r == -ENOENT && is_current(run_id))
+		return 0; /* it was parked, and goes on */
 	if (r == 0)
 		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
 	if (r == 0) {
@@ -131,7 +140,9 @@ static int pass(struct uploader *uploader, struct error *err)
 	}
 	uploader->left = false;
 	uploader->err = err;
-	return r < 0 ? r : spool_runs(pass_archived, uploader, err);
+	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0)
+		return r;
+	return series_upload(&uploader->series, uploader->worker, err);
 }
 
 /* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming

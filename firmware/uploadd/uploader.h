@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/run/status.h"
+#include "uploadd/series.h"
 #include "uploadd/upload.h"
 #include "uploadd/watch.h"
 
@@ -22,7 +23,8 @@ struct uploader {
 	uint32_t warnings;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
-	struct tracker *tracker;     /* NULL: it could not be started */
+	struct tracker *tracker; /* NULL: it could not be started */
+	struct series_uploaded series;
 	struct alive_worker *worker; /* the main thread, as the watchdog knows it */
 	struct error *err;
 	struct status_page *page; /* NULL: the page could not be opened */

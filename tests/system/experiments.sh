@@ -80,6 +80,8 @@ is "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["series"]
 like "$(cat "$(dirname "$record")/config")" 'cache_bytes = [1-9]' "a trial has a cache, though the file has none"
 is "$(grep -c experiments "$(dirname "$record")/config")" 0 "its configuration is that of an ordinary run"
 is "$(find "$work/runs/list" -path '*/model/model.safetensors' | wc -l) $(find "$work/runs/list" -name run.json | wc -l)" "2 2" "both are in the store"
+cmp -s "$series" "$work/runs/list/series/$(of_series 's["id"]')/series.json"
+ok $? "so is the record of the series"
 night list list
 is "$code $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 2" "the next night is another series"
 

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which trial runs next, and how long a series has worked. */
+#include "oneshot/series/next.c"  // NOLINT(bugprone-suspicious-include): not of a library
+#include "oneshot/series/note.c"  // NOLINT(bugprone-suspicious-include): not of a library
+#include "oneshot/series/spent.c" // NOLINT(bugprone-suspicious-include): not of a library
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct config frozen = { .run = { .epochs = 9 },
+				      .series = { .first_rung_epochs = 1, .reduction = 3 } };
+
+static cJSON *series_with(const char *method, const char *trials)
+{
+	cJSON *series = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(series, "method", method);
+	cJSON_AddStringToObject(series, "direction", "max");
+	cJSON_AddStringToObject(series, "objective", "validation.accuracy");
+	cJSON_AddItemToObject(series, "trials", cJSON_Parse(trials));
+	return series;
+}
+
+#define T(state)        "{\"state\":\"" state "\",\"rungs\":[]}"
+#define R(state, rungs) "{\"state\":\"" state "\",\"rungs\":[" rungs "]}"
+
+static void test_next(void **state)
+{
+	static const struct {
+		const char *label, *method, *trials;
+		int trial; /* -1: the series is over */
+		uint64_t epochs;
+	} cases[] = {
+		{ "the first", "list", "[" T("waiting") "," T("waiting") "]", 0, 0 },
+		{ "the one that runs", "grid", "[" T("waiting") "," T("running") "]", 1, 0 },
+		{ "the one after those that have ended", "grid",
+		  "[" T("finished") "," T("failed") "," T("waiting") "]", 2, 0 },
+		{ "none", "random", "[" T("finished") "," T("failed") "," T("pruned") "]", -1, 0 },
+		{ "an empty list", "list", "[]", -1, 0 },
+		{ "rung by rung", "halving", "[" T("waiting") "," T("waiting") "]", 0, 1 },
+		{ "one that runs goes on to the end of its rung", "halving",
+		  "[" R("running", "0.5") "," T("waiting") "]", 0, 3 },
+		{ "the last rung is the end of the run", "halving", "[" R("running", "0.5,0.6") "]", 0, 0 },
+		{ "the best third is promoted", "halving",
+		  "[" R("parked", "0.5") "," R("parked", "0.7") "," R("parked", "null") "]", 1, 3 },
+		{ "none is left", "halving", "[" R("finished", "0.5,0.6,0.7") "," R("pruned", "0.1") "]", -1,
+		  0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *series = series_with(cases[i].method, cases[i].trials);
+		const struct next next = next_of(&frozen, series);
+
+		if (next.over != (cases[i].trial < 0) ||
+		    (!next.over && ((int)next.trial != cases[i].trial || next.epochs != cases[i].epochs)))
+			fail_msg("%s: trial %u to epoch %ju", cases[i].label, next.trial,
+				 (uintmax_t)next.epochs);
+	}
+}
+
+/* A trial that has finished early counts in every rung; without halving there are no rungs. */
+static void test_rungs(void **state)
+{
+	CLEANUP(json_free) cJSON *series = series_with("halving", "[" T("running") "]");
+	CLEANUP(json_free) cJSON *grid = series_with("grid", "[" T("running") "]");
+	CLEANUP(json_free)
+	cJSON *record = cJSON_Parse("{\"epochs\":[{\"epoch\":0,\"validation_accuracy\":0.5},{\"epoch\":1,"
+				    "\"validation_accuracy\":0.7}]}");
+	cJSON *trial = series_trial(series, 0);
+	const cJSON *rungs;
+
+	(void)state;
+	assert_int_equal(next_rungs(&frozen, series), 3);
+	assert_int_equal(next_rungs(&frozen, grid), 0);
+	note_rungs(series, trial, record, 1, 1);
+	note_rungs(series, trial, record, 0, 3);
+	rungs = cJSON_GetObjectItemCaseSensitive(trial, "rungs");
+	assert_int_equal(cJSON_GetArraySize(rungs), 3);
+	assert_true(cJSON_GetArrayItem(rungs, 0)->valuedouble == 0.5);
+	assert_true(cJSON_GetArrayItem(rungs, 2)->valuedouble == 0.7);
+}
+
+/* Puts the mark back by so many seconds, of this boot or of another one. */
+static void set_back(cJSON *series, double boot_back_s, double day_back_s, bool other_boot)
+{
+	cJSON *mark = cJSON_GetObjectItemCaseSensitive(series, "mark");
+
+	assert_non_null(mark);
+	(void)series_set(mark, "boot_s", cJSON_CreateNumber(number(mark, "boot_s") - boot_back_s));
+	(void)series_set(mark, "unix_s", cJSON_CreateNumber(number(mark, "unix_s") - day_back_s));
+	if (other_boot)
+		(void)series_set(mark, "boot", cJSON_CreateString("another"));
+}
+
+static void test_spent(void **state)
+{
+	static const struct {
+		const char *label;
+		double boot_back_s, day_back_s;
+		bool other_boot;
+		int64_t spent;
+	} cases[] = {
+		{ "an hour", 3600, 3600, false, 3600 },
+		{ "the time of day was set forward", 60, 1e6, false, 60 },
+		{ "the time of day was set back", 60, -1e6, false, 60 },
+		{ "over a reboot the time of day decides", 0, 600, true, 600 },
+		{ "but it takes nothing back", 0, -600, true, 0 },
+		{ "and a jump counts for a day", 0, 1e9, true, SPENT_JUMP_MAX_S },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *series = cJSON_CreateObject();
+		int64_t found;
+
+		spent_count(series, true);
+		assert_int_equal(spent_s(series), 0);
+		set_back(series, cases[i].boot_back_s, cases[i].day_back_s, cases[i].other_boot);
+		spent_count(series, false);
+		found = spent_s(series);
+		if (found < cases[i].spent || found > cases[i].spent + 5)
+			fail_msg("%s: %jd s", cases[i].label, (intmax_t)found);
+		/* Without a mark no time passes. */
+		spent_count(series, true);
+		assert_int_equal(spent_s(series), found);
+		assert_int_equal(spent_left_s(series, "01:30"), 5400 - found);
+		assert_true(spent_left_s(series, "") == INT64_MAX);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_next),
+		cmocka_unit_test(test_rungs),
+		cmocka_unit_test(test_spent),
+	};
+
+	return cmocka_run_group_tests_name("series_next", tests, NULL, NULL);
+}
