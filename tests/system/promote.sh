@@ -210,3 +210,27 @@ mv "$work/sink/$id/model" "$work/sink/$id/away"
 rm -r "$models"
 promote --series "$id"
 like "$rc $said" "^65 .*cannot be judged.*no finished model" "a run whose model is gone is refused"
+
+# ---- Nights in the foreground ----
+node foreground
+mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"
+rm -rf "$data" "$work/sink"
+runs=$KILN_ROOT/data/kiln/run floats=8
+"$make_shards" "$data" train 4 600
+"$make_shards" "$data" test 2 400
+foreground() {
+	said=$("$KILN_BIN/kiln" run --config "$KILN_CONFIG" 2>&1)
+	rc=$?
+}
+conf 'epochs = 1; seed = 1;' 'against = "champion";'
+foreground
+is "$rc $(champion 'r["number"]')" "0 1" "kiln run promotes the model of its night" "$(tail -n 5 <<<"$said")"
+cat >>"$KILN_CONFIG" <<'CONF'
+experiments = ( { name = "short"; overrides = { run = { epochs = 1; seed = 2; }; }; },
+                { name = "long"; overrides = { run = { epochs = 6; seed = 2; }; }; } );
+CONF
+foreground
+is "$rc $(champion '[r["number"], r["trial"], r["lost"][0], r["test"]["p"] < 0.05]')" "0 [2, 'long', 'short', True]" \
+	"and the winner of a series"
+is "$(json "$runs/series/$(champion 'r["series"]')/series.json" '[r["winner"], r["promotion"]["outcome"]]')" "['long', 'promoted']" \
+	"whose record says so"

@@ -42,8 +42,9 @@ static int train_all(const char *config, struct error *err)
 
 int night_run(const char *config, struct error *err)
 {
-	static const char *const uploader[] = { "kiln-uploadd", NULL }, *const drain[] = { "kiln-uploadd",
-											   "--drain", NULL };
+	static const char *const uploader[] = { "kiln-uploadd", NULL };
+	static const char *const drain[] = { "kiln-uploadd", "--drain", NULL };
+	static const char *const promote[] = { "kiln-oneshot", "promote", NULL };
 	pid_t uploads;
 	int code, r;
 
@@ -56,5 +57,8 @@ int night_run(const char *config, struct error *err)
 	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL)
 		return code;
 	r = daemons_run_program(drain, err);
+	/* Where promote.against asks for it; else this does nothing. */
+	if (r == EX_OK && code == EX_OK)
+		r = daemons_run_program(promote, err);
 	return code == EX_OK ? r : code;
 }

@@ -15,6 +15,7 @@
 #include "oneshot/night/due.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
+#include "oneshot/promote/ask.h"
 #include "oneshot/report/ask.h"
 #include "oneshot/series/after.h"
 
@@ -183,15 +184,16 @@ int oneshot_nightly(int argc, char **argv)
 /* ---- Boot ---- */
 
 /* The current record is final, or parked. Where it is not in the archive yet, because the power failed, or
- * where it belongs to a series that goes on, starts kiln-finished.service again. Returns 1 where this service
- * or a new run was started: that will ask for the report of the night. */
+ * where it belongs to a series that goes on, or was not judged (promote.against), starts
+ * kiln-finished.service again. Returns 1 where this service or a new run was started: that will ask for the
+ * report of the night. */
 static int finish_again(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	bool started;
 	int r;
 
-	if (run_is_archived() && !after_goes_on())
+	if (run_is_archived() && !after_goes_on() && !promote_is_due())
 		return 0;
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/promote/ask.h"
 
+#include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/run/run.h"
 #include "drivers/manager/manager.h"
 
 #define UNIT   "kiln-promote.service"
@@ -21,4 +23,14 @@ void promote_ask(const struct config *config)
 
 	if (config->promote.against != AGAINST_OFF && run(&err) < 0)
 		log_warning("%s; going on, the model of this night is not judged", err.text);
+}
+
+bool promote_is_due(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
+
+	return run_load(&run, NULL) == 0 && run.state == RUN_FINISHED &&
+	       run.config.promote.against != AGAINST_OFF && run_record(&record, NULL) == 0 &&
+	       !cJSON_HasObjectItem(record, "promotion");
 }

@@ -4,8 +4,14 @@
 
 #include "core/config/config.h"
 
+#include <stdbool.h>
+
 /* Where promote.against asks for it, starts kiln-promote.service and waits until it has ended. Call it once
  * the files of the run or of the series are in the store and its state is final, and before the report is
  * made. `config`: the frozen one. The service is one of its own, because the callers run as root, without
  * network and without the device. */
 void promote_ask(const struct config *config);
+
+/* Returns whether the current run has finished, promote.against asks for a promotion, and its record has no
+ * outcome: a power cut came between. */
+bool promote_is_due(void);
