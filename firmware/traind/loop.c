@@ -6,6 +6,7 @@
 #include "traind/adapt.h"
 #include "traind/epochs.h"
 #include "traind/pictures.h"
+#include "traind/session.h"
 #include "traind/train.h"
 #include "traind/wait.h"
 
@@ -139,6 +140,7 @@ static int leave_rung(struct train *train, struct error *err)
 {
 	train->want.rest = RUN_STOPPED;
 	train->want.rung = true;
+	session_end(train, TFEVENTS_SUCCESS);
 	return error_set(err, -ECANCELED, "the rung has ended");
 }
 
@@ -189,8 +191,10 @@ static int end_run(struct train *train, struct error *err)
 		return r;
 	record_changed(train); /* write the time until now */
 	for (;;) {
-		if ((r = record_write(train, err)) == 0 && (r = save_model(train, err)) == 0)
+		if ((r = record_write(train, err)) == 0 && (r = save_model(train, err)) == 0) {
+			session_end(train, TFEVENTS_SUCCESS);
 			r = run_state_set(RUN_FINISHED, err);
+		}
 		if (r != -ENOSPC && r != -EDQUOT)
 			break;
 		if (!said_us)

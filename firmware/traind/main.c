@@ -12,6 +12,7 @@
 #include "traind/names.h"
 #include "traind/rest.h"
 #include "traind/restore.h"
+#include "traind/session.h"
 #include "traind/train.h"
 #include "traind/wait.h"
 
@@ -62,6 +63,7 @@ static int open_run(struct train *train, struct error *err)
 		 gpu_description(train->gpu));
 	report_open(train);
 	save_open(train);
+	session_begin(train);
 	r = throttle_open(train, err);
 	return r < 0 ? r : writer_open(train, err);
 }

@@ -5,6 +5,7 @@
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
 #include "model/adapt.h"
+#include "traind/session.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -40,6 +41,8 @@ static int fail(const struct train *train, const struct error *why, struct error
 
 	if (run_reason_set(why->text, err) < 0)
 		log_warning("%s; the run fails without its reason", err->text);
+	if (train->model)
+		session_end(train, TFEVENTS_FAILURE);
 	r = run_state_set(RUN_FAILED, err);
 	if (r == 0)
 		event_send(&(struct event){ .id = EVENT_RUN_FAILED,

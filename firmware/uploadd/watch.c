@@ -17,8 +17,9 @@ int watch_open(struct watch *watch, struct error *err)
 
 void watch_run(struct watch *watch, const char *run_id)
 {
-	static const char *const folders[] = { "checkpoints", "logs/train",          "logs/validation",
-					       "logs/steps",  "model/saved_model/1", "model" };
+	static const char *const folders[] = { "checkpoints", "logs/train", "logs/validation",
+					       "logs/steps",  "logs",       "model/saved_model/1",
+					       "model" };
 	char path[PATH_BYTES];
 
 	(void)inotify_add_watch(watch->fd, path_of(PATH_RUN, NULL, path), IN_MOVED_TO);

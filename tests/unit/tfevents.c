@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/formats/tfevents.h"
+#include "model/formats/tfevents_hparams.h"
 
 #include "core/base/paths.h"
 #include "data/tfrecord.h"
@@ -118,6 +118,51 @@ static void test_content(void **state)
 }
 
 /* The bytes that tf.summary.image() writes, without its field of the plugin's name for people. */
+/* The bytes after the wall time must be those of TensorBoard's own messages (tests/interop/hparams.py reads
+ * such a file with TensorBoard). */
+static void test_hparams(void **state)
+{
+	CLEANUP(json_free)
+	cJSON *hparams = cJSON_Parse("{\"lr\":0.5,\"name\":\"sgd\",\"ema\":true,\"list\":[1,2]}");
+	CLEANUP(free_ptr) char *data = NULL;
+	struct tfevents *events;
+	struct error err = { 0 };
+	uint64_t bytes, offset = 0;
+
+	(void)state;
+	assert_int_equal(tfevents_open(folder, SEGMENT, &events, &err), 0);
+	assert_int_equal(tfevents_hparams_start(events, "s", hparams, 0.5, &err), 0);
+	assert_int_equal(tfevents_hparams_end(events, TFEVENTS_FAILURE, &err), 0);
+	tfevents_close(events);
+	assert_int_equal(read_nth(0, &data, &bytes), 1);
+	EXPECT_EVENT("\x1a\x0d"
+		     "brain.Event:2");
+	EXPECT_EVENT("\x2a\x81\x01\x0a\x7f\x0a\x1c"
+		     "_hparams_/session_start_info"
+		     "\x42\x06\x08\x01\x12\x02\x12\x00"
+		     "\x4a\x57\x0a\x55\x0a\x07"
+		     "hparams"
+		     "\x12\x4a\x1a\x48"
+		     "\x0a\x0f\x0a\x02"
+		     "lr"
+		     "\x12\x09\x11\x00\x00\x00\x00\x00\x00\xe0\x3f"
+		     "\x0a\x0d\x0a\x04"
+		     "name"
+		     "\x12\x05\x1a\x03"
+		     "sgd"
+		     "\x0a\x09\x0a\x03"
+		     "ema"
+		     "\x12\x02\x20\x01"
+		     "\x0a\x0f\x0a\x04"
+		     "list"
+		     "\x12\x07\x1a\x05"
+		     "[1,2]"
+		     "\x22\x01"
+		     "s"
+		     "\x29\x00\x00\x00\x00\x00\x00\xe0\x3f");
+	assert_int_not_equal(offset, bytes);
+}
+
 static void test_images(void **state)
 {
 	static const struct tfevents_image images[] = { { "PNG one", 7 }, { "PNG 2", 5 } };
@@ -362,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hparams, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_images, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_histogram, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_several, setup, teardown),

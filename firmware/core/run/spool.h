@@ -10,6 +10,7 @@
  *                                           the last file of a folder grows up to a bounded size, the others
  *                                           are whole. uploadd uploads a file again after its size changed: a
  *                                           trainer that returns to a checkpoint cuts off later records
+ *     logs/events.out.tfevents.*            whole or absent: of a trial, its settings and its end
  *     model/NAME, model/saved_model/1/NAME  whole or absent
  * A name that ends in ".tmp" belongs to an unfinished file. traind makes files, uploadd removes them: a
  * checkpoint once it is uploaded and the disk has two newer ones; while the store cannot be reached, the

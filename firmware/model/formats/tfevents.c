@@ -3,7 +3,7 @@
 
 #include "core/base/paths.h"
 #include "data/tfrecord.h"
-#include "model/formats/wire.h"
+#include "model/formats/tfevents_write.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,24 +13,11 @@
 
 #define PREFIX       "events.out.tfevents."
 #define FILE_VERSION "brain.Event:2"
-#define EVENT_BYTES  2048u /* largest event of scalars or of a histogram; texts may be larger */
 #define HOST_BYTES   65u
 #define CUT_MAX      (UINT64_C(1) << 31)
 
-/* Field numbers. */
-enum {
-	EVENT_WALL_TIME = 1,
-	EVENT_STEP = 2,
-	EVENT_FILE_VERSION = 3,
-	EVENT_SUMMARY = 5,
-	EVENT_SESSION_LOG = 7
-};
-enum { SUMMARY_VALUE = 1 };
-enum { VALUE_TAG = 1, VALUE_SIMPLE_VALUE = 2, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
-enum { METADATA_PLUGIN_DATA = 1, PLUGIN_NAME = 1 };
-enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, TENSOR_STRING = 8 };
-enum { SHAPE_DIM = 2, DIM_SIZE = 1 };
-enum { DT_DOUBLE = 2, DT_STRING = 7 };
+enum { EVENT_FILE_VERSION = 3, EVENT_SESSION_LOG = 7 };
+enum { VALUE_SIMPLE_VALUE = 2 };
 enum { SESSION_LOG_STATUS = 1, SESSION_LOG_START = 1 };
 
 struct tfevents {
@@ -72,11 +59,9 @@ static int append_frame(struct tfevents *events, const uint8_t *frame, uint64_t 
 	return 0;
 }
 
-/* Appends an event as one record. The fixed buffers here and in the functions below are large enough for tags
- * of TFEVENTS_TAG_MAX bytes. */
-static int append(struct tfevents *events, const struct wire *event, struct error *err)
+int tfevents_append(struct tfevents *events, const struct wire *event, struct error *err)
 {
-	uint8_t small[EVENT_BYTES + TFRECORD_FRAME_BYTES];
+	uint8_t small[TFEVENTS_EVENT_BYTES + TFRECORD_FRAME_BYTES];
 	CLEANUP(free_ptr) void *large = NULL;
 	uint64_t bytes = event->bytes + TFRECORD_FRAME_BYTES;
 	int r;
@@ -102,15 +87,15 @@ int tfevents_sync(struct tfevents *events, struct error *err)
 	return 0;
 }
 
-/* Every event begins with its wall time and step. Protobuf does not write a step of 0. */
-static void begin_event(struct wire *event, uint64_t step)
+/* Protobuf does not write a step of 0. */
+void tfevents_begin(struct wire *event, uint64_t step)
 {
 	wire_double(event, EVENT_WALL_TIME, now_s());
 	if (step)
 		wire_varint(event, EVENT_STEP, step);
 }
 
-static int check_tag(const struct tfevents *events, const char *tag, struct error *err)
+int tfevents_check_tag(const struct tfevents *events, const char *tag, struct error *err)
 {
 	return strlen(tag) <= TFEVENTS_TAG_MAX ? 0
 					       : error_set(err, -EINVAL, "%s: a tag of %zu bytes, at most %u",
@@ -122,14 +107,14 @@ static int check_tag(const struct tfevents *events, const char *tag, struct erro
 int tfevents_scalars(struct tfevents *events, uint64_t step, const struct tfevents_scalar *scalars,
 		     uint32_t count, struct error *err)
 {
-	uint8_t bytes[EVENT_BYTES], summary_bytes[EVENT_BYTES - 64];
+	uint8_t bytes[TFEVENTS_EVENT_BYTES], summary_bytes[TFEVENTS_EVENT_BYTES - 64];
 	struct wire event = { bytes, sizeof(bytes), 0 },
 		    summary = { summary_bytes, sizeof(summary_bytes), 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t value_bytes[TFEVENTS_TAG_MAX + 16];
 		struct wire point = { value_bytes, sizeof(value_bytes), 0 };
-		int r = check_tag(events, scalars[i].tag, err);
+		int r = tfevents_check_tag(events, scalars[i].tag, err);
 
 		if (r < 0)
 			return r;
@@ -137,109 +122,14 @@ int tfevents_scalars(struct tfevents *events, uint64_t step, const struct tfeven
 		wire_float(&point, VALUE_SIMPLE_VALUE, scalars[i].value);
 		wire_bytes(&summary, SUMMARY_VALUE, point.data, point.bytes);
 	}
-	begin_event(&event, step);
+	tfevents_begin(&event, step);
 	wire_bytes(&event, EVENT_SUMMARY, summary.data, summary.bytes);
-	return append(events, &event, err);
-}
-
-/* Appends a tensor for a plugin. `buffer` must be large enough for three events with the tensor. */
-static int append_tensor(struct tfevents *events, const char *tag, uint64_t step, const char *plugin,
-			 const struct wire *tensor, uint8_t *buffer, uint64_t buffer_bytes, struct error *err)
-{
-	uint8_t data_bytes[32], metadata_bytes[48];
-	struct wire data = { data_bytes, sizeof(data_bytes), 0 },
-		    metadata = { metadata_bytes, sizeof(metadata_bytes), 0 };
-	struct wire value = { buffer, buffer_bytes / 3, 0 },
-		    summary = { buffer + buffer_bytes / 3, buffer_bytes / 3, 0 },
-		    event = { buffer + buffer_bytes / 3 * 2, buffer_bytes / 3, 0 };
-	int r = check_tag(events, tag, err);
-
-	if (r < 0)
-		return r;
-	wire_string(&data, PLUGIN_NAME, plugin);
-	wire_bytes(&metadata, METADATA_PLUGIN_DATA, data.data, data.bytes);
-	wire_string(&value, VALUE_TAG, tag);
-	wire_bytes(&value, VALUE_TENSOR, tensor->data, tensor->bytes);
-	wire_bytes(&value, VALUE_METADATA, metadata.data, metadata.bytes);
-	wire_bytes(&summary, SUMMARY_VALUE, value.data, value.bytes);
-	begin_event(&event, step);
-	wire_bytes(&event, EVENT_SUMMARY, summary.data, summary.bytes);
-	return append(events, &event, err);
-}
-
-static void add_dimension(struct wire *shape, uint64_t size)
-{
-	uint8_t bytes[16];
-	struct wire dim = { bytes, sizeof(bytes), 0 };
-
-	wire_varint(&dim, DIM_SIZE, size);
-	wire_bytes(shape, SHAPE_DIM, dim.data, dim.bytes);
-}
-
-/* The tensor's content is little-endian, like the memory of every machine that Kiln runs on. */
-int tfevents_histogram(struct tfevents *events, const char *tag, uint64_t step,
-		       const struct histogram_bucket buckets[static HISTOGRAM_BUCKETS], struct error *err)
-{
-	uint8_t tensor_bytes[HISTOGRAM_BUCKETS * sizeof(*buckets) + 64], shape_bytes[32],
-		buffer[3 * EVENT_BYTES];
-	struct wire tensor = { tensor_bytes, sizeof(tensor_bytes), 0 },
-		    shape = { shape_bytes, sizeof(shape_bytes), 0 };
-
-	_Static_assert(sizeof(*buckets) == 3 * sizeof(double), "a row of the tensor");
-	add_dimension(&shape, HISTOGRAM_BUCKETS);
-	add_dimension(&shape, 3);
-	wire_varint(&tensor, TENSOR_DTYPE, DT_DOUBLE);
-	wire_bytes(&tensor, TENSOR_SHAPE, shape.data, shape.bytes);
-	wire_bytes(&tensor, TENSOR_CONTENT, buckets, HISTOGRAM_BUCKETS * sizeof(*buckets));
-	return append_tensor(events, tag, step, "histograms", &tensor, buffer, sizeof(buffer), err);
-}
-
-int tfevents_text(struct tfevents *events, const char *tag, uint64_t step, const char *text,
-		  struct error *err)
-{
-	const uint64_t tensor_bytes = strlen(text) + 64, buffer_bytes = 3 * (tensor_bytes + EVENT_BYTES);
-	CLEANUP(free_ptr) uint8_t *memory = malloc(tensor_bytes + buffer_bytes);
-	struct wire tensor = { memory, tensor_bytes, 0 };
-
-	if (!memory)
-		return error_set(err, -ENOMEM, "%s: no memory", events->path);
-	wire_varint(&tensor, TENSOR_DTYPE, DT_STRING);
-	wire_bytes(&tensor, TENSOR_SHAPE, "", 0);
-	wire_string(&tensor, TENSOR_STRING, text);
-	return append_tensor(events, tag, step, "text", &tensor, memory + tensor_bytes, buffer_bytes, err);
-}
-
-int tfevents_images(struct tfevents *events, const char *tag, uint64_t step, uint32_t width, uint32_t height,
-		    const struct tfevents_image *images, uint32_t count, struct error *err)
-{
-	CLEANUP(free_ptr) uint8_t *memory = NULL;
-	uint64_t tensor_bytes = EVENT_BYTES, buffer_bytes;
-	uint8_t shape_bytes[16];
-	char size[2][16];
-	struct wire tensor, shape = { shape_bytes, sizeof(shape_bytes), 0 };
-
-	for (uint32_t i = 0; i < count; i++)
-		tensor_bytes += images[i].bytes + 16;
-	buffer_bytes = 3 * (tensor_bytes + EVENT_BYTES);
-	memory = malloc(tensor_bytes + buffer_bytes);
-	if (!memory)
-		return error_set(err, -ENOMEM, "%s: no memory", events->path);
-	tensor = (struct wire){ memory, tensor_bytes, 0 };
-	(void)snprintf(size[0], sizeof(size[0]), "%u", width);
-	(void)snprintf(size[1], sizeof(size[1]), "%u", height);
-	add_dimension(&shape, count + 2);
-	wire_varint(&tensor, TENSOR_DTYPE, DT_STRING);
-	wire_bytes(&tensor, TENSOR_SHAPE, shape.data, shape.bytes);
-	for (uint32_t i = 0; i < 2; i++)
-		wire_string(&tensor, TENSOR_STRING, size[i]);
-	for (uint32_t i = 0; i < count; i++)
-		wire_bytes(&tensor, TENSOR_STRING, images[i].png, images[i].bytes);
-	return append_tensor(events, tag, step, "images", &tensor, memory + tensor_bytes, buffer_bytes, err);
+	return tfevents_append(events, &event, err);
 }
 
 /* ---- Going back ---- */
 
-/* Reads the step that begin_event() wrote. Returns false for the event that begins a file. */
+/* Reads the step that tfevents_begin() wrote. Returns false for the event that begins a file. */
 static bool has_step(const struct tfrecord *record, uint64_t *ret_step)
 {
 	const uint8_t *at = record->data + 9, *end = record->data + record->bytes;
@@ -310,16 +200,16 @@ static int cut_others(const struct tfevents *events, uint64_t step, struct error
 
 int tfevents_session_start(struct tfevents *events, uint64_t step, struct error *err)
 {
-	uint8_t bytes[EVENT_BYTES], log_bytes[8];
+	uint8_t bytes[TFEVENTS_EVENT_BYTES], log_bytes[8];
 	struct wire event = { bytes, sizeof(bytes), 0 }, log = { log_bytes, sizeof(log_bytes), 0 };
 	int r = cut_others(events, step, err);
 
 	if (r < 0)
 		return r;
 	wire_varint(&log, SESSION_LOG_STATUS, SESSION_LOG_START);
-	begin_event(&event, step);
+	tfevents_begin(&event, step);
 	wire_bytes(&event, EVENT_SESSION_LOG, log.data, log.bytes);
-	return append(events, &event, err);
+	return tfevents_append(events, &event, err);
 }
 
 /* ---- Open ---- */
@@ -359,7 +249,7 @@ static int sync_folder(const char *folder, struct error *err)
 /* Makes the file of events->second with its first record. */
 static int make_file(struct tfevents *events, struct error *err)
 {
-	uint8_t bytes[EVENT_BYTES];
+	uint8_t bytes[TFEVENTS_EVENT_BYTES];
 	struct wire version = { bytes, sizeof(bytes), 0 };
 	char host[HOST_BYTES] = "";
 	int r;
@@ -373,9 +263,9 @@ static int make_file(struct tfevents *events, struct error *err)
 	events->fd = open(events->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
 	if (events->fd < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", events->path, strerror(errno));
-	begin_event(&version, 0);
+	tfevents_begin(&version, 0);
 	wire_string(&version, EVENT_FILE_VERSION, FILE_VERSION);
-	if ((r = append(events, &version, err)) < 0 || (r = sync_folder(events->folder, err)) < 0) {
+	if ((r = tfevents_append(events, &version, err)) < 0 || (r = sync_folder(events->folder, err)) < 0) {
 		(void)unlink(events->path);
 		close_fd(&events->fd);
 		return r;
