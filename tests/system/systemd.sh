@@ -27,7 +27,7 @@ tests/system/webhook.py "$hook" 2>"$hook/log" &
 wait_for 20 test -s "$hook/port"
 notify="notify: { url = \"http://127.0.0.1:$(cat "$hook/port")/\"; credential = \"hook\"; };"
 install -D -m 600 /dev/stdin "$root/data/kiln/credentials/hook" <<<t0k3n
-config 2 "" "$checkpoints $notify" >"$root/etc/kiln/kiln.conf"
+config 2 "" "$checkpoints $notify promote: { against = \"champion\"; };" >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "config.reload, as kiln-control"
 for word in "update s3://bucket/key" factory-reset; do
 	is "$(inside kiln $word --yes 2>&1)" "kiln: kiln-steer: this system is not a Kiln image: it has no kiln-${word%% *}.service" \
@@ -71,6 +71,15 @@ unset data_folder runs_folder
 inside systemctl start kiln-check-gpu kiln-check-store >"$work/said" 2>&1
 ok $? "the checks of an updated slot, in their sandboxes: the device computes, and the store answers" \
 	"$(cat "$work/said"; inside journalctl -q --no-pager -n 10 -u kiln-check-gpu -u kiln-check-store)"
+
+# ---- The champion ----
+champion=$root/data/kiln/store/runs/models/t/champion.json
+wait_for 60 test -s "$champion"
+is "$(event model.promoted _SYSTEMD_UNIT KILN_RUN_ID)" "kiln-promote.service $run" "the model of the first night is the champion" \
+	"$(journal -n 20 -u kiln-promote -u kiln-finished)"
+sed -i "s/\"run_id\":.*/\"run_id\": \"t-20000101-000000\",/" "$champion" # another run's, so that both are judged
+is "$(inside kiln experiments promote 2>&1)" "the box judges the model; kiln log --unit promote says what comes of it" "kiln experiments promote"
+says 120 "in its sandbox the unit reads the store and uses the device" "$run: not promoted, the champion stays: accuracy .* gain 0 " -u kiln-promote
 
 # ---- The report of the night, and of nights without a run ----
 posted() { # members of the newest posted report
