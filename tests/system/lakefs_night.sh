@@ -90,6 +90,29 @@ train presigned "url = \"lakefs://rep/$commit/data\"; endpoint = \"$KILN_LAKEFS\
 ok $? "with presign each object comes straight from the store" "redirects: $(lakefs_test redirects)"
 is "$(weights_of "$stored/model/model.safetensors")" "$expected" "with the same bits"
 
+# ---- Every trial of a series reads the same commit ----
+node series
+sed -e "s|source: .*|source: { $source };|; s|runs/night|runs/series|; s,epochs = 12,epochs = 3," "$work/night.conf" >"$work/series.conf"
+echo 'experiments = ( { name = "adam"; overrides = { optimizer = { name = "adam"; }; }; },
+                { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; }; } );' >>"$work/series.conf"
+began=${moved#0 }
+fixed() {
+	grep -q "\"commits\"" "$KILN_ROOT"/data/kiln/run/series/*/series.json
+}
+timeout 200 "$kiln" run --config "$work/series.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log" &
+night=$!
+wait_for 60 fixed
+upload "$work/data" lakefs://rep/main/data
+moved=$(change commit main "first data again")
+like "$moved" "^0 [0-9a-f]{64}$" "the branch moves on in the middle of a series"
+wait $night
+is $? 0 "the series ends" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(python3 - "$work"/runs/series/t-*/run.json <<-'PY'
+	import json, sys
+	print(*[(r["series"]["trial"], *r["commits"]) for r in map(json.load, map(open, sys.argv[1:]))])
+PY
+)" "('adam', '$began') ('sgd', '$began')" "both trials read the commit with which the series began"
+
 # ---- What goes wrong ----
 out=$(begin_run nowhere "url = \"lakefs://rep/nowhere/data\"; endpoint = \"$KILN_LAKEFS\";" 2>&1; cat "$KILN_ROOT/log")
 like "$out" "commits/nowhere: the server answers 404: nowhere: not found" "a branch that does not exist is told before the run begins"

@@ -51,13 +51,20 @@ int record_copy_commits(const cJSON *old, cJSON *record, struct error *err)
 	return r;
 }
 
-int run_commits_note(const struct config *config, struct error *err)
+int run_commits_add(const struct config *config, cJSON *members, struct error *err)
 {
-	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(note, COMMITS);
+	cJSON *list = cJSON_AddArrayToObject(members, COMMITS);
 
 	for (uint32_t i = 0; i < config->sources; i++)
 		if (!cJSON_AddItemToArray(list, cJSON_CreateString(config->source[i].store.at)))
 			return error_set(err, -ENOMEM, "run.json: no memory");
-	return run_note_members(note, err);
+	return 0;
+}
+
+int run_commits_note(const struct config *config, struct error *err)
+{
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	int r = run_commits_add(config, note, err);
+
+	return r < 0 ? r : run_note_members(note, err);
 }

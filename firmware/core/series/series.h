@@ -16,11 +16,12 @@
  *     config              text of kiln.conf as it was frozen
  *     before              id of the run before the series: with run.start_from = "latest" every trial starts
  *                         with its weights; "" = none
+ *     commits             {url: id} of lakefs:// sources: the commit that every trial reads; may be missing
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
  *     trials              [{name, overrides, state, run, rung, rungs, epochs, value, best_epoch, reason,
  *                         started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make()
- *     winner              name of the best trial, null until the series is final, or where no trial has a
- * value promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
+ *     winner              name of the best trial; null: the series is not final, or no trial has a value
+ *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
  * "failed"; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the value at the

@@ -20,20 +20,24 @@ static int find(const struct config *config, struct config_store *store, struct 
 	return 0;
 }
 
+/* Tells whether a store has a ref that is not fixed yet. */
+static bool is_open(const struct config_store *store)
+{
+	struct config_lakefs parts;
+
+	return config_lakefs(store->url, &parts) && !store->at[0];
+}
+
 int commits_find(struct config *config, bool *ret_any, struct error *err)
 {
 	int r = 0;
 
 	*ret_any = false;
-	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
-		struct config_store *store = &config->source[i].store;
-		struct config_lakefs parts;
-
-		if (!config_lakefs(store->url, &parts) || store->at[0])
-			continue;
-		*ret_any = true;
-		r = find(config, store, err);
-	}
+	for (uint32_t i = 0; r == 0 && i < config->sources; i++)
+		if (is_open(&config->source[i].store)) {
+			*ret_any = true;
+			r = find(config, &config->source[i].store, err);
+		}
 	return r;
 }
 
@@ -43,4 +47,57 @@ int commits_fix(struct run *run, const struct config *from, struct error *err)
 		memcpy(run->config.source[i].store.at, from->source[i].store.at,
 		       sizeof(from->source[i].store.at));
 	return run_commits_note(from, err);
+}
+
+int commits_given(const cJSON *members, struct config *config, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && members && i < config->sources; i++)
+		r = run_commits_use("run.json", members, i, &config->source[i].store, err);
+	return r;
+}
+
+/* Takes the commit that the series has for the url of a store. */
+static void take_known(const cJSON *known, struct config_store *store)
+{
+	const char *commit = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(known, store->url));
+
+	if (commit)
+		(void)snprintf(store->at, sizeof(store->at), "%s", commit);
+}
+
+static int note_known(cJSON *series, const struct config *config, struct error *err)
+{
+	cJSON *known = cJSON_GetObjectItemCaseSensitive(series, "commits");
+
+	if (!known)
+		known = cJSON_AddObjectToObject(series, "commits");
+	for (uint32_t i = 0; i < config->sources; i++) {
+		const struct config_store *store = &config->source[i].store;
+
+		if (store->at[0] && !cJSON_HasObjectItem(known, store->url) &&
+		    !cJSON_AddStringToObject(known, store->url, store->at))
+			return error_set(err, -ENOMEM, "series.json: no memory");
+	}
+	return series_write(series, err);
+}
+
+int commits_of_series(cJSON *series, const char *file, cJSON *members, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	bool any = false, fixed = false;
+	int r = config_load(file, &config, err);
+
+	for (uint32_t i = 0; r == 0 && i < config.sources; i++) {
+		if (is_open(&config.source[i].store))
+			take_known(cJSON_GetObjectItemCaseSensitive(series, "commits"),
+				   &config.source[i].store);
+		fixed = fixed || config.source[i].store.at[0];
+	}
+	if (r == 0)
+		r = commits_find(&config, &any, err);
+	if (r == 0 && any)
+		r = note_known(series, &config, err);
+	return r < 0 || !(any || fixed) ? r : run_commits_add(&config, members, err);
 }

@@ -64,6 +64,7 @@ int begin_new(const struct new_run *new, struct run *ret_run, struct error *err)
 
 	if ((r = overrides_apply(file, new->overrides, path, &file, err)) < 0 ||
 	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
+	    (r = commits_given(new->members, &config, err)) < 0 ||
 	    (r = commits_find(&config, &commits, err)) < 0 || (r = check_sources(&config, true, err)) < 0 ||
 	    (r = start_choose(file, &graph, new->last, &start, err)) < 0 || (r = fit_check(&config, err)) < 0)
 		return r;

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/series/trials.h"
+#include "oneshot/begin/commits.h"
 #include "oneshot/begin/overrides.h"
 #include "oneshot/begin/steps.h"
 #include "oneshot/series/after.h"
@@ -45,7 +46,7 @@ static cJSON *members_of(const cJSON *series, const cJSON *trial, uint64_t rest_
 
 /* Begins the run of a trial that waits. Each trial starts as if it were the only one: with
  * run.start_from = "latest" from the run before the series. */
-static int begin_waiting(const cJSON *series, const struct next *next, struct run *ret_run, struct error *err)
+static int begin_waiting(cJSON *series, const struct next *next, struct run *ret_run, struct error *err)
 {
 	CLEANUP(json_free)
 	cJSON *members = members_of(series, series_trial(series, next->trial), next->epochs);
@@ -58,6 +59,8 @@ static int begin_waiting(const cJSON *series, const struct next *next, struct ru
 		return r;
 	if (!members)
 		return error_set(err, -ENOMEM, "run.json: no memory");
+	if ((r = commits_of_series(series, path, members, err)) < 0)
+		return r;
 	(void)snprintf(before.id, sizeof(before.id), "%s", text_of(series, "before"));
 	return begin_new(&new, ret_run, err);
 }
