@@ -295,8 +295,6 @@ MUST_CHECK int run_note_archived(const char *id, const char *json_object, struct
 /* Adds the member "commits", from the commits of the sources (config_store.at), to the members of a record.
  */
 MUST_CHECK int run_commits_add(const struct config *config, struct cJSON *members, struct error *err);
-/* Sets this member in the record of the current run. */
-MUST_CHECK int run_commits_note(const struct config *config, struct error *err);
 /* Puts the commit that a run.json names for a source into its store. run_load() does so for every source.
  * `what`: the name of the record in errors. Errors: -EBADMSG. */
 MUST_CHECK int run_commits_use(const char *what, const struct cJSON *record, uint32_t source,

@@ -60,11 +60,3 @@ int run_commits_add(const struct config *config, cJSON *members, struct error *e
 			return error_set(err, -ENOMEM, "run.json: no memory");
 	return 0;
 }
-
-int run_commits_note(const struct config *config, struct error *err)
-{
-	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	int r = run_commits_add(config, note, err);
-
-	return r < 0 ? r : run_note_members(note, err);
-}

@@ -43,10 +43,14 @@ int commits_find(struct config *config, bool *ret_any, struct error *err)
 
 int commits_fix(struct run *run, const struct config *from, struct error *err)
 {
+	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	int r;
+
 	for (uint32_t i = 0; i < run->config.sources; i++)
 		memcpy(run->config.source[i].store.at, from->source[i].store.at,
 		       sizeof(from->source[i].store.at));
-	return run_commits_note(from, err);
+	r = run_commits_add(from, note, err);
+	return r < 0 ? r : run_note_members(note, err);
 }
 
 int commits_given(const cJSON *members, struct config *config, struct error *err)
