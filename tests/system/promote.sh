@@ -18,8 +18,8 @@ models=$work/sink/models/t
 conf() { # run keys, promote keys
 	cat >"$KILN_CONFIG" <<-CONF
 		run: { name = "t"; batch_rows = 32; $1 };
-		source: { url = "file://$data"; };
-		sink: { url = "file://$work/sink"; };
+		source: { url = "${from:-file://$data}"; endpoint = "${endpoint:-}"; };
+		sink: { url = "${to:-file://$work/sink}"; endpoint = "${endpoint:-}"; };
 		ring: { small_pages = true; };
 		order: { window_shards = 2; };
 		promote: { $2 };
@@ -234,3 +234,41 @@ is "$rc $(champion '[r["number"], r["trial"], r["lost"][0], r["test"]["p"] < 0.0
 	"and the winner of a series"
 is "$(json "$runs/series/$(champion 'r["series"]')/series.json" '[r["winner"], r["promotion"]["outcome"]]')" "['long', 'promoted']" \
 	"whose record says so"
+
+# ---- In a real S3 store ----
+start_radosgw "a champion in S3"
+node s3
+mkdir -p "$KILN_ROOT/data/kiln" && cp -a "$work/nodes/whole/data/kiln/cache" "$KILN_ROOT/data/kiln/"
+endpoint=$KILN_S3_ENDPOINT from=s3://$KILN_S3_BUCKET/data to=s3://$KILN_S3_BUCKET/runs runs=$KILN_ROOT/data/kiln/run
+upload "$data" "$from"
+models=$work/copied
+fetch_models() { # what a reader of the store finds now
+	local key
+	rm -rf "$models" && mkdir "$models" &&
+		"$KILN_BUILD/system/store" download "$to/models/t" champion.json "$models/champion.json" >/dev/null || return
+	for key in $(champion '" ".join([f["key"] for f in r["files"]] + ["champions/%d.json" % r["number"]])'); do
+		mkdir -p "$(dirname "$models/$key")"
+		"$KILN_BUILD/system/store" download "$to/models/t" "$key" "$models/$key" >/dev/null || return
+	done
+}
+conf 'epochs = 1; seed = 1;' 'against = "champion";'
+foreground
+first=$(json "$runs/current/run.json" 'r["id"]')
+conf 'epochs = 6; seed = 2;' ''
+foreground
+better=$(json "$runs/current/run.json" 'r["id"]')
+conf '' 'against = "champion";'
+kills=0 torn=0 delay=50
+while [ $delay -lt 990 ]; do
+	timeout --foreground -s KILL "0.$(printf '%03d' $delay)" "$KILN_BIN/kiln-oneshot" promote --series "$better" --force >"$work/said" 2>&1
+	[ $? = 137 ] || break
+	kills=$((kills + 1)) delay=$((delay + 30))
+	{ fetch_models && files_are_right; } || torn=$((torn + 1))
+done
+promote --series "$better" --force
+fetch_models && files_are_right
+is "$? $rc $torn $(champion '[r["number"], r["run_id"], r["before"], r["lost"]]')" "0 0 0 [2, '$better', 1, ['$first']]" \
+	"killed $kills times in S3: one number, and champion.json always names whole files"
+promote --rollback
+fetch_models && files_are_right
+is "$? $rc $(champion '[r["number"], r["run_id"]]')" "0 0 [3, '$first']" "the former champion comes back"
