@@ -195,7 +195,7 @@ demo: deps
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs
 	@tools/demo --bin $(B)/bin $(if $(IMDB),--imdb $(IMDB)) $(if $(PICTURES),--pictures $(PICTURES)) $(if $(STORE),--store $(STORE))
 
-# A bootable disk image, below build/image: make image [GPU=cpu|intel|amd|nvidia] [KERNEL=amd64|cloud] [MIRROR=URL]
+# A bootable disk image, below build/image: make image [GPU=cpu|intel|nvidia] [KERNEL=amd64|cloud] [MIRROR=URL]
 GPU    ?= cpu
 KERNEL ?= amd64
 IMAGE  := build/image/kiln-$(GPU)-$(KERNEL).img
@@ -306,6 +306,21 @@ test-debian13: deps-test
 	@tools/deps/install image
 	@KILN_TEST_LIMIT_S=3600 tests/run debian13:tests/interop/debian13.sh
 
+# Every unit test that opens a device, on every implementation of OpenCL that can be installed here, on the code for CPUs and the
+# code for GPUs; a table of them. oclgrind interprets a kernel, so it runs only tests of small shapes, and on CPUs none whose
+# kernels chain through atomics. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
+OPENCL        = $(shell tests/opencl/on --list)
+SMALL_SHAPES  = ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
+DEVICE_TESTS  = $(shell tools/gpu-check --list)
+tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
+on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
+test-opencl: deps-test programs tests
+	@tools/deps/install image
+	@mkdir -p build/results
+	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 \
+	 tests/run $(foreach i,$(OPENCL),$(call on-opencl,$i,$(call tests-on,$i))) | tee build/results/opencl.txt; \
+	 tests=$$?; tests/opencl/table build/results/opencl.txt | tee build/results/opencl.md; exit $$tests
+
 # Lines and branches that unit and system tests reach, by folder. TESTS="unit/% system/control": only these tests.
 # Programs of other users, and those in containers, write counts into files that exist and that everybody may write.
 coverage-entries = $(foreach t,$(notdir $(UNIT_TESTS)),unit/$t:build/coverage/unit/$t) \
@@ -367,7 +382,7 @@ help:
 	@echo
 	@echo "  make                       programs into $(B)/bin    (CC=clang; FLAVOUR=release|asan|tsan|coverage; V=1)"
 	@echo "  make install               install missing packages, build, install Kiln    (DESTDIR= PREFIX=/usr)"
-	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|amd|nvidia KERNEL=amd64|cloud MIRROR=URL)"
+	@echo "  make image                 a bootable disk image of a box    (GPU=cpu|intel|nvidia KERNEL=amd64|cloud MIRROR=URL)"
 	@echo "  make bundle                the signed update bundle of the image, for kiln update    (KEY= CERT= KEYRING=)"
 	@echo "  make flash DEV= CONF=      write the image onto a disk, with a box's configuration    (FOLDER= credentials, certificates)"
 	@echo "  make vm [CONF=] [FOLDER=]  boot the image in QEMU on this terminal, to try a box"
@@ -379,6 +394,7 @@ help:
 	@echo "  make test-power            check the disk after a power cut at every flush of a run and of an update, and"
 	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
 	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
+	@echo "  make test-opencl           the tests of kernels on every implementation of OpenCL that can be installed here (OPENCL= TESTS=)"
 	@echo "  make test-debian13         build in a container of Debian 13, with mbedTLS 3.6, and run tests there"
 	@echo "  make coverage              which lines and branches the tests reach, by folder    (TESTS=)"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
@@ -391,5 +407,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
 .SECONDARY:
