@@ -69,14 +69,15 @@ int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_b
 		gpu->context, CL_MEM_READ_WRITE | (gpu->cpu ? (cl_mem_flags)CL_MEM_USE_HOST_PTR : 0), bytes,
 		buffer->host, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(gpu, err, code, "clCreateBuffer of %" PRIu64 " bytes", bytes);
+		return cl_allocation_error(gpu, err, code, "clCreateBuffer of %" PRIu64 " bytes", bytes);
 	if (!gpu->cpu) {
 		const cl_uchar zero = 0;
 
 		code = clEnqueueFillBuffer(gpu->queue, buffer->memory, &zero, sizeof(zero), 0, bytes, 0, NULL,
 					   NULL);
 		if (code != CL_SUCCESS)
-			return cl_error(gpu, err, code, "clEnqueueFillBuffer of %" PRIu64 " bytes", bytes);
+			return cl_allocation_error(gpu, err, code, "clEnqueueFillBuffer of %" PRIu64 " bytes",
+						   bytes);
 	}
 	*ret_buffer = TAKE(buffer);
 	return 0;
@@ -96,7 +97,8 @@ int gpu_buffer_wrap(struct gpu *gpu, const void *host, uint64_t bytes, struct gp
 	buffer->memory = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes,
 					(void *)(uintptr_t)host, &code);
 	if (code != CL_SUCCESS)
-		return cl_error(gpu, err, code, "clCreateBuffer on %" PRIu64 " bytes of host memory", bytes);
+		return cl_allocation_error(gpu, err, code,
+					   "clCreateBuffer on %" PRIu64 " bytes of host memory", bytes);
 	*ret_buffer = TAKE(buffer);
 	return 0;
 }

@@ -6,89 +6,10 @@
 #include "drivers/gpu/internal.h"
 
 #include <CL/cl_ext.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define PLATFORMS_MAX 16u
 #define DEVICES_MAX   16u
-
-static const struct {
-	cl_int code;
-	const char *name;
-} code_names[] = {
-	{ CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND" },
-	{ CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE" },
-	{ CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE" },
-	{ CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE" },
-	{ CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES" },
-	{ CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY" },
-	{ CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE" },
-	{ CL_MISALIGNED_SUB_BUFFER_OFFSET, "CL_MISALIGNED_SUB_BUFFER_OFFSET" },
-	{ CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST" },
-	{ CL_INVALID_VALUE, "CL_INVALID_VALUE" },
-	{ CL_INVALID_PLATFORM, "CL_INVALID_PLATFORM" },
-	{ CL_INVALID_DEVICE, "CL_INVALID_DEVICE" },
-	{ CL_INVALID_CONTEXT, "CL_INVALID_CONTEXT" },
-	{ CL_INVALID_COMMAND_QUEUE, "CL_INVALID_COMMAND_QUEUE" },
-	{ CL_INVALID_HOST_PTR, "CL_INVALID_HOST_PTR" },
-	{ CL_INVALID_MEM_OBJECT, "CL_INVALID_MEM_OBJECT" },
-	{ CL_INVALID_BINARY, "CL_INVALID_BINARY" },
-	{ CL_INVALID_BUILD_OPTIONS, "CL_INVALID_BUILD_OPTIONS" },
-	{ CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM" },
-	{ CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE" },
-	{ CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME" },
-	{ CL_INVALID_KERNEL, "CL_INVALID_KERNEL" },
-	{ CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX" },
-	{ CL_INVALID_ARG_VALUE, "CL_INVALID_ARG_VALUE" },
-	{ CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE" },
-	{ CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS" },
-	{ CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE" },
-	{ CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE" },
-	{ CL_INVALID_EVENT, "CL_INVALID_EVENT" },
-	{ CL_INVALID_OPERATION, "CL_INVALID_OPERATION" },
-	{ CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE" },
-	{ -1001, "CL_PLATFORM_NOT_FOUND_KHR" },
-};
-
-const char *cl_error_name(cl_int code)
-{
-	for (size_t i = 0; i < sizeof(code_names) / sizeof(*code_names); i++)
-		if (code_names[i].code == code)
-			return code_names[i].name;
-	return "an unnamed OpenCL error";
-}
-
-static int errno_of(cl_int code)
-{
-	switch (code) {
-	case CL_DEVICE_NOT_FOUND:
-	case CL_DEVICE_NOT_AVAILABLE:
-	case -1001:
-		return -ENODEV;
-	case CL_BUILD_PROGRAM_FAILURE:
-	case CL_INVALID_BINARY:
-		return -ENOEXEC;
-	case CL_MEM_OBJECT_ALLOCATION_FAILURE:
-	case CL_OUT_OF_HOST_MEMORY:
-	case CL_OUT_OF_RESOURCES:
-	case CL_INVALID_BUFFER_SIZE:
-		return -ENOMEM;
-	default:
-		return -EIO;
-	}
-}
-
-int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...)
-{
-	char what[ERROR_TEXT_MAX / 2];
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	return error_set_lines(err, errno_of(code), "%s: %s: %s (%d)", gpu->description, what,
-			       cl_error_name(code), code);
-}
 
 /* PoCL's directory must exist and be writable before the first OpenCL call: otherwise PoCL aborts. PoCL also
  * aborts where a file in it is incomplete. PoCL renames its files into place without an fsync: so a kill
@@ -112,6 +33,15 @@ static int prepare_cache(struct error *err)
 		return error_set(err, -errno, "%s: the directory for compiled kernels is not writable: %s",
 				 given, strerror(errno));
 	return 0;
+}
+
+/* NVIDIA's driver compiles a program for the device each time it is loaded, unless it finds the result in
+ * this directory, which it makes. Its own choice is below the home directory, and the trainer has none. */
+static void keep_nvidia_kernels(void)
+{
+	char directory[PATH_BYTES];
+
+	(void)setenv("CUDA_CACHE_PATH", path_of(PATH_KERNELS, "nvidia", directory), 0);
 }
 
 /* PoCL's threads sleep between two launches. The Linux kernel often wakes a thread on the core of the thread
@@ -266,7 +196,7 @@ static int open_queues(struct gpu *gpu, struct error *err)
 		return error_set(err, -ENODEV,
 				 "%s: ranges of buffers must be aligned to %u bytes, at most %u is handled",
 				 gpu->description, align_bits / 8, GPU_ALIGN_BYTES);
-	gpu->context = clCreateContext(properties, 1, &gpu->device, NULL, NULL, &code);
+	gpu->context = clCreateContext(properties, 1, &gpu->device, gpu_said, gpu->said, &code);
 	if (code != CL_SUCCESS)
 		return cl_error(gpu, err, code, "clCreateContext");
 	gpu->queue = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
@@ -284,9 +214,13 @@ int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *er
 
 	if (!gpu)
 		return error_set(err, -ENOMEM, "device: out of memory");
+	gpu->said = said_new();
+	if (!gpu->said)
+		return error_set(err, -ENOMEM, "device: out of memory");
 	r = prepare_cache(err);
 	if (r < 0)
 		return r;
+	keep_nvidia_kernels();
 	spread_threads();
 	r = find_device(gpu, wish, err);
 	if (r < 0)
@@ -317,6 +251,7 @@ void gpu_close(struct gpu *gpu)
 	}
 	if (gpu->context)
 		(void)clReleaseContext(gpu->context);
+	free(gpu->said);
 	free(gpu);
 }
 

@@ -12,7 +12,8 @@
  * Crash: leaves nothing but the cache of binaries, whose files have a checksum.
  * Errors: every cl_int is checked; the text has its name, the device, the kernel and the global size.
  * -ENODEV no such device, or it is lost; -EINVAL several devices fit; -ENOEXEC a build failed (the text has
- * the options and the start of the build log); -ENOMEM; -EIO anything else.
+ * the options and the start of the build log); -ENOMEM; -EIO anything else, such as a kernel that faults. The
+ * text also has what the driver said, and what to do.
  */
 #pragma once
 
@@ -42,11 +43,11 @@ struct gpu_source {
 	size_t bytes;
 };
 
-/* Opens the device that gpu_choose() finds (drivers/gpu/choose.h). Skips devices below OpenCL 1.2. Sets two
- * environment variables of PoCL, unless they are set already. POCL_CACHE_DIR is a directory below
- * PATH_RUNTIME; gpu_open() checks that it is writable, because PoCL would abort the process otherwise.
- * POCL_AFFINITY lets each of PoCL's threads stay on one core; it is set only where the process may use all
- * cores. */
+/* Opens the device that gpu_choose() finds (drivers/gpu/choose.h). Skips devices below OpenCL 1.2. Sets
+ * environment variables of drivers, unless they are set already. CUDA_CACHE_PATH is where NVIDIA's driver
+ * stores what it compiled: a folder in PATH_KERNELS. POCL_CACHE_DIR is a directory below PATH_RUNTIME;
+ * gpu_open() checks that it is writable, because PoCL would abort the process otherwise. POCL_AFFINITY lets
+ * each of PoCL's threads stay on one core; it is set only where the process may use all cores. */
 MUST_CHECK int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err);
 /* Any device: the first GPU, or the first CPU where there is none. */
 #define GPU_ANY ((struct gpu_wish){ .platform = "auto", .type = DEVICE_AUTO, .id = "auto" })
@@ -141,6 +142,9 @@ MUST_CHECK int gpu_kernel_set(struct gpu_kernel *kernel, uint32_t index, const v
 /* Sets a buffer as an argument; NULL gives the kernel a null pointer. */
 MUST_CHECK int gpu_kernel_set_buffer(struct gpu_kernel *kernel, uint32_t index,
 				     const struct gpu_buffer *buffer, struct error *err);
-/* Enqueues `groups` work-groups in two dimensions. */
+/* Most groups in the second dimension on a GPU (CUDA C Programming Guide, "Technical Specifications per
+ * Compute Capability"). */
+#define GPU_GROUPS_MAX 65535u
+/* Enqueues `groups` work-groups in two dimensions. Errors: -EINVAL too many in the second dimension. */
 MUST_CHECK int gpu_launch(struct gpu *gpu, struct gpu_kernel *kernel, const uint64_t groups[static 2],
 			  struct error *err);

@@ -6,6 +6,8 @@
 
 #include <CL/cl.h>
 
+struct said;
+
 struct gpu {
 	cl_platform_id platform;
 	cl_device_id device;
@@ -18,6 +20,7 @@ struct gpu {
 	cl_command_queue sending;
 	cl_event sent;
 	bool cpu;
+	struct said *said;       /* owned: what the driver says about errors */
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
 	 * binary */
@@ -42,6 +45,15 @@ struct gpu_buffer {
 
 /* Returns the name of an error code of OpenCL, such as "CL_OUT_OF_RESOURCES". */
 const char *cl_error_name(cl_int code);
-/* Calls error_set() with the errno that belongs to the OpenCL code, and returns it. The text begins with the
- * device and ends with the code's name. */
+/* Calls error_set() with the errno that belongs to the OpenCL code, and returns it. The text has the device,
+ * the code's name, what the driver said since the last error, and what to do. CL_OUT_OF_RESOURCES is -EIO:
+ * the device or its driver failed. */
 int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...) PRINTF(4, 5);
+/* The same for a call that allocates: CL_OUT_OF_RESOURCES is -ENOMEM. */
+int cl_allocation_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...)
+	PRINTF(4, 5);
+
+/* What the driver said last; free() it. Returns NULL without memory. */
+struct said *said_new(void);
+/* For clCreateContext(), with a struct said as its user data; the driver calls it on any thread. */
+void CL_CALLBACK gpu_said(const char *text, const void *more, size_t bytes, void *context);

@@ -257,8 +257,15 @@ int gpu_kernel_set_buffer(struct gpu_kernel *kernel, uint32_t index, const struc
 int gpu_launch(struct gpu *gpu, struct gpu_kernel *kernel, const uint64_t groups[static 2], struct error *err)
 {
 	const size_t global[2] = { groups[0] * kernel->local[0], groups[1] * kernel->local[1] };
-	cl_int code = clEnqueueNDRangeKernel(gpu->queue, kernel->kernel, 2, NULL, global, kernel->local, 0,
-					     NULL, NULL);
+	cl_int code;
+
+	if (!gpu->cpu && groups[1] > GPU_GROUPS_MAX)
+		return error_set(err, -EINVAL,
+				 "%s: kernel %s: %" PRIu64 " groups in the second dimension, allowed: %u; "
+				 "lower run.batch_rows",
+				 gpu->description, kernel->name, groups[1], GPU_GROUPS_MAX);
+	code = clEnqueueNDRangeKernel(gpu->queue, kernel->kernel, 2, NULL, global, kernel->local, 0, NULL,
+				      NULL);
 
 	if (code != CL_SUCCESS)
 		return cl_error(gpu, err, code, "kernel %s, global size %zu x %zu", kernel->name, global[0],

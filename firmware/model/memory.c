@@ -125,20 +125,21 @@ static int too_little(const struct graph *graph, bool cpu, const struct gpu_memo
 
 int memory_check(const struct graph *graph, bool cpu, const struct gpu_memory *have, struct error *err)
 {
+	return memory_needed(graph, cpu) > have->bytes ? too_little(graph, cpu, have, err) : 0;
+}
+
+int memory_refused(const struct graph *graph, enum arena arena, const struct gpu_memory *have, int code,
+		   struct error *err)
+{
 	char layers[LISTED_MAX * (GRAPH_LAYER_NAME_MAX + 40)];
 
-	if (memory_needed(graph, cpu) > have->bytes)
-		return too_little(graph, cpu, have, err);
-	for (enum arena arena = ARENA_STATE; arena < ARENA_MAX; arena++) {
-		if (graph->arena_bytes[arena] <= have->buffer_bytes)
-			continue;
-		list_layers(graph, layers, sizeof(layers));
-		return error_set(err, -EINVAL,
-				 "the device has too little memory in one piece: %s need %.1f MiB, allowed: "
-				 "%.1f MiB; most "
-				 "is for %s",
-				 arenas[arena].name, (double)graph->arena_bytes[arena] / MIB,
-				 (double)have->buffer_bytes / MIB, layers);
-	}
-	return 0;
+	if (graph->arena_bytes[arena] <= have->buffer_bytes)
+		return code;
+	list_layers(graph, layers, sizeof(layers));
+	return error_set(
+		err, -EINVAL,
+		"the device has too little memory in one piece: %s need %.1f MiB, the device promises "
+		"%.1f MiB and gave no more; lower run.batch_rows; most is for %s",
+		arenas[arena].name, (double)graph->arena_bytes[arena] / MIB, (double)have->buffer_bytes / MIB,
+		layers);
 }

@@ -35,16 +35,29 @@ static void emit_plans(struct model *model)
 	optimizer_emit_final(&model->final);
 }
 
-static int make_buffers(struct model *model, struct error *err)
+static int make_arenas(struct model *model, struct error *err)
 {
+	const struct gpu_memory have = gpu_memory(model->gpu);
 	const struct graph *graph = &model->graph;
-	int r = 0;
 
-	for (enum arena arena = ARENA_STATE; r == 0 && arena < ARENA_MAX; arena++)
+	for (enum arena arena = ARENA_STATE; arena < ARENA_MAX; arena++) {
+		int r = 0;
+
 		if (graph->arena_bytes[arena])
 			r = gpu_buffer_create(model->gpu, graph->arena_bytes[arena], &model->arena[arena],
 					      err);
-	if (r == 0)
+		if (r < 0)
+			return memory_refused(graph, arena, &have, r, err);
+	}
+	return 0;
+}
+
+static int make_buffers(struct model *model, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	int r;
+
+	if ((r = make_arenas(model, err)) == 0)
 		r = feed_open(&model->feed, model->gpu, graph, err);
 	model->buffer = calloc(graph->tensors, sizeof(void *));
 	if (r == 0 && !model->buffer)

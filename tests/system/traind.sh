@@ -198,8 +198,8 @@ for name in -2,CL_DEVICE_NOT_AVAILABLE -5,CL_OUT_OF_RESOURCES -36,CL_INVALID_COM
 	LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=700 KILN_DEVICE_LOST_CODE=${name%,*} \
 		timeout 60 "$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log"
 	is "$? $(state)" "69 running" "a device that is lost, ${name#*,}: to be started again"
-	said=$(grep "${name#*,} (${name%,*})\$" "$KILN_ROOT/log" | tail -n 1) # a message about a checkpoint may follow it
-	like "$said" "traind: [^:]+: [^:]*, driver [^:]+: .*: ${name#*,} \\(${name%,*}\\)$" "and the device is named"
+	said=$(grep -E "${name#*,} \\(${name%,*}\\)(; a command failed .*)?\$" "$KILN_ROOT/log" | tail -n 1) # a message about a checkpoint may follow it
+	like "$said" "traind: [^:]+: [^:]*, driver [^:]+: .*: ${name#*,} \\(${name%,*}\\)(; a command failed .*)?$" "and the device is named"
 done
 is "$(cat "$KILN_ROOT/data/kiln/run/reason-traind" 2>&1)" "${said#*traind: }" "to the next process, too"
 run_to_end

@@ -84,6 +84,33 @@ static void test_pocl_is_below_the_runtime_folder(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
+/* A GPU takes fewer groups in the second dimension than in the first. */
+static void test_groups_of_the_second_dimension(void **state)
+{
+	struct gpu_program *program = NULL;
+	struct gpu_kernel *kernel = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	if (gpu_is_cpu(gpu))
+		skip();
+	must(build(twice_text, "", &program, &err), &err);
+	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
+	assert_int_equal(gpu_launch(gpu, kernel, (const uint64_t[2]){ 1, 65536 }, &err), -EINVAL);
+	assert_non_null(
+		strstr(err.text, "kernel twice: 65536 groups in the second dimension, allowed: 65535"));
+	gpu_kernel_free(kernel);
+	gpu_program_free(program);
+}
+
+static void test_nvidia_keeps_kernels_beside_ours(void **state)
+{
+	char expected[PATH_BYTES];
+
+	(void)state;
+	assert_string_equal(getenv("CUDA_CACHE_PATH"), path_of(PATH_KERNELS, "nvidia", expected));
+}
+
 /* Each thread of PoCL may run on one core only. */
 static void test_threads_stay_on_cores_of_their_own(void **state)
 {
@@ -375,6 +402,8 @@ int main(void)
 		cmocka_unit_test(test_pocl_is_below_the_runtime_folder),
 		cmocka_unit_test(test_threads_stay_on_cores_of_their_own),
 		cmocka_unit_test(test_cores_that_were_given_are_kept),
+		cmocka_unit_test(test_groups_of_the_second_dimension),
+		cmocka_unit_test(test_nvidia_keeps_kernels_beside_ours),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_ranges_are_freed_in_any_order),
 		cmocka_unit_test(test_wrap),

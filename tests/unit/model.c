@@ -606,17 +606,17 @@ static void test_memory_is_checked(void **state)
 	assert_int_equal(memory_needed(graph, false),
 			 needed +
 				 FEED_SETS * ROWS * (INPUTS * sizeof(float) + CLASSES * sizeof(int64_t) + 1));
-	if (graph->arena_bytes[ARENA_WORK] > have.buffer_bytes)
-		have.buffer_bytes = graph->arena_bytes[ARENA_WORK];
 	must(memory_check(graph, true, &have, &err), &err);
 	have.bytes--;
 	assert_int_equal(memory_check(graph, true, &have, &err), -EINVAL);
 	(void)snprintf(text, sizeof(text), "the model needs %.1f MiB (", (double)needed / 1048576);
 	assert_non_null(strstr(err.text, text));
 	assert_non_null(strstr(err.text, "; most is for layer 'dense' 0.1 MiB, layer 'dense_1' 0."));
-	have.bytes++;
+	err = (struct error){ .code = -ENOMEM, .text = "no memory" };
+	assert_int_equal(memory_refused(graph, ARENA_STATE, &have, -ENOMEM, &err), -ENOMEM);
+	assert_string_equal(err.text, "no memory");
 	have.buffer_bytes--;
-	assert_int_equal(memory_check(graph, true, &have, &err), -EINVAL);
+	assert_int_equal(memory_refused(graph, ARENA_STATE, &have, -ENOMEM, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "too little memory in one piece: "));
 	model_close(model);
 }

@@ -12,6 +12,10 @@
 
 #define NORM_CHUNK 64
 
+/* Of the kernels that are launched over chunks and columns. The chunks are in the first dimension, because GPUs take at
+ * most 65535 groups in the second. */
+#define COLUMN (get_group_id(1) * ELEMENT_GROUP + get_local_id(0))
+
 bool counts(__global const uchar *empty, int row)
 {
 	return !empty || !empty[row];
@@ -19,11 +23,11 @@ bool counts(__global const uchar *empty, int row)
 
 /* ---- Moments of columns: partial results [chunks, 3, columns] = number, mean, sum of squared differences ---- */
 
-/* Two dimensions: columns, chunks. */
+/* Two dimensions: chunks, columns. */
 ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, __global float *partials, int rows,
 			int outer, int columns)
 {
-	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int c = COLUMN, chunk = get_group_id(0);
 	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
 	float number = 0, sum = 0, squares = 0;
 
@@ -52,7 +56,7 @@ ELEMENTS column_moments(__global const stored *x, __global const uchar *empty, _
 /* Merges NORM_CHUNK partial results into one (Chan, Golub, LeVeque, 1983); each in `in` is that of `tile` rows. */
 ELEMENTS merge_moments(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
-	const int c = get_global_id(0), group = get_global_id(1);
+	const int c = COLUMN, group = get_group_id(0);
 	const int partials = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
 	float number = 0, mean = 0, squares = 0;
 
@@ -123,11 +127,11 @@ ELEMENTS normalize_columns(__global const stored *x, __global const float *saved
 
 /* ---- Backward: sums [chunks, 2, columns] of dy and of dy * (x - mean) / deviation ---- */
 
-/* Two dimensions: columns, chunks. */
+/* Two dimensions: chunks, columns. */
 ELEMENTS column_gradients(__global const stored *dy, __global const stored *x, __global const float *saved,
 			  __global float *sums, int rows, int outer, int columns)
 {
-	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int c = COLUMN, chunk = get_group_id(0);
 	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
 	float sum = 0, product = 0;
 
@@ -148,7 +152,7 @@ ELEMENTS column_gradients(__global const stored *dy, __global const stored *x, _
 ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __global const float *stats,
 		       __global float *sums, int rows, int outer, int columns)
 {
-	const int c = get_global_id(0), chunk = get_global_id(1);
+	const int c = COLUMN, chunk = get_group_id(0);
 	const int first = chunk * NORM_CHUNK, end = min(first + NORM_CHUNK, rows * outer);
 	float sum = 0, product = 0;
 
@@ -168,7 +172,7 @@ ELEMENTS row_gradients(__global const stored *dy, __global const stored *x, __gl
 /* Merges NORM_CHUNK partial results into one; each in `in` is that of `tile` rows. */
 ELEMENTS merge_gradients(__global const float *in, __global float *out, int rows, int outer, int tile, int columns)
 {
-	const int c = get_global_id(0), group = get_global_id(1);
+	const int c = COLUMN, group = get_group_id(0);
 	const int partials = (rows * outer + tile - 1) / tile, first = group * NORM_CHUNK;
 	float sum = 0, product = 0;
 

@@ -74,10 +74,10 @@ MOMENTS(moments64, NORM_FOUR)
 NORM_LINES column_moments_lines(__global const stored *x, __global const uchar *empty, __global float *partials, int rows,
 			   int outer, int columns)
 {
-	const int c = get_group_id(0) * ELEMENT_GROUP, left = columns - c, first = get_group_id(1) * NORM_CHUNK;
+	const int c = get_group_id(1) * ELEMENT_GROUP, left = columns - c, first = get_group_id(0) * NORM_CHUNK;
 	const int end = min(first + NORM_CHUNK, rows * outer);
 
-	partials += get_group_id(1) * (size_t)3 * columns + c;
+	partials += get_group_id(0) * (size_t)3 * columns + c;
 	if (left > 32)
 		moments64(x + c, empty, partials, first, end, outer, columns, left);
 	else if (left > 16)
@@ -120,10 +120,10 @@ GRADIENTS_OF(gradients64, NORM_FOUR)
 NORM_LINES column_gradients_lines(__global const stored *dy, __global const stored *x, __global const float *saved,
 			     __global float *sums, int rows, int outer, int columns)
 {
-	const int c = get_group_id(0) * ELEMENT_GROUP, left = columns - c, first = get_group_id(1) * NORM_CHUNK;
+	const int c = get_group_id(1) * ELEMENT_GROUP, left = columns - c, first = get_group_id(0) * NORM_CHUNK;
 	const int end = min(first + NORM_CHUNK, rows * outer);
 
-	sums += get_group_id(1) * (size_t)2 * columns + c;
+	sums += get_group_id(0) * (size_t)2 * columns + c;
 	if (left > 32)
 		gradients64(dy + c, x + c, saved + c, sums, first, end, columns, left);
 	else if (left > 16)

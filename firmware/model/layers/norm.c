@@ -42,8 +42,8 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 	(void)snprintf(name, sizeof(name), "%s%u", tree->name, level);
 	partials = norm_work(plan, node, name, divide_up(n, tile) * tree->sums);
 	launch.kernel = plan->cpu && tree->lines ? tree->lines : tree->chunk;
-	launch.groups[0] = across;
-	launch.groups[1] = (struct extent){ .per_row = outer, .tile = tile };
+	launch.groups[0] = (struct extent){ .per_row = outer, .tile = tile };
+	launch.groups[1] = across;
 	launch.argument[launch.arguments++] = (struct argument)OUT(partials);
 	launch.argument[launch.arguments++] = (struct argument)AT(ROWS);
 	launch.argument[launch.arguments++] = (struct argument)INT(outer);
@@ -56,7 +56,7 @@ uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct
 		partials = norm_work(plan, node, name, divide_up(n, tile * NORM_CHUNK) * tree->sums);
 		plan_emit(plan, &(struct launch){
 					.kernel = tree->merge,
-					.groups = { across, { .per_row = outer, .tile = tile * NORM_CHUNK } },
+					.groups = { { .per_row = outer, .tile = tile * NORM_CHUNK }, across },
 					ARGUMENTS(IN(from), OUT(partials), AT(ROWS), INT(outer), INT(tile),
 						  INT(columns)),
 				});
