@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of OpenCL without a device: the errno, the names, what the driver said, and what to do. */
-#include "drivers/gpu/failure.c"
+#include "drivers/gpu/failure.c" // NOLINT(bugprone-suspicious-include): its statics
 
 #include <setjmp.h>
 #include <stdlib.h>
