@@ -99,6 +99,7 @@ complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l csv -d 'print CSV
 complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'
 complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l config -rF -d 'with --store, configuration whose sink.url is read; default: the box\'s own'
 complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l json -d 'print JSON'
+complete -c kiln -n "test (__kiln_at) = 'experiments show'" -l id -x -d 'id of the series; default: the newest'
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l series -x -d 'series whose trials A and B name; default: the newest'
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l csv -d 'print CSV, with every number as it is'
 complete -c kiln -n "test (__kiln_at) = 'experiments compare'" -l store -d 'read what lies below sink.url, also of other boxes; asks no box'

@@ -386,6 +386,23 @@ is "$(head -n 2 <<<"$said")" "run     $run
 state   running" "its record as text"
 code 0 "one run as JSON" "$kiln" runs "$run" --json
 is "$(field run.id <<<"$said")" "\"$run\"" "its record"
+code 1 "no series yet" "$kiln" experiments show
+like "$said" 'no series on this box' "which it says"
+code 0 "two runs without a series" "$kiln" experiments compare "$run" "$run"
+like "$said" '^settings: the same$' "are compared"
+series=t-series-20260101-000000
+mkdir -p "$KILN_ROOT/data/kiln/run/series/$series"
+printf '{"version":1,"id":"%s","name":"t","state":"finished","started_s":5,"ended_s":6,"ends_s":0,"kiln_version":"0","method":"list","objective":"validation.loss","direction":"min","seed":44,"config":"","trials":[{"name":"first","overrides":{"run.seed":1},"state":"finished","run":"%s","rung":0,"epochs":1,"value":0.5,"best_epoch":1,"reason":"","started_s":5,"took_s":1,"summary":{},"bytes":0,"rows_per_s":0},{"name":"second","overrides":{"run.seed":2},"state":"waiting","run":"","rung":0,"epochs":0,"value":null,"best_epoch":0,"reason":"","started_s":0,"took_s":0,"summary":{},"bytes":0,"rows_per_s":0}],"winner":"first","promotion":null}' \
+	"$series" "$run" >"$KILN_ROOT/data/kiln/run/series/$series/series.json"
+code 0 "the series of the box" "$kiln" experiments
+like "$said" "^$series +finished .* 1 of 2 +validation.loss +0.5000 +first +first\$" "with its best trial"
+code 0 "the newest series" "$kiln" experiments show
+like "$said" '^first [*] +finished +1 +0.5000 +1 ' "its trials"
+is "$("$kiln" experiments show --id "$series" --json | field trials.1.name)" '"second"' "by its id, as JSON"
+code 1 "a series that is not there" "$kiln" experiments show u-series-20260101-000000
+code 0 "a trial and its run" "$kiln" experiments compare first "$run"
+like "$said" '^settings: the same$' "are the same run"
+code 1 "a trial that has not begun" "$kiln" experiments compare first second
 mkdir -p "$work/store/runs/night-20200102-030405" "$work/store/runs/night-20200103-030405/sub-20200103-030405"
 for day in 02 03; do
 	printf '{"id":"night-202001%s-030405","state":"finished","started_s":%s,"time":{"starts":1,"training_s":90,"waiting_s":10},"epochs":[{"epoch":0,"loss":0.5,"validation_loss":0.25,"validation_accuracy":0.75}],"metrics":{"test":{"loss":0.125,"accuracy":0.875,"rows":9}}}' \

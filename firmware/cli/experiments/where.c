@@ -5,7 +5,6 @@
 #include "cli/client/client.h"
 #include "cli/client/host.h"
 #include "cli/runs/stored.h"
-#include "core/base/paths.h"
 #include "core/run/run.h"
 #include "core/series/series.h"
 
@@ -50,74 +49,51 @@ void experiments_done(struct experiments *experiments)
 
 /* ---- Series ---- */
 
-/* Reads a series from the disk of this box. */
-static int load_series(const char *id, cJSON **ret_series, struct error *err)
+/* Prints an error. Returns the exit code. */
+static int say(const struct experiments *experiments, const struct error *err)
 {
-	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
-	uint32_t count = 0;
-	int r = id ? 0 : series_list(&ids, &count, err);
-
-	if (r == 0 && !id && count == 0)
-		r = error_set(err, -ENOENT,
-			      "this box has no series: kiln.conf with experiments or vary makes one");
-	return r < 0 ? r : series_load(id ? id : ids[count - 1], ret_series, err);
+	return experiments->stored ? cli_error(err) : client_error(err);
 }
 
-static int load_list(cJSON **ret_rows, struct error *err)
+/* Calls a method of the box whose result has one member. `id`: NULL = without this parameter. */
+static int ask(const char *method, const char *id, const char *member, cJSON **ret_member, struct error *err)
 {
-	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
-	CLEANUP(json_free) cJSON *rows = cJSON_CreateArray();
-	uint32_t count;
-	int r = series_list(&ids, &count, err);
+	CLEANUP(json_free) cJSON *result = NULL;
+	cJSON *params = cJSON_CreateObject();
+	int r;
 
-	while (r == 0 && count-- > 0) {
-		CLEANUP(json_free) cJSON *series = NULL;
-
-		if ((r = series_load(ids[count], &series, err)) == 0)
-			(void)cJSON_AddItemToArray(rows, series_summary(series));
-	}
-	if (r == 0)
-		*ret_rows = TAKE(rows);
-	return r;
+	if (id)
+		(void)cJSON_AddItemToObject(params, "id", json_string(id));
+	if ((r = client_ask(method, params, &result, err)) < 0)
+		return r;
+	*ret_member = cJSON_DetachItemFromObjectCaseSensitive(result, member);
+	return *ret_member ? 0 : error_set(err, -EBADMSG, "%s: the box sent no %s", method, member);
 }
 
 int experiments_list(const struct experiments *experiments, cJSON **ret_rows)
 {
 	struct error err = { 0 };
 	int r = experiments->stored ? stored_series(&experiments->config, LIST_MAX, ret_rows, &err)
-				    : load_list(ret_rows, &err);
+				    : ask("experiments.list", NULL, "series", ret_rows, &err);
 
-	return r < 0 ? cli_error(&err) : CLI_OK;
+	return r < 0 ? say(experiments, &err) : CLI_OK;
 }
 
 static int find_series(const struct experiments *experiments, const char *id, cJSON **ret_series,
 		       struct error *err)
 {
 	return experiments->stored ? stored_one_series(&experiments->config, id, ret_series, err)
-				   : load_series(id, ret_series, err);
+				   : ask("experiments.show", id, "series", ret_series, err);
 }
 
 int experiments_series(const struct experiments *experiments, const char *id, cJSON **ret_series)
 {
 	struct error err = { 0 };
 
-	return find_series(experiments, id, ret_series, &err) < 0 ? cli_error(&err) : CLI_OK;
+	return find_series(experiments, id, ret_series, &err) < 0 ? say(experiments, &err) : CLI_OK;
 }
 
 /* ---- Runs ---- */
-
-/* Asks the box for a run. */
-static int ask_run(const char *id, cJSON **ret_record, struct error *err)
-{
-	CLEANUP(json_free) cJSON *result = NULL;
-	cJSON *params = cJSON_CreateObject();
-	int r;
-
-	(void)cJSON_AddItemToObject(params, "id", json_string(id));
-	if ((r = client_ask("run.show", params, &result, err)) == 0)
-		*ret_record = cJSON_DetachItemFromObjectCaseSensitive(result, "run");
-	return r == 0 && !*ret_record ? error_set(err, -EBADMSG, "%s: the box sent no record", id) : r;
-}
 
 static int find_run(const struct experiments *experiments, const char *id, cJSON **ret_record,
 		    struct error *err)
@@ -126,7 +102,7 @@ static int find_run(const struct experiments *experiments, const char *id, cJSON
 		return error_set(err, -EINVAL,
 				 "found \"%s\", expected a trial, SERIES/TRIAL or the id of a run", id);
 	return experiments->stored ? stored_run(&experiments->config, id, ret_record, err)
-				   : ask_run(id, ret_record, err);
+				   : ask("run.show", id, "run", ret_record, err);
 }
 
 /* Finds the run of a trial. Returns 0 where the series has no trial of this name. */
@@ -134,10 +110,11 @@ static int find_trial(const cJSON *series, const char *name, cJSON **ret_record,
 		      const struct experiments *experiments, struct error *err)
 {
 	const int index = series_find_trial(series, name);
-	const char *run = cJSON_GetStringValue(json_member(series_trial(series, (uint32_t)index), "run"));
+	const char *run;
 
 	if (index < 0)
 		return 0;
+	run = cJSON_GetStringValue(json_member(series_trial(series, (uint32_t)index), "run"));
 	if (!run || !*run)
 		return error_set(err, -ENOENT, "%s: trial \"%s\" has not begun", series_id(series), name);
 	return find_run(experiments, run, ret_record, err);
@@ -171,9 +148,9 @@ int experiments_run(const struct experiments *experiments, const char *id, const
 		r = find_pair(experiments, name, slash, ret_record, &err);
 	else if ((r = find_series(experiments, id, &series, &err)) == 0)
 		r = find_trial(series, name, ret_record, experiments, &err);
-	else if (!id && r == -ENOENT) /* runs can be compared where there is no series */
+	else if (!id && (r == -ENOENT || r == -EREMOTEIO)) /* no series: runs can be compared nevertheless */
 		r = 0;
 	if (r == 0 && !*ret_record)
 		r = find_run(experiments, name, ret_record, &err);
-	return r < 0 ? cli_error(&err) : CLI_OK;
+	return r < 0 ? say(experiments, &err) : CLI_OK;
 }

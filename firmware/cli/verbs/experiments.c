@@ -48,6 +48,7 @@ static int list(const struct arguments *arguments)
 static const struct verb experiments_list_verb = {
 	.name = "list",
 	.summary = "list the series of trials, the newest first",
+	.methods = { "experiments.list" },
 	.options = { csv_options, experiments_options },
 	.run = list,
 };
@@ -57,12 +58,13 @@ static const struct verb experiments_list_verb = {
 static int show(const struct arguments *arguments)
 {
 	CLEANUP(experiments_done) struct experiments experiments = { 0 };
-	CLEANUP(json_free) cJSON *series = NULL;
+	CLEANUP(json_free) cJSON *series = NULL, *params = NULL;
 	struct error err = { 0 };
 	int r = begin(arguments, &experiments);
 
-	if (r != CLI_OK ||
-	    (r = experiments_series(&experiments, arguments_operand(arguments, 0), &series)) != CLI_OK)
+	if (r != CLI_OK || (r = call_params(arguments, "experiments.show", &params)) != CLI_OK ||
+	    (r = experiments_series(&experiments, cJSON_GetStringValue(json_member(params, "id")),
+				    &series)) != CLI_OK)
 		return r;
 	if (arguments_have(arguments, "json"))
 		return client_print_json(series);
@@ -85,6 +87,8 @@ static const struct verb experiments_show_verb = {
 		 "epoch, the test, how long each trial took, its speed, and the bytes that it read from the "
 		 "store. An asterisk marks the winner. Without SERIES the verb shows the newest series.",
 	.operands = optional_series,
+	.methods = { "experiments.show" },
+	.positional = "id",
 	.options = { csv_options, experiments_options },
 	.run = show,
 };
@@ -139,6 +143,8 @@ static const struct verb experiments_compare_verb = {
 		 "seed and first weights. It names the first epoch with another figure, and prints the "
 		 "figures of both.",
 	.operands = two_runs,
+	.methods = { "experiments.show", "run.show" },
+	.parameters_not_options = true,
 	.options = { compare_options, csv_options, experiments_options },
 	.run = compare,
 };
