@@ -17,6 +17,7 @@
 
 /* The trainer stops this much before the end of a budget at most, to write its last checkpoint. */
 #define BUDGET_REST_S 60
+#define SPACE_WAIT_S  1 /* between two looks whether the disk has space again */
 
 static const char *text_of(const cJSON *object, const char *key)
 {
@@ -197,7 +198,7 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 			      ret_after, err);
 }
 
-int after_run(enum after *ret_after, struct error *err)
+static int after_run_once(enum after *ret_after, struct error *err)
 {
 	CLEANUP(json_free) cJSON *series = NULL;
 	int r = series_load_unfinished(&series, err);
@@ -206,6 +207,20 @@ int after_run(enum after *ret_after, struct error *err)
 	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : after_run_of(series, ret_after, err);
+}
+
+int after_run(enum after *ret_after, struct error *err)
+{
+	bool said = false;
+	int r;
+
+	while ((r = after_run_once(ret_after, err)) == -ENOSPC || r == -EDQUOT) {
+		if (!said)
+			log_warning("%s, waiting for space", err->text);
+		said = true;
+		(void)sleep(SPACE_WAIT_S);
+	}
+	return r;
 }
 
 bool after_goes_on(void)

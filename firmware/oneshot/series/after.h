@@ -28,7 +28,7 @@ enum after {
 };
 
 /* Notes what the current run, which is at rest, did as a trial of the unfinished series, and decides what
- * follows. May be called again after a crash. */
+ * follows. May be called again after a crash. Blocks: while the disk is full. */
 MUST_CHECK int after_run(enum after *ret_after, struct error *err);
 
 /* The same for a record that the caller has loaded. */
