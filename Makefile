@@ -255,6 +255,17 @@ lint: deps-test
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
 		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS) $(analyzer-states)' tidy
 
+# Every unit test that opens a device, on every implementation of OpenCL that can be installed here, on the code for CPUs and the
+# code for GPUs; a table of them. oclgrind interprets a kernel, so it runs only tests of small shapes, and on CPUs none whose
+# kernels chain through atomics. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
+OPENCL        = $(shell tests/opencl/on --list)
+SMALL_SHAPES  = ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
+DEVICE_TESTS  = $(shell tools/gpu-check --list)
+tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
+on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
+# What belongs to `make test`: about a minute, and the root for rusticl.
+opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses) $(call on-opencl,rusticl,ops_block losses)
+
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 THREADED     := crc32c network ring_stress
@@ -265,6 +276,7 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t) \
+	$(opencl-short) \
 	--beside lint:tools/tap\ lint\ $(quietly)\ LINT_STATES=20000\ lint \
 	clang:tools/tap\ builds\ $(quietly)\ CC=clang\ programs \
 	fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
@@ -306,14 +318,7 @@ test-debian13: deps-test
 	@tools/deps/install image
 	@KILN_TEST_LIMIT_S=3600 tests/run debian13:tests/interop/debian13.sh
 
-# Every unit test that opens a device, on every implementation of OpenCL that can be installed here, on the code for CPUs and the
-# code for GPUs; a table of them. oclgrind interprets a kernel, so it runs only tests of small shapes, and on CPUs none whose
-# kernels chain through atomics. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
-OPENCL        = $(shell tests/opencl/on --list)
-SMALL_SHAPES  = ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
-DEVICE_TESTS  = $(shell tools/gpu-check --list)
-tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
-on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
+# The table is build/results/opencl.md.
 test-opencl: deps-test programs tests
 	@tools/deps/install image
 	@mkdir -p build/results
