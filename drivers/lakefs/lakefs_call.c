@@ -226,12 +226,12 @@ int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path
 		struct lakefs_answer *ret_answer, struct error *err)
 {
 	CLEANUP(json_free) cJSON *sent = body;
-	CLEANUP(free_ptr) char *text = body ? cJSON_PrintUnformatted(body) : NULL;
+	CLEANUP(free_ptr) char *text = sent ? cJSON_PrintUnformatted(sent) : NULL;
 	CLEANUP(call_free) struct call *call = calloc(1, sizeof(*call));
 	int r;
 
 	*ret_answer = (struct lakefs_answer){ 0 };
-	if (!call || (body && !text))
+	if (!call || (sent && !text))
 		return error_set(err, -ENOMEM, "no memory for a call of lakeFS");
 	call->method = method;
 	call->path = path;

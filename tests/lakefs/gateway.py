@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The S3 gateway of the contract server: a bucket is a repository, a key is REF/PATH. Requests are signed with SigV4 by an access key
 of lakeFS; the objects are in a real S3 server."""
+import bisect
 import email.utils
 import hashlib
 import hmac
+import itertools
 import re
 import time
 import urllib.parse
@@ -95,11 +97,14 @@ class Gateway:
         ref, _, prefix = query.get("prefix", "").partition("/")
         after = query.get("continuation-token", "").partition("/")[2]
         try:
-            tree = repository.tree(ref)
+            tree, paths = repository.tree(ref), repository.paths(ref)
         except Refused:
-            tree = {}  # lakeFS lists nothing for a branch that does not exist
+            tree, paths = {}, []  # lakeFS lists nothing for a branch that does not exist
         page = int(query.get("max-keys", PAGE))
-        found = sorted((p for p in tree if p.startswith(prefix) and p > after), key=str.encode)
+        first = bisect.bisect_left(paths, prefix.encode(), key=str.encode)
+        if after.encode() >= prefix.encode():
+            first = bisect.bisect_right(paths, after.encode(), key=str.encode)
+        found = list(itertools.takewhile(lambda p: p.startswith(prefix), itertools.islice(paths, first, first + page + 1)))
         shown = found[:page]
         encode = (lambda t: urllib.parse.quote(t, safe="/")) if query.get("encoding-type") == "url" else escape
         entries = "".join(

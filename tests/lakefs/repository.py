@@ -25,6 +25,7 @@ class Repository:
         self.commits, self.trees, self.branches, self.staging, self.tags = {}, {}, {}, {}, {}
         self.hook = None  # message of a hook that refuses commits and merges
         self.imports = {}
+        self.sorted = {}  # the paths of a commit, in bytewise order
         self.branches[branch] = self._commit({}, [], "Repository created", {})
         self.staging[branch] = {}
 
@@ -78,6 +79,15 @@ class Repository:
                 else:
                     tree[path] = entry
         return tree
+
+    def paths(self, ref):
+        """The paths of a tree, in bytewise order."""
+        identity, staged = self.resolve(ref)
+        if staged and self.staging[staged]:
+            return sorted(self.tree(ref), key=str.encode)
+        if identity not in self.sorted:
+            self.sorted[identity] = sorted(self.trees[identity], key=str.encode)
+        return self.sorted[identity]
 
     def commit_json(self, ref):
         return self.commits[self.resolve(ref)[0]]
