@@ -41,7 +41,7 @@ def night(url):
     assert traind.returncode == 0, open(f"{work}/log").read()[-2000:]
     cpu += ended(uploadd)
     fetchd.kill()
-    ended(fetchd)
+    fetchd.wait()
     record = json.load(open(f"{node}/data/kiln/run/current/run.json"))
     steps = record["epochs"][-1]["step"]
     return record["time"]["training_s"] / steps, cpu / steps, steps
