@@ -140,3 +140,25 @@ code 2 "--config without --store" "$kiln" experiments list --config "$work/adam"
 code 2 "another verb" "$kiln" experiments shwo
 like "$said" 'did you mean|expected list, show' "which it says"
 code 0 "help" "$kiln" experiments compare --help
+
+# ---- A night of two trials ----
+config night adam 3
+cat >>"$work/night" <<-'CONF'
+	experiments = ( { name = "adam"; }, { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; }; } );
+CONF
+node night
+timeout 300 "$kiln" run --config "$work/night" >"$work/night.log" 2>&1
+ok $? "a night of two trials" "$(tail -n 5 "$work/night.log")"
+code 0 "the series of that night" "$kiln" experiments show --store --config "$work/night"
+like "$said" '^series +night-series-[0-9-]+$' "is the newest of the store"
+is "$(grep -cE '^(adam|sgd)( \*)? +finished +(adam|sgd) +[0-9.]+ % ' <<<"$said") $(grep -cE '^(adam|sgd) \* ' <<<"$said")" "2 1" \
+	"has both trials with their settings and values, and one winner"
+code 0 "its trials" "$kiln" experiments compare adam sgd --store --config "$work/night"
+is "$(sed -n '/^setting/,/^$/p' <<<"$said" | grep -vE '^(setting|fetch.cache_bytes|$)' | tr -s ' ')" "optimizer.name adam sgd" \
+	"differ in their overrides alone, and in the cache, which has the size of the free disk"
+run=$(sed -n 's/^b  \(.*\), trial sgd$/\1/p' <<<"$said")
+is "$(cat "$sink/$run"/logs/events.out.tfevents.* | grep -aoE '_hparams_/session_(start|end)_info' | tr '\n' ' ')" \
+	"_hparams_/session_start_info _hparams_/session_end_info " "a trial has its settings and its end for TensorBoard"
+code 0 "the page of a trial" "$kiln" report "$run" --config "$work/night" --html "$work/trial.html"
+is "$(grep -oE '<tr( class="winner")?><th>(adam|sgd)</th>' "$work/trial.html" | wc -l) $(grep -c 'class="chart parallel"' "$work/trial.html")" "2 1" \
+	"shows both trials"
