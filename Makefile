@@ -313,6 +313,11 @@ test-interop: deps-test programs tests
 	@tools/deps/install bench
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=2400 tests/run interop:tests/interop/run
 
+# A real MLflow server from PyPI, in a virtual environment below build/.
+test-mlflow: deps-test programs tests
+	@tools/deps/install bench
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=1200 tests/run mlflow:tests/mlflow/run
+
 # With the libraries of the next Debian, mbedTLS 3.6 among them, in a container.
 test-debian13: deps-test
 	@tools/deps/install image
@@ -400,6 +405,7 @@ help:
 	@echo "                             KILN_POWER_KILLS (20) kills in QEMU; takes hours"
 	@echo "  make test-interop          compare with TensorFlow, TensorBoard and safetensors, in a virtual environment"
 	@echo "  make test-opencl           the tests of kernels on every implementation of OpenCL that can be installed here (OPENCL= TESTS=)"
+	@echo "  make test-mlflow           tell a real MLflow server of nights, and read them back with its client"
 	@echo "  make test-debian13         build in a container of Debian 13, with mbedTLS 3.6, and run tests there"
 	@echo "  make coverage              which lines and branches the tests reach, by folder    (TESTS=)"
 	@echo "  make fuzz NAME= SECONDS=   coverage-guided fuzzing of one of: $(notdir $(FUZZERS))"
@@ -412,5 +418,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
 .SECONDARY:
