@@ -222,6 +222,8 @@ foreground() {
 	said=$("$KILN_BIN/kiln" run --config "$KILN_CONFIG" 2>&1)
 	rc=$?
 }
+promote
+is "$rc $said" "0 " "a box without a run has nothing to promote"
 conf 'epochs = 1; seed = 1;' 'against = "champion";'
 foreground
 is "$rc $(champion 'r["number"]')" "0 1" "kiln run promotes the model of its night" "$(tail -n 5 <<<"$said")"

@@ -2,7 +2,6 @@
 #include "oneshot/promote/promote.h"
 
 #include "core/base/events.h"
-#include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/base/program.h"
 #include "core/base/version.h"
@@ -257,15 +256,17 @@ static int judge_and_install(struct promoting *promoting, struct error *err)
 	return install(promoting, err);
 }
 
-/* Returns whether the night's model has its outcome already, or asks for none. */
-static bool is_settled(const struct promoting *promoting)
+/* Returns whether the night's model asks for no promotion, or has its outcome already. `r`: what finding it
+ * returned. A box without a run, and a series that goes on, ask for none either. */
+static bool is_settled(const struct promoting *promoting, int r)
 {
 	const struct winner *winner = &promoting->winner;
 	const cJSON *settled = winner->series ? cJSON_GetObjectItemCaseSensitive(winner->series, "promotion")
 					      : cJSON_GetObjectItemCaseSensitive(winner->record, "promotion");
 
-	return !promoting->requested &&
-	       (cJSON_IsObject(settled) || winner->config.promote.against == AGAINST_OFF);
+	if (promoting->requested || (r < 0 && r != -EAGAIN && !is_refusal(r)))
+		return false;
+	return r == -EAGAIN || cJSON_IsObject(settled) || winner->config.promote.against == AGAINST_OFF;
 }
 
 static int refuse(struct promoting *promoting, const struct error *why)
@@ -280,11 +281,7 @@ static int promote(struct promoting *promoting, struct error *err)
 {
 	int r = winner_find(&promoting->request, &promoting->winner, err);
 
-	if (r == -EAGAIN && !promoting->requested) {
-		log_info("%s: nothing is promoted now", err->text);
-		return EX_OK;
-	}
-	if (r == 0 && is_settled(promoting))
+	if (is_settled(promoting, r))
 		return EX_OK;
 	if (r == 0)
 		r = judge_and_install(promoting, err);
