@@ -175,11 +175,11 @@ static void test_few_and_nan(void **state)
 	assert_int_equal(none.epochs, 2);
 }
 
-/* A trial that failed takes part no more, and the others go on. */
+/* A trial that failed takes part no more, and the next best takes its place. */
 static void test_failed(void **state)
 {
 	struct halving rule = { 1, 3, 3, true };
-	struct halving_trial trials[4] = { { .state = HALVING_ENDED },
+	struct halving_trial trials[4] = { { .state = HALVING_FAILED },
 					   { HALVING_PARKED, 1, { 1 } },
 					   { HALVING_PARKED, 1, { 3 } },
 					   { HALVING_RUNNING, 0, { 0 } } };
@@ -187,12 +187,19 @@ static void test_failed(void **state)
 
 	(void)state;
 	assert_int_equal(next.verdict, HALVING_WAIT);
-	trials[3].state = HALVING_ENDED;
+	assert_false(halving_lost(&rule, trials, 4, 1));
+	trials[3].state = HALVING_FAILED;
 	next = halving_next(&rule, trials, 4);
 	assert_int_equal(next.verdict, HALVING_RUN);
 	assert_int_equal(next.trial, 2);
 	assert_int_equal(next.epochs, 3);
+	assert_false(halving_lost(&rule, trials, 4, 1));
+	trials[2].state = HALVING_FAILED;
+	next = halving_next(&rule, trials, 4);
+	assert_int_equal(next.verdict, HALVING_RUN);
+	assert_int_equal(next.trial, 1);
 	trials[2].state = HALVING_ENDED;
+	assert_true(halving_lost(&rule, trials, 4, 1));
 	next = halving_next(&rule, trials, 4);
 	assert_int_equal(next.verdict, HALVING_DONE);
 	next = halving_next(&rule, trials, 0);

@@ -43,15 +43,17 @@ static bool is_better(const struct halving *rule, const struct halving_trial *tr
 	return a < b;
 }
 
-/* Returns the trials that have ended the rung and are better than this trial. */
+/* Returns the trials that have ended the rung and are better than this trial. A failed one is none of them.
+ * `sure`: only those that cannot fail any more. */
 static uint32_t count_better(const struct halving *rule, const struct halving_trial *trials, uint32_t count,
-			     uint32_t index, uint32_t rung)
+			     uint32_t index, uint32_t rung, bool sure)
 {
 	uint32_t better = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		better +=
-			i != index && has_ended(&trials[i], rung) && is_better(rule, trials, i, index, rung);
+		better += i != index && trials[i].state != HALVING_FAILED &&
+			  (!sure || trials[i].state == HALVING_ENDED) && has_ended(&trials[i], rung) &&
+			  is_better(rule, trials, i, index, rung);
 	return better;
 }
 
@@ -86,7 +88,8 @@ static uint32_t find_promotable(const struct halving *rule, const struct halving
 
 	for (uint32_t i = 0; i < count; i++)
 		if (trials[i].state == HALVING_PARKED && trials[i].rungs == rung + 1 &&
-		    !isnan(trials[i].value[rung]) && count_better(rule, trials, count, i, rung) < promoted &&
+		    !isnan(trials[i].value[rung]) &&
+		    count_better(rule, trials, count, i, rung, false) < promoted &&
 		    (best == count || is_better(rule, trials, i, best, rung)))
 			best = i;
 	return best;
@@ -125,9 +128,9 @@ bool halving_lost(const struct halving *rule, const struct halving_trial *trials
 		return false;
 	rung = trial->rungs - 1;
 	for (uint32_t i = 0; i < count; i++)
-		possible += has_ended(&trials[i], rung) || trials[i].state != HALVING_ENDED;
+		possible += has_ended(&trials[i], rung) || trials[i].state < HALVING_ENDED;
 	if (possible < rule->reduction)
 		possible = (uint32_t)rule->reduction;
 	return isnan(trial->value[rung]) ||
-	       count_better(rule, trials, count, index, rung) >= possible / rule->reduction;
+	       count_better(rule, trials, count, index, rung, true) >= possible / rule->reduction;
 }

@@ -13,7 +13,8 @@
  * than `reduction`, so that one trial trains to the end.
  *
  * A NaN is worse than every number, and is never promoted. Of two equal values the earlier trial is better. A
- * failed trial counts in the rungs that it has ended, but goes no further. Pure functions of the trials'
+ * failed trial counts in the size of the rungs that it has ended, but is better than no other: the next best
+ * takes its place. Pure functions of the trials'
  * states; after a restart the same states give the same answer.
  */
 #pragma once
@@ -34,7 +35,8 @@ enum halving_state {
 	HALVING_WAITING, /* never begun */
 	HALVING_RUNNING, /* trains the rung after those that it has ended */
 	HALVING_PARKED,  /* has ended a rung, and waits for its promotion */
-	HALVING_ENDED,   /* finished, pruned or failed: runs no more */
+	HALVING_ENDED,   /* finished or pruned: runs no more */
+	HALVING_FAILED,  /* runs no more, and has no model */
 };
 
 struct halving_trial {
@@ -65,6 +67,7 @@ uint64_t halving_epochs(const struct halving *rule, uint32_t rung);
 struct halving_next halving_next(const struct halving *rule, const struct halving_trial *trials,
 				 uint32_t count);
 
-/* Tells whether a parked trial can be promoted by no further result: it may be pruned at once. */
+/* Tells whether a parked trial can be promoted by no further result, even where every better trial that is
+ * not at its end yet fails: it may be pruned at once. */
 bool halving_lost(const struct halving *rule, const struct halving_trial *trials, uint32_t count,
 		  uint32_t index);

@@ -51,6 +51,8 @@ static enum halving_state halving_state_of(const cJSON *trial)
 		return HALVING_RUNNING;
 	case TRIAL_PARKED:
 		return HALVING_PARKED;
+	case TRIAL_FAILED:
+		return HALVING_FAILED;
 	default:
 		return HALVING_ENDED;
 	}
