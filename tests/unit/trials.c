@@ -375,10 +375,11 @@ static void test_objective(void **state)
 	check_objective(STORES MSE "promote = { objective = \"test.loss\"; direction = \"max\"; };\n",
 			"test.loss", true, "");
 	check_objective(STORES "promote = { against = \"champion\"; };\n", "validation.accuracy", true, "");
-	check_objective(STORES "promote = { against = \"champion\"; };\nsplit = { test_glob = \"\"; };\n",
-			"validation.accuracy", true,
-			"k.conf:2: promote.against: found \"champion\", allowed with test shards, on which both "
-			"are judged: split.test_glob");
+	check_objective(
+		STORES "promote = { against = \"champion\"; };\nsplit = { test_glob = \"\"; };\n",
+		"validation.accuracy", true,
+		"k.conf:2: promote.against: found \"champion\", allowed with test shards, on which both "
+		"are judged: split.test_glob");
 	check_objective(STORES MSE "promote = { objective = \"train.accuracy\"; };\n", "train.accuracy", true,
 			"k.conf:3: promote.objective: found \"train.accuracy\", allowed with a loss that has "
 			"an accuracy");
@@ -387,6 +388,12 @@ static void test_objective(void **state)
 			"test.accuracy", true,
 			"k.conf:3: promote.objective: found \"test.accuracy\", allowed with test shards: "
 			"split.test_glob");
+	check_objective(
+		STORES TRIALS "series = { method = \"halving\"; };\n"
+			      "promote = { objective = \"test.loss\"; };\n",
+		"test.loss", false,
+		"k.conf:4: promote.objective: found \"test.loss\", allowed with series.method \"grid\" or "
+		"\"random\": a rung of \"halving\" has no test");
 	/* A night of one run compares nothing. */
 	check_objective(STORES "split = { validation_percent = 0; };\n", "validation.accuracy", true, "");
 }

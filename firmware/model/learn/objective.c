@@ -48,6 +48,8 @@ static const char *lack(const struct config *config, enum config_objective objec
 		return "a loss that has an accuracy";
 	if (row->test && !has_test(config))
 		return "test shards: split.test_glob";
+	if (row->test && config->series.method == METHOD_HALVING && config_has_trials(config))
+		return "series.method \"grid\" or \"random\": a rung of \"halving\" has no test";
 	if (!row->test && !train && !validation)
 		return "validation shards: split.validation_percent";
 	return NULL;

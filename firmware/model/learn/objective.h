@@ -13,6 +13,7 @@ const char *objective_text(const struct config *config);
 /* Tells whether a larger value is better. */
 bool objective_maximizes(const struct config *config);
 /* Notes a mistake where no run of this configuration has the metric: the loss has no accuracy, or there are
- * no validation or test shards. Only where the file gives promote.objective, `experiments` or `vary`. Also
- * where promote.against is "champion" without test shards. */
+ * no validation or test shards, or the trials of a halving are compared before their test. Only where the
+ * file gives promote.objective, `experiments` or `vary`. Also where promote.against is "champion" without
+ * test shards. */
 void objective_check(const struct config *config, struct mistakes *mistakes);
