@@ -46,6 +46,8 @@ static void test_next(void **state)
 		{ "the last rung is the end of the run", "halving", "[" R("running", "0.5,0.6") "]", 0, 0 },
 		{ "the best third is promoted", "halving",
 		  "[" R("parked", "0.5") "," R("parked", "0.7") "," R("parked", "null") "]", 1, 3 },
+		{ "the next best takes the place of one that failed", "halving",
+		  "[" R("parked", "0.5") "," R("failed", "0.7") "," R("pruned", "null") "]", 0, 3 },
 		{ "none is left", "halving", "[" R("finished", "0.5,0.6,0.7") "," R("pruned", "0.1") "]", -1,
 		  0 },
 	};
@@ -100,16 +102,20 @@ static void test_spent(void **state)
 {
 	static const struct {
 		const char *label;
-		double boot_back_s, day_back_s;
+		double boot_back_s, day_back_s, idle_s;
 		bool other_boot;
 		int64_t spent;
 	} cases[] = {
-		{ "an hour", 3600, 3600, false, 3600 },
-		{ "the time of day was set forward", 60, 1e6, false, 60 },
-		{ "the time of day was set back", 60, -1e6, false, 60 },
-		{ "over a reboot the time of day decides", 0, 600, true, 600 },
-		{ "but it takes nothing back", 0, -600, true, 0 },
-		{ "and a jump counts for a day", 0, 1e9, true, SPENT_JUMP_MAX_S },
+		{ "an hour", 3600, 3600, 0, false, 3600 },
+		{ "the time of day was set forward", 60, 1e6, 0, false, 60 },
+		{ "the time of day was set back", 60, -1e6, 0, false, 60 },
+		{ "over a reboot the time of day decides", 0, 600, 0, true, 600 },
+		{ "but it takes nothing back", 0, -600, 0, true, 0 },
+		{ "and a jump counts for a day", 0, 1e9, 0, true, SPENT_JUMP_MAX_S },
+		{ "a run that halted", 3600, 3600, 3000, false, 600 },
+		{ "a box without power", 0, 86400, 86000, true, 400 },
+		{ "nothing worked since the mark", 3600, 3600, 7200, false, 0 },
+		{ "nothing has ever worked", 3600, 3600, INFINITY, false, 0 },
 	};
 
 	(void)state;
@@ -120,7 +126,7 @@ static void test_spent(void **state)
 		spent_count(series, true);
 		assert_int_equal(spent_s(series), 0);
 		set_back(series, cases[i].boot_back_s, cases[i].day_back_s, cases[i].other_boot);
-		spent_count(series, false);
+		count(series, false, cases[i].idle_s);
 		found = spent_s(series);
 		if (found < cases[i].spent || found > cases[i].spent + 5)
 			fail_msg("%s: %jd s", cases[i].label, (intmax_t)found);

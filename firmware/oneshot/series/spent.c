@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/series/spent.h"
+#include "core/base/clock.h"
+#include "core/base/paths.h"
+#include "core/run/status.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define BOOT_ID_BYTES 37u
@@ -31,17 +36,34 @@ static double boot_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static double since(const cJSON *mark, const char *boot)
+/* Returns how long ago the trainer worked last: by its status page, which a power cut takes away, else by the
+ * record of its run. INFINITY: neither is there. */
+static double idle_s(void)
+{
+	struct status page;
+	struct stat record;
+	char path[PATH_BYTES];
+	double last_s;
+
+	if (status_read(STATUS_TRAIND, &page, NULL) == 0)
+		last_s = (double)page.updated_us / 1e6;
+	else if (stat(path_of(PATH_RUN, "run.json", path), &record) == 0)
+		last_s = (double)record.st_mtim.tv_sec;
+	else
+		return INFINITY;
+	return fmax((double)clock_day_us() / 1e6 - last_s, 0);
+}
+
+/* Returns the seconds of work since the mark; the last `idle` of them had none. */
+static double since(const cJSON *mark, const char *boot, double idle)
 {
 	const char *then = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(mark, "boot"));
-	double passed;
 
 	if (!mark)
 		return 0;
 	if (then && *then && strcmp(then, boot) == 0)
-		return boot_s() - number(mark, "boot_s");
-	passed = (double)time(NULL) - number(mark, "unix_s");
-	return passed < 0 ? 0 : passed > SPENT_JUMP_MAX_S ? SPENT_JUMP_MAX_S : passed;
+		return fmax(boot_s() - number(mark, "boot_s") - idle, 0);
+	return fmin(fmax((double)time(NULL) - number(mark, "unix_s") - idle, 0), SPENT_JUMP_MAX_S);
 }
 
 static void set_mark(cJSON *series, const char *boot)
@@ -54,18 +76,23 @@ static void set_mark(cJSON *series, const char *boot)
 	(void)series_set(series, "mark", mark);
 }
 
-void spent_count(cJSON *series, bool goes_on)
+static void count(cJSON *series, bool goes_on, double idle)
 {
 	const double so_far = number(series, "spent_s");
 	char boot[BOOT_ID_BYTES];
 
 	read_boot(boot);
-	(void)series_set(
-		series, "spent_s",
-		cJSON_CreateNumber(so_far + since(cJSON_GetObjectItemCaseSensitive(series, "mark"), boot)));
+	(void)series_set(series, "spent_s",
+			 cJSON_CreateNumber(so_far + since(cJSON_GetObjectItemCaseSensitive(series, "mark"),
+							   boot, idle)));
 	cJSON_DeleteItemFromObjectCaseSensitive(series, "mark");
 	if (goes_on)
 		set_mark(series, boot);
+}
+
+void spent_count(cJSON *series, bool goes_on)
+{
+	count(series, goes_on, idle_s());
 }
 
 int64_t spent_s(const cJSON *series)
