@@ -6,10 +6,12 @@
 #include "core/run/spool.h"
 #include "tests/unit/scratch.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -194,6 +196,36 @@ static void test_archive_keeps_what_is_not_uploaded(void **state)
 	assert_int_equal(run_load_archived(id, &run, &err), 0);
 }
 
+static void set_age(const char *run_id, time_t at_s)
+{
+	const struct timespec times[2] = { { .tv_sec = at_s }, { .tv_sec = at_s } };
+	char path[PATH_BYTES];
+
+	assert_int_equal(utimensat(AT_FDCWD, path_of(PATH_ARCHIVE, run_id, path), times, 0), 0);
+}
+
+/* More runs than the archive keeps: one of the oldest stays where it is asked for. */
+static void test_archive_keeps_what_it_is_asked_to(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err = { 0 };
+	char other[RUN_ID_BYTES], gone[RUN_ID_BYTES] = "";
+
+	(void)state;
+	for (unsigned i = 0; i < RUN_ARCHIVES_MAX + 2; i++) {
+		must(run_state_set(RUN_FINISHED, &err), &err);
+		must(run_archive(&err), &err);
+		set_age(i ? other : id, i);
+		if (i == 1)
+			memcpy(gone, other, sizeof(gone));
+		must(run_keep(id, &err), &err);
+		begin(i ? "night" : "gone", NULL, other); /* no later run takes this id */
+	}
+	assert_int_equal(run_load_archived(id, &run, &err), 0);
+	assert_int_equal(run_keep(gone, &err), -ENOENT);
+	assert_int_equal(run_keep("../current", &err), -ENOENT);
+}
+
 /* ---- Killed ---- */
 
 static int park(struct error *err)
@@ -264,6 +296,7 @@ int main(void)
 		TEST(test_the_current_run_is_pruned),
 		TEST(test_a_finished_run_is_not_pruned),
 		TEST(test_archive_keeps_what_is_not_uploaded),
+		TEST(test_archive_keeps_what_it_is_asked_to),
 		TEST(test_killed),
 	};
 

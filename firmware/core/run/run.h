@@ -243,6 +243,9 @@ bool run_is_archived(void);
 /* Makes an archived run the current one, for all who look, until the next run begins. Errors: -ENOENT the
  * archive has no such run; -EBUSY the current run is not in the archive. */
 MUST_CHECK int run_show(const char *id, struct error *err);
+/* Makes an archived record the newest one, so that the archive removes all others before it. Errors: -ENOENT
+ * the archive has no such run. */
+MUST_CHECK int run_keep(const char *id, struct error *err);
 
 /* Parks the current run, which must be unfinished: afterwards there is no current run. Does nothing where the
  * run `id` is parked already. Errors: -ENOENT neither the current run nor a parked one has this id; -EPERM

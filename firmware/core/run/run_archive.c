@@ -4,6 +4,7 @@
 #include "core/run/spool.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -158,6 +159,15 @@ int run_show(const char *id, struct error *err)
 		return error_set(err, -EBUSY, "%s: its record is not in the archive", path);
 	r = make_link(id, err);
 	return r < 0 ? r : record_install(RECORD_LAST, err);
+}
+
+int run_keep(const char *id, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (record_is_id(id) && utimensat(AT_FDCWD, path_of(PATH_ARCHIVE, id, path), NULL, 0) == 0)
+		return 0;
+	return error_set(err, -ENOENT, "the archive has no run \"%.100s\"", id);
 }
 
 /* ---- A record that nobody can read ---- */

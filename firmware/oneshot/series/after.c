@@ -76,7 +76,10 @@ static int note_final(cJSON *series, cJSON *trial, const cJSON *record, enum run
 				&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(record, "id") },
 				"%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), reason);
 	}
-	return r < 0 ? r : run_archive(err);
+	if (r < 0)
+		return r;
+	end_keep_best(series);
+	return run_archive(err);
 }
 
 static uint32_t rungs_of(const cJSON *trial)

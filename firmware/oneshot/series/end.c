@@ -15,12 +15,24 @@ static const char *text_of(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
+void end_keep_best(const cJSON *series)
+{
+	const int best = series_best(series, true);
+	struct error err;
+
+	/* A record that has just ended comes into the archive as the newest one. */
+	if (best >= 0 && run_keep(text_of(series_trial(series, (uint32_t)best), "run"), &err) < 0)
+		log_debug("%s", err.text);
+}
+
 int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *err)
 {
 	cJSON *trial = series_trial(series, index);
 	const char *run_id = text_of(trial, "run");
-	int r = run_prune(run_id, reason, err);
+	int r;
 
+	end_keep_best(series);
+	r = run_prune(run_id, reason, err);
 	if (r < 0)
 		return r;
 	note_state(trial, TRIAL_PRUNED, reason);

@@ -9,5 +9,8 @@
  * called again after a crash. */
 MUST_CHECK int end_series(cJSON *series, enum series_state state, const char *reason, struct error *err);
 
+/* Keeps the record of the best trial so far in the archive, while the records of others come into it. */
+void end_keep_best(const cJSON *series);
+
 /* Prunes the run of a trial, and notes it. */
 MUST_CHECK int end_trial(cJSON *series, uint32_t trial, const char *reason, struct error *err);
