@@ -6,6 +6,7 @@
 #include "controld/methods/request.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/series/series.h"
 
 #include <string.h>
 
@@ -64,8 +65,20 @@ int method_run_resume(struct call *call, struct error *err)
 	return change_state(call, RUN_RUNNING, err);
 }
 
+/* Writes that the unfinished series, if there is one, is stopped, so that it does not go on after a boot. */
+static int stop_series(struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	series_set_state(series, SERIES_STOPPED);
+	return series_write(series, err);
+}
+
 /* Writes that the run is stopped, after kiln-steer has stopped kiln-begin (steer_done_fn). The run has not
- * begun, so no other process works on it and would write that. */
+ * begun, so no other process works on it and would write that. Nor does one work on the series. */
 static int not_begun(struct call *call, int r, struct error *err)
 {
 	enum run_state state;
@@ -74,8 +87,8 @@ static int not_begun(struct call *call, int r, struct error *err)
 	if (r < 0)
 		return r;
 	run_asked_over(true);
-	if (run_state_get(&state, NULL) < 0 || state >= RUN_STOPPED)
-		return 0;
+	if ((r = stop_series(err)) < 0 || run_state_get(&state, NULL) < 0 || state >= RUN_STOPPED)
+		return r;
 	return run_state_set(RUN_STOPPED, err);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/paths.h"
 #include "core/box/tonight.h"
 #include "core/config/config.h"
+#include "core/series/series.h"
 
 #include <string.h>
 
@@ -118,8 +119,24 @@ static int go_on(struct call *call, enum run_state state, struct error *err)
 	return cJSON_AddStringToObject(call->result, "run", run.id) ? 0 : call_no_memory(err);
 }
 
+/* Between two trials of a series, what begins is the next trial: it takes no values and no other run. */
+static int check_series(struct call *call, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	if ((!has_overrides(call) && !param(call, "adopt")) || series_load_unfinished(&series, NULL) < 0)
+		return 0;
+	return error_set(err, not_allowed(call),
+			 "%s is %s: it goes on as it began, without other values, and no run is adopted",
+			 series_id(series), series_state_name(series_state_of(series)));
+}
+
 static int begin_new(struct call *call, struct error *err)
 {
+	int r = check_series(call, err);
+
+	if (r < 0)
+		return r;
 	return cJSON_AddNullToObject(call->result, "run") ? write_next_run(call, err) : call_no_memory(err);
 }
 
