@@ -3,8 +3,12 @@
 #include "core/series/series.h"
 #include "uploadd/upload.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define NOTE_MAX 32u /* bytes of the note of what the store has */
 
 /* Opens the sink of a series, by the configuration beside its record (oneshot/series/freeze.h). *ret_store is
  * NULL where there is none yet. */
@@ -25,6 +29,7 @@ static int open_sink(const char *id, struct alive_worker *worker, struct store *
 	return store_open(&config.sink, &options, ret_store, err);
 }
 
+/* Returns 1 where the store has the record, 0 where it has no sink yet. */
 static int put(const char *id, struct alive_worker *worker, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -35,7 +40,34 @@ static int put(const char *id, struct alive_worker *worker, struct error *err)
 	if (r < 0 || (r = open_sink(id, worker, &store, err)) < 0 || !store)
 		return r;
 	(void)snprintf(key, sizeof(key), "series/%s/series.json", id);
-	return store_put_checked(store, key, text, strlen(text), NULL, err);
+	r = store_put_checked(store, key, text, strlen(text), NULL, err);
+	return r < 0 ? r : 1;
+}
+
+/* ---- What the store has ---- */
+
+/* Returns the path of the note beside a record: the time of the record that the store has, in nanoseconds. */
+static const char *note_path(const char *id, char path[static PATH_BYTES])
+{
+	(void)snprintf(strrchr(series_path(id, path), '/'), sizeof("/uploaded"), "/uploaded");
+	return path;
+}
+
+static bool is_uploaded(const char *id, uint64_t changed)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+
+	return file_read(note_path(id, path), NOTE_MAX, &text, NULL, NULL) == 0 &&
+	       strtoull(text, NULL, 10) == changed;
+}
+
+static int note_uploaded(const char *id, uint64_t changed, struct error *err)
+{
+	char path[PATH_BYTES], text[NOTE_MAX];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, changed);
+	return file_write_durable(note_path(id, path), text, strlen(text), err);
 }
 
 static uint64_t changed_ns(const char *id)
@@ -48,21 +80,19 @@ static uint64_t changed_ns(const char *id)
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-int series_upload(struct series_uploaded *uploaded, struct alive_worker *worker, struct error *err)
+int series_upload(struct alive_worker *worker, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
-	uint64_t newest = uploaded->changed_ns;
 	uint32_t count = 0;
 	int r = series_list(&ids, &count, err);
 
-	for (uint32_t i = count > 2 ? count - 2 : 0; r == 0 && i < count; i++) {
-		const uint64_t changed = changed_ns(ids[i]);
+	/* The newest first: the store of an old one may be gone. */
+	for (uint32_t i = count; r == 0 && i > 0; i--) {
+		const char *id = ids[i - 1];
+		const uint64_t changed = changed_ns(id);
 
-		if (changed > uploaded->changed_ns)
-			r = put(ids[i], worker, err);
-		newest = changed > newest ? changed : newest;
+		if (!is_uploaded(id, changed) && (r = put(id, worker, err)) > 0)
+			r = note_uploaded(id, changed, err);
 	}
-	if (r == 0)
-		uploaded->changed_ns = newest;
 	return r;
 }

@@ -142,7 +142,7 @@ static int pass(struct uploader *uploader, struct error *err)
 	uploader->err = err;
 	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0)
 		return r;
-	return series_upload(&uploader->series, uploader->worker, err);
+	return series_upload(uploader->worker, err);
 }
 
 /* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming

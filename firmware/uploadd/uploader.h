@@ -23,8 +23,7 @@ struct uploader {
 	uint32_t warnings;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
-	struct tracker *tracker; /* NULL: it could not be started */
-	struct series_uploaded series;
+	struct tracker *tracker;     /* NULL: it could not be started */
 	struct alive_worker *worker; /* the main thread, as the watchdog knows it */
 	struct error *err;
 	struct status_page *page; /* NULL: the page could not be opened */
