@@ -157,6 +157,24 @@ static void test_pruned(void **state)
 	expect_pruned();
 }
 
+/* A parked record that no program can read does not stay parked, and nothing of it is lost. */
+static void test_a_damaged_record_is_set_aside(void **state)
+{
+	struct error err = { 0 };
+	char path[PATH_BYTES], command[PATH_BYTES + 64];
+
+	(void)state;
+	must(run_park(id, &err), &err);
+	(void)snprintf(command, sizeof(command), "parked/%s/run.json", id);
+	put(path_of(PATH_RUNS, command, path), "{");
+	must(prune(&err), &err);
+	assert_false(run_is_parked(id));
+	(void)snprintf(command, sizeof(command), "test -e %s/damaged-record-*/plan",
+		       path_of(PATH_RUNS, NULL, path));
+	assert_int_equal(system(command), 0); // NOLINT(cert-env33-c): the path is ours
+	assert_int_equal(prune(&err), -ENOENT);
+}
+
 static void test_the_current_run_is_pruned(void **state)
 {
 	struct error err = { 0 };
@@ -293,6 +311,7 @@ int main(void)
 		TEST(test_comes_back_with_all_its_files),
 		TEST(test_another_run_between),
 		TEST(test_pruned),
+		TEST(test_a_damaged_record_is_set_aside),
 		TEST(test_the_current_run_is_pruned),
 		TEST(test_a_finished_run_is_not_pruned),
 		TEST(test_archive_keeps_what_is_not_uploaded),

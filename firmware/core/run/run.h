@@ -256,7 +256,8 @@ MUST_CHECK int run_park(const char *id, struct error *err);
  * another run is unfinished, or its record is not in the archive. */
 MUST_CHECK int run_unpark(const char *id, uint64_t rest_after_epoch, struct error *err);
 /* Ends a run, parked or current, as RUN_PRUNED with this reason, and moves its record to the archive. Does
- * nothing where the archive has it. Errors: -ENOENT; -EPERM the run has another final state. */
+ * nothing where the archive has it. The record of a parked run that cannot be read is set aside, as
+ * run_set_aside() does. Errors: -ENOENT; -EPERM the run has another final state. */
 MUST_CHECK int run_prune(const char *id, const char *reason, struct error *err);
 bool run_is_parked(const char *id);
 

@@ -172,8 +172,7 @@ int run_keep(const char *id, struct error *err)
 
 /* ---- A record that nobody can read ---- */
 
-/* Chooses a path that does not exist yet. */
-static const char *aside_path(char path[static PATH_BYTES])
+const char *record_aside_path(char path[static PATH_BYTES])
 {
 	char name[64];
 
@@ -204,7 +203,7 @@ int run_set_aside(char ret_path[static PATH_BYTES], struct error *err)
 	folder = realpath(path_of(PATH_RUN, NULL, path), NULL);
 	if (!folder)
 		return error_set(err, -errno, "%s: %s", path, strerror(errno));
-	if ((r = file_rename_durable(folder, aside_path(ret_path), err)) < 0)
+	if ((r = file_rename_durable(folder, record_aside_path(ret_path), err)) < 0)
 		return r;
 	(void)unlink(path);
 	return 1;

@@ -99,7 +99,7 @@ int run_unpark(const char *id, uint64_t rest_after_epoch, struct error *err)
 
 /* ---- Pruning ---- */
 
-static int prune_parked(const char *id, const char *reason, struct error *err)
+static int note_pruned(const char *id, const char *reason, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	char path[PATH_BYTES];
@@ -110,10 +110,19 @@ static int prune_parked(const char *id, const char *reason, struct error *err)
 	cJSON_DeleteItemFromObjectCaseSensitive(record, "reason");
 	if (!cJSON_AddItemToObject(record, "reason", json_string(reason)))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	if ((r = record_write_json(path, record, err)) < 0 ||
-	    (r = record_write_state(parked_path(id, "state", path), RUN_PRUNED, err)) < 0)
-		return r;
-	return record_archive_folder(parked_path(id, "", path), id, err);
+	r = record_write_json(path, record, err);
+	return r < 0 ? r : record_write_state(parked_path(id, "state", path), RUN_PRUNED, err);
+}
+
+/* A record that no program can read is set aside, so that it does not keep the others from going on. */
+static int prune_parked(const char *id, const char *reason, struct error *err)
+{
+	char path[PATH_BYTES], aside[PATH_BYTES];
+	int r = note_pruned(id, reason, err);
+
+	if (r == -E2BIG || r == -EBADMSG || r == -ENOENT)
+		return file_rename_durable(parked_path(id, "", path), record_aside_path(aside), err);
+	return r < 0 ? r : record_archive_folder(parked_path(id, "", path), id, err);
 }
 
 int run_prune(const char *id, const char *reason, struct error *err)

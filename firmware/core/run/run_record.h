@@ -47,6 +47,8 @@ MUST_CHECK int record_archive(const char *id, struct error *err);
 /* Moves a record that is final, from the folder `from`, to PATH_ARCHIVE/<id>, and removes the oldest archived
  * records. */
 MUST_CHECK int record_archive_folder(const char *from, const char *id, struct error *err);
+/* Chooses a path, which does not exist yet, for a record that no program can read. */
+const char *record_aside_path(char path[static PATH_BYTES]);
 /* Removes a folder and the files in it. A missing folder is no error. */
 MUST_CHECK int record_remove_folder(const char *folder, struct error *err);
 
