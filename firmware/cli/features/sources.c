@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/sources.h"
 
+#include "cli/trained/operand.h"
 #include "core/base/temporary.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/store/weights.h"
 #include "model/checkpoint.h"
 #include "model/formats/names.h"
 #include "preflight/plan_list.h"
-#include "cli/trained/operand.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
