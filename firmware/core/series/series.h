@@ -6,8 +6,10 @@
  *     version, id         id: <run.name>-series-YYYYMMDD-HHMMSS, UTC
  *     name, state         state: "running", "stopped", "expired" (unfinished), "finished", "failed" (final)
  *     started_s, ended_s  Unix time; ended_s 0: it has not ended
- *     ends_s              Unix time at which series.budget is spent, as known at the last change; 0 = no
- * budget spent_s, mark       time of work so far, and when it was counted last (core/series/spent.h)
+ *     ends_s              Unix time at which series.budget is spent, as known at the last change; 0: there is
+ *                         no budget
+ *     spent_s, mark       time of work so far, and when it was counted last (oneshot/series/spent.h)
+ *     cache_bytes         size of the disk cache of every trial
  *     kiln_version
  *     method              "list", "grid", "random", "halving"
  *     objective           "validation.accuracy" and the like (core/series/objective.h)
@@ -29,8 +31,9 @@
  * null; best_epoch: its epoch, counted from 1, 0 = none; reason: why it failed or was pruned; summary:
  * members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
  *
- * Only kiln-oneshot writes series.json, under the lock of the run records, each time as a whole. Readers need
- * no lock. At most one series is unfinished. No threads; no other state.
+ * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
+ * replaces the whole file, under the lock of the run records. Readers need no lock. At most one series is
+ * unfinished. No threads; no other state.
  *
  * Order: series_create() by kiln-oneshot begin -> series_write() after each change -> a final state.
  */

@@ -2,10 +2,43 @@
 #include "oneshot/series/freeze.h"
 #include "core/base/paths.h"
 #include "core/series/trials.h"
+#include "drivers/cache/cache.h"
 #include "model/learn/objective.h"
 
 #include <string.h>
 #include <sys/statvfs.h>
+
+/* ---- The disk cache ---- */
+
+static int add_bytes(void *context, const struct cache_item *item)
+{
+	*(uint64_t *)context += item->bytes;
+	return 0;
+}
+
+static uint64_t cached_bytes(void)
+{
+	CLEANUP(cache_closep) struct cache *cache = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes = 0;
+
+	if (cache_open(path_of(PATH_CACHE, NULL, path), CACHE_READ, &cache, NULL) < 0 ||
+	    cache_each(cache, add_bytes, &bytes, NULL) < 0)
+		return 0;
+	return bytes;
+}
+
+/* Returns half of the disk that is free, or that the cache has already. */
+static uint64_t room(void)
+{
+	char path[PATH_BYTES];
+	struct statvfs fs;
+
+	if (statvfs(path_of(PATH_CACHE, NULL, path), &fs) < 0 &&
+	    statvfs(path_of(PATH_RUNS, NULL, path), &fs) < 0)
+		return 0;
+	return ((uint64_t)fs.f_bavail * fs.f_frsize + cached_bytes()) / 2;
+}
 
 /* ---- The record ---- */
 
@@ -30,6 +63,8 @@ static bool fill(cJSON *series, const struct config *config, const char *text, c
 		    cJSON_AddStringToObject(series, "objective", objective_text(config)) &&
 		    cJSON_AddStringToObject(series, "direction", direction) &&
 		    json_add_u64(series, "seed", trials->seed) && json_add_u64(series, "ends_s", 0) &&
+		    json_add_u64(series, "cache_bytes",
+				 config->fetch.cache_bytes ? config->fetch.cache_bytes : room()) &&
 		    cJSON_AddStringToObject(series, "config", text) &&
 		    cJSON_AddStringToObject(series, "before", before) &&
 		    cJSON_AddNullToObject(series, "winner") && cJSON_AddNullToObject(series, "promotion");
@@ -84,17 +119,6 @@ int freeze_config(const cJSON *series, struct config *ret_config, struct error *
 	return r < 0 ? r : config_load(path, ret_config, err);
 }
 
-static uint64_t room(void)
-{
-	char path[PATH_BYTES];
-	struct statvfs fs;
-
-	if (statvfs(path_of(PATH_CACHE, NULL, path), &fs) < 0 &&
-	    statvfs(path_of(PATH_RUNS, NULL, path), &fs) < 0)
-		return 0;
-	return (uint64_t)fs.f_bavail * fs.f_frsize / 2;
-}
-
 int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -105,8 +129,9 @@ int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct e
 	if (r < 0 || (r = trials_config(frozen, json_member(series_trial(series, trial), "overrides"),
 					&config, err)) < 0)
 		return r;
-	if (config.fetch.cache_bytes == 0)
-		config.fetch.cache_bytes = room();
+	if (config.fetch.cache_bytes == 0 &&
+	    (r = json_get_u64("series.json", series, "cache_bytes", &config.fetch.cache_bytes, err)) < 0)
+		return r;
 	r = config_print(&config, &text, err);
 	return r < 0 ? r : run_write_locked(path, text, err);
 }
