@@ -90,19 +90,15 @@ const struct verb verb_run = {
 	.name = "run",
 	.summary = "do a night, or repeat a run from its run.json, in the foreground",
 	.synopsis = "run --config FILE | --from RUN.JSON [--config FILE] [--adopt]",
-	.about =
-		"With --config alone it does what a night does, without systemd: one run or, where the file "
-		"has "
-		"experiments or vary, a whole series. It ends when the outputs are in the store. A run or a "
-		"series that was interrupted goes on.\n"
-		"With --from it repeats a run with the same configuration, seed and plan, and with the "
-		"checkpoint that the "
-		"run started from. The verb reads them from the record and from the store. The record must "
-		"name the stores of kiln.conf, or folders of this machine where there is no kiln.conf, "
-		"because "
-		"a record alone does not decide to whom this machine sends signed requests. On the same "
-		"device, with the same build, the new run ends with the same bits. A repeat that fails or is "
-		"stopped does not become the box's current run.",
+	.about = "With --config alone it does what a night does, without systemd: one run or, where the "
+		 "file has experiments or vary, a whole series. It ends when the outputs are in the "
+		 "store. A run or a series that was interrupted goes on.\nWith --from it repeats a run "
+		 "with the same configuration, seed and plan, and with the checkpoint that the run "
+		 "started from. The verb reads them from the record and from the store. The record must "
+		 "name the stores of kiln.conf, or folders of this machine where there is no kiln.conf, "
+		 "because a record alone does not decide to whom this machine sends signed requests. On "
+		 "the same device, with the same build, the new run ends with the same bits. A repeat "
+		 "that fails or is stopped does not become the box's current run.",
 	.options = { options },
 	.here = true,
 	.run = run,

@@ -35,9 +35,10 @@
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
- *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "" =
- * the source has none repeats          id of the run that this run repeats (run_repeat()) before with
- * `repeats`: id of the run that was the current run; "" = none
+ *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "":
+ *                    the source has none
+ *   repeats          id of the run that this run repeats (run_repeat())
+ *   before           with `repeats`: id of the run that was the current run; "": none
  *
  * by the program that ends the run, or keeps it from going on:
  *   reason           why the run failed or stopped, or why a program of an unfinished run ended for good;

@@ -6,9 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define DRAWS_MAX                                                                                 \
-	1000000u /* a space with enough combinations gives 1000 different ones in far fewer draws \
-		  */
+/* A space with enough combinations gives 1000 different ones in far fewer draws. */
+#define DRAWS_MAX 1000000u
 
 /* A value of each key: the place in its list, or the number. */
 struct combination {

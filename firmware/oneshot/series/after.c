@@ -128,7 +128,7 @@ static int prune_lost(cJSON *series, const struct config *config, struct error *
 	int index, r = 0;
 
 	while (r == 0 && (index = next_lost(config, series)) >= 0)
-		r = end_trial(series, (uint32_t)index, "other trials are better", err);
+		r = end_trial(series, (uint32_t)index, NULL, err);
 	return r;
 }
 

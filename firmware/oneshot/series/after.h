@@ -8,8 +8,8 @@
  *     end.c           the last trial has ended, or the budget is spent: the winner
  *     note.c, spent.c what the record says of a trial, and of the time of work
  *
- * Owners: only these files write series.json, in kiln-oneshot begin and kiln-oneshot finished, which systemd
- * never runs at the same time. One thread.
+ * Owners: these files write series.json, as do begin/trial.c, begin/commits.c and promote/outcome.c, in
+ * kiln-oneshot begin, finished and promote, which systemd never runs at the same time. One thread.
  *
  * Crash: harmless at any point. A change of a run's record comes before the note of it in series.json, and
  * each is one rename. The record of a run names its series and its trial, so the next process finds what the

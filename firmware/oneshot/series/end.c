@@ -25,12 +25,21 @@ void end_keep_best(const cJSON *series)
 		log_debug("%s", err.text);
 }
 
+static const char *why_lost(const cJSON *trial)
+{
+	return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(trial, "value"))
+		       ? "other trials are better"
+		       : "it has no value of promote.objective";
+}
+
 int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *err)
 {
 	cJSON *trial = series_trial(series, index);
 	const char *run_id = text_of(trial, "run");
 	int r;
 
+	if (!reason)
+		reason = why_lost(trial);
 	end_keep_best(series);
 	r = run_prune(run_id, reason, err);
 	if (r < 0)
@@ -80,7 +89,7 @@ static void say_over(const cJSON *series, enum series_state state, int winner, c
 
 int end_series(cJSON *series, enum series_state state, const char *reason, struct error *err)
 {
-	int winner, r = prune_parked(series, reason ? reason : "other trials are better", err);
+	int winner, r = prune_parked(series, reason, err);
 
 	if (r < 0)
 		return r;

@@ -12,5 +12,5 @@ MUST_CHECK int end_series(cJSON *series, enum series_state state, const char *re
 /* Keeps the record of the best trial so far in the archive, while the records of others come into it. */
 void end_keep_best(const cJSON *series);
 
-/* Prunes the run of a trial, and notes it. */
+/* Prunes the run of a trial, and notes it. `reason` NULL: other trials are better. */
 MUST_CHECK int end_trial(cJSON *series, uint32_t trial, const char *reason, struct error *err);
