@@ -60,6 +60,15 @@ static int prune_parked(cJSON *series, const char *reason, struct error *err)
 	return r;
 }
 
+/* Without a winner the current run may be missing, because every trial was parked: shows the last trial. */
+static void show_any(const cJSON *series)
+{
+	enum run_state state;
+
+	for (uint32_t i = series_trials(series); i > 0 && run_state_get(&state, NULL) == -ENOENT; i--)
+		(void)!run_show(text_of(series_trial(series, i - 1), "run"), NULL);
+}
+
 /* Makes the winner's run the current one, so that status and report show it. A record that the archive does
  * not keep any more is no reason to fail. */
 static void show_winner(const cJSON *series, int winner)
@@ -68,6 +77,7 @@ static void show_winner(const cJSON *series, int winner)
 
 	if (winner >= 0 && run_show(text_of(series_trial(series, (uint32_t)winner), "run"), &err) < 0)
 		log_warning("%s; the last trial stays the current run", err.text);
+	show_any(series);
 }
 
 static void say_over(const cJSON *series, enum series_state state, int winner, const char *reason)
