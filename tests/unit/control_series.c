@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kiln start and kiln stop between two trials of a series. */
+#include "controld/methods/run_change.c" // NOLINT(bugprone-suspicious-include): not of a library
+#include "controld/methods/run_start.c"  // NOLINT(bugprone-suspicious-include): not of a library
+#include "tests/unit/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void begin_series(void)
+{
+	CLEANUP(json_free)
+	cJSON *series = cJSON_Parse("{\"objective\":\"validation.accuracy\",\"direction\":\"max\","
+				    "\"method\":\"grid\",\"config\":\"\",\"trials\":[{\"name\":\"a\","
+				    "\"run\":\"\",\"state\":\"waiting\"}]}");
+	struct error err = { 0 };
+
+	if (series_create("night", series, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static int check_with(const char *params, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_Parse(params);
+	struct call call = { .request = { .params = json } };
+	int r = check_series(&call, err);
+
+	assert_int_equal(call.code, r < 0 ? CONTROL_STATE : 0);
+	return r;
+}
+
+static void test_start(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(check_with("{\"epochs\":3}", &err), 0);
+	begin_series();
+	assert_int_equal(check_with("{}", &err), 0);
+	assert_int_equal(check_with("{\"adopt\":\"night-20260101-000000\"}", &err), -EPERM);
+	assert_int_equal(check_with("{\"epochs\":3}", &err), -EPERM);
+	assert_non_null(strstr(err.text, "is running: it goes on as it began"));
+}
+
+static void test_stop(void **state)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(not_begun(NULL, 0, &err), 0);
+	begin_series();
+	assert_int_equal(not_begun(NULL, -EIO, &err), -EIO);
+	assert_int_equal(not_begun(NULL, 0, &err), 0);
+	assert_int_equal(series_load_unfinished(&series, &err), 0);
+	assert_int_equal(series_state_of(series), SERIES_STOPPED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_start, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
+	};
+
+	return cmocka_run_group_tests_name("control_series", tests, NULL, NULL);
+}
