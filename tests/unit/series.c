@@ -83,6 +83,59 @@ static void test_one_series_at_a_time(void **state)
 	assert_string_not_equal(series_id(third), series_id(first));
 }
 
+static void put(const char *id, const char *text)
+{
+	struct error err = { 0 };
+	char path[PATH_BYTES];
+
+	if (file_write_durable(series_path(id, path), text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* A record that no program can read keeps no night from its series. */
+static void test_a_damaged_record_is_passed_over(void **state)
+{
+	CLEANUP(json_free) cJSON *first = create("night"), *second = NULL, *unfinished = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	end(first);
+	second = create("night");
+	put(series_id(first), "{");
+	assert_int_equal(series_load_unfinished(&unfinished, &err), 0);
+	assert_string_equal(series_id(unfinished), series_id(second));
+	put(series_id(second), "{\"version\": 1}");
+	cJSON_Delete(TAKE(unfinished));
+	assert_int_equal(series_load_unfinished(&unfinished, &err), -ENOENT);
+	cJSON_Delete(create("night"));
+}
+
+static void test_a_record_too_large_is_not_written(void **state)
+{
+	CLEANUP(json_free) cJSON *series = create("night"), *loaded = NULL;
+	CLEANUP(free_ptr) char *text = calloc(1, SERIES_JSON_MAX + 1);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'a', SERIES_JSON_MAX);
+	(void)series_set(series, "reason", cJSON_CreateString(text));
+	assert_int_equal(series_write(series, &err), -E2BIG);
+	assert_int_equal(series_load(series_id(series), &loaded, &err), 0);
+}
+
+static void test_given_up(void **state)
+{
+	CLEANUP(json_free) cJSON *series = create("night");
+	struct error err = { 0 };
+
+	(void)state;
+	assert_false(series_is_given_up(series));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(series_give_up(series, &err), 0);
+	assert_true(series_is_given_up(series));
+}
+
 static void test_the_newest_are_kept(void **state)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
@@ -244,6 +297,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_is_loaded_as_it_was_made),
 		TEST(test_one_series_at_a_time),
+		TEST(test_a_damaged_record_is_passed_over),
+		TEST(test_a_record_too_large_is_not_written),
+		TEST(test_given_up),
 		TEST(test_the_newest_are_kept),
 		TEST(test_bad_records),
 		TEST(test_the_best_trial),

@@ -166,6 +166,21 @@ static int abandon_unreadable(struct call *call, enum run_state state, struct er
 	return cJSON_AddNullToObject(call->result, "run") ? 0 : call_no_memory(err);
 }
 
+/* Gives up a series that waits, without an unfinished run. Returns 0 where there is none. */
+static int abandon_series(struct call *call, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r < 0 || (r = series_give_up(series, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	run_asked_over(true);
+	log_notice("%s was %s, and a person gave it up", series_id(series),
+		   series_state_name(series_state_of(series)));
+	call->result = cJSON_CreateObject();
+	return cJSON_AddNullToObject(call->result, "run") ? 1 : call_no_memory(err);
+}
+
 /* Makes an unfinished run a failed one. Its files in the store stay, and kiln-uploadd uploads the record and
  * what is in the spool. */
 int method_run_abandon(struct call *call, struct error *err)
@@ -173,9 +188,11 @@ int method_run_abandon(struct call *call, struct error *err)
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
 	enum run_state state;
-	int r = state_of_run(call, &state, err);
+	int r = run_state_get(&state, err);
 
-	if (r < 0)
+	if ((r == -ENOENT || (r == 0 && run_state_is_final(state))) && (r = abandon_series(call, err)) != 0)
+		return r < 0 ? r : 0;
+	if ((r = state_of_run(call, &state, err)) < 0)
 		return r;
 	r = run_load(&run, err);
 	if (r == -E2BIG || r == -EBADMSG)

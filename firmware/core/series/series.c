@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/series/series.h"
+#include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/base/version.h"
 #include "core/series/objective.h"
@@ -10,6 +11,7 @@
 #include <time.h>
 
 #define FOLDER      "series"
+#define GIVEN_UP    "given-up" /* beside series.json: a person gave the series up */
 #define STAMP_BYTES (sizeof("YYYYMMDD-HHMMSS") - 1)
 
 char *series_path(const char *id, char out[static PATH_BYTES])
@@ -156,6 +158,18 @@ int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, struct erro
 	return 0;
 }
 
+/* Loads a series of the folder. Returns 0 where no program can read its record, because that is no reason to
+ * stop every night; else 1. */
+static int load_good(const char *id, cJSON **ret_series, struct error *err)
+{
+	int r = series_load(id, ret_series, err);
+
+	if (r != -E2BIG && r != -EBADMSG && r != -ENOENT)
+		return r < 0 ? r : 1;
+	log_warning("%s; going on without this series", err ? err->text : id);
+	return 0;
+}
+
 int series_load_unfinished(cJSON **ret_series, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
@@ -165,11 +179,12 @@ int series_load_unfinished(cJSON **ret_series, struct error *err)
 	for (uint32_t i = count; r == 0 && i > 0; i--) {
 		CLEANUP(json_free) cJSON *series = NULL;
 
-		r = series_load(ids[i - 1], &series, err);
-		if (r == 0 && !series_is_final(series)) {
+		r = load_good(ids[i - 1], &series, err);
+		if (r > 0 && !series_is_final(series)) {
 			*ret_series = TAKE(series);
 			return 0;
 		}
+		r = r < 0 ? r : 0;
 	}
 	return r < 0 ? r : error_set(err, -ENOENT, "no series is unfinished");
 }
@@ -200,6 +215,9 @@ int series_write(const cJSON *series, struct error *err)
 	int r = json_print(series, &text, err);
 
 	*strrchr(series_path(series_id(series), folder), '/') = '\0';
+	if (r == 0 && strlen(text) > SERIES_JSON_MAX)
+		r = error_set(err, -E2BIG, "%s/series.json: %zu bytes to write, at most %u expected", folder,
+			      strlen(text), SERIES_JSON_MAX);
 	if (r < 0 || (r = path_make(folder, err)) < 0)
 		return r;
 	return run_write_locked(series_path(series_id(series), path), text, err);
@@ -244,4 +262,28 @@ int series_create(const char *name, cJSON *series, struct error *err)
 	trim();
 	r = check("series.json", series, err);
 	return r < 0 ? r : series_write(series, err);
+}
+
+/* ---- Giving up ---- */
+
+static char *given_up_path(const cJSON *series, char path[static PATH_BYTES])
+{
+	char tail[RUN_ID_BYTES + 32];
+
+	(void)snprintf(tail, sizeof(tail), FOLDER "/%.95s/" GIVEN_UP, series_id(series));
+	return path_of(PATH_RUNS, tail, path);
+}
+
+int series_give_up(const cJSON *series, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return file_write_durable(given_up_path(series, path), "", 0, err);
+}
+
+bool series_is_given_up(const cJSON *series)
+{
+	char path[PATH_BYTES];
+
+	return file_exists(given_up_path(series, path), NULL) > 0;
 }

@@ -85,7 +85,8 @@ MUST_CHECK int series_parse(const char *what, const char *text, uint64_t bytes, 
 /* Loads a series. Errors: -ENOENT there is no series with this id; -EBADMSG. Owns: the caller deletes
  * *ret_series. */
 MUST_CHECK int series_load(const char *id, cJSON **ret_series, struct error *err);
-/* Loads the unfinished series. Errors: -ENOENT no series is unfinished; -EBADMSG. */
+/* Loads the unfinished series. A record that cannot be read is passed over, with a warning in the log.
+ * Errors: -ENOENT no series is unfinished. */
 MUST_CHECK int series_load_unfinished(cJSON **ret_series, struct error *err);
 /* Lists the ids of all series, the oldest first. The caller frees the array. */
 MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, struct error *err);
@@ -93,8 +94,13 @@ MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, 
 /* Makes the record of a new series, with the members that the caller has set, and gives it its version, id,
  * state and started_s. Keeps the newest SERIES_KEPT_MAX series. Errors: -EBUSY a series is unfinished. */
 MUST_CHECK int series_create(const char *name, cJSON *series, struct error *err);
-/* Replaces the record of a series. */
+/* Replaces the record of a series. Errors: -E2BIG it is larger than SERIES_JSON_MAX, and is not written. */
 MUST_CHECK int series_write(const cJSON *series, struct error *err);
+
+/* A person gives the series up while none of its trials is at work: kiln-oneshot ends it. kiln-controld calls
+ * this. */
+MUST_CHECK int series_give_up(const cJSON *series, struct error *err);
+bool series_is_given_up(const cJSON *series);
 
 /* ---- What a record says. The functions take a record that series_parse() has checked. ---- */
 

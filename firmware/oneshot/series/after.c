@@ -172,12 +172,13 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(json_free) cJSON *record = NULL;
-	bool rests = false;
+	bool rests = false, given_up;
 	int index, there, r = freeze_config(series, &config, err);
 
 	if (r < 0 || ((there = run_load(&run, err)) < 0 && there != -ENOENT))
 		return r < 0 ? r : there;
 	spent_count(series, true);
+	given_up = series_is_given_up(series) && (there < 0 || run_state_is_final(run.state));
 	/* Without a current run the process before was killed after it had parked or pruned it. */
 	if (there == 0) {
 		if ((r = run_record(&record, err)) < 0)
@@ -190,10 +191,12 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 		if (index >= 0 &&
 		    (r = note_trial(series, &config, (uint32_t)index, &run, record, &rests, err)) < 0)
 			return r;
-		if (index >= 0 && cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, "abandoned"))) {
-			*ret_after = AFTER_OVER;
-			return end_series(series, SERIES_FAILED, "a person gave it up", err);
-		}
+		given_up = given_up || (index >= 0 &&
+					cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(record, "abandoned")));
+	}
+	if (given_up) {
+		*ret_after = AFTER_GIVEN_UP;
+		return end_series(series, SERIES_FAILED, "a person gave it up", err);
 	}
 	*ret_after = AFTER_REST;
 	return rests ? 0
@@ -253,6 +256,16 @@ int after_failure(int exit_code, const char *reason, struct error *err)
 	return 1;
 }
 
+int after_halt(struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r < 0 || series_state_of(series) != SERIES_RUNNING)
+		return r == -ENOENT ? 0 : r;
+	return rest_series(series, SERIES_STOPPED, err);
+}
+
 /* Fails the trial by the exit code that `kiln run` saw; fetchd's and traind's last words say why. */
 static int fail_by(const char *code, struct error *err)
 {
@@ -269,6 +282,14 @@ static int fail_by(const char *code, struct error *err)
 	return r < 0 ? r : 0;
 }
 
+/* Tells whether the current run waits for another night. */
+static bool is_at_rest(void)
+{
+	enum run_state state;
+
+	return run_state_get(&state, NULL) == 0 && (state == RUN_STOPPED || state == RUN_EXPIRED);
+}
+
 int oneshot_trial_ended(int argc, char **argv)
 {
 	enum after after = AFTER_NO_SERIES;
@@ -282,8 +303,9 @@ int oneshot_trial_ended(int argc, char **argv)
 	case AFTER_REST:
 		return SERIES_EXIT_REST;
 	case AFTER_OVER:
+	case AFTER_GIVEN_UP:
 		return SERIES_EXIT_OVER;
 	default:
-		return SERIES_EXIT_NONE;
+		return is_at_rest() ? SERIES_EXIT_REST : SERIES_EXIT_NONE;
 	}
 }

@@ -25,6 +25,7 @@ enum after {
 	AFTER_NEXT,      /* another trial follows: a new kiln-oneshot begin runs it */
 	AFTER_REST,      /* the series waits: stopped, or its night is over, or its run has halted */
 	AFTER_OVER,      /* the series has ended: the current run is that of its winner */
+	AFTER_GIVEN_UP,  /* the series has ended, because a person gave it up */
 };
 
 /* Notes what the current run, which is at rest, did as a trial of the unfinished series, and decides what
@@ -38,6 +39,10 @@ MUST_CHECK int after_run_of(cJSON *series, enum after *ret_after, struct error *
  * unfinished trial, and the reason lies in its data or its configuration, the run fails, so that the others
  * go on. Returns 1 where it has failed. */
 MUST_CHECK int after_failure(int exit_code, const char *reason, struct error *err);
+
+/* The unfinished series, where there is one, waits: a service that a trial needs cannot work, and another
+ * trial could not either. The next night, or kiln start, goes on. */
+MUST_CHECK int after_halt(struct error *err);
 
 /* Tells whether a series is at work: after a boot it goes on. */
 bool after_goes_on(void);

@@ -42,7 +42,9 @@ int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *e
 		reason = why_lost(trial);
 	end_keep_best(series);
 	r = run_prune(run_id, reason, err);
-	if (r < 0)
+	if (r == -ENOENT)
+		log_warning("%s; the trial is over all the same", err->text);
+	else if (r < 0)
 		return r;
 	note_state(trial, TRIAL_PRUNED, reason);
 	event_send(&(struct event){ .id = EVENT_TRIAL_PRUNED, .run_id = run_id },
