@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/program.h"
 #include "core/box/tonight.h"
+#include "core/series/series.h"
 #include "drivers/notify/alive.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
@@ -85,6 +86,7 @@ static int begin_asked(const char *file, const struct run *last, bool unstarted,
 	return begin_new(&new, ret_run, err);
 }
 
+/* Returns 0, or SERIES_EXIT_OVER. */
 static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
@@ -96,14 +98,16 @@ static int begin(const char *file, int64_t since, struct error *err)
 	fit_forget();
 	if ((r = set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
 		return r;
-	if (!*adopt && (r = series_begin(file, since, err)) != 0)
-		return r < 0 ? r : 0;
+	if (!*adopt && (r = series_begin(file, since, err)) != SERIES_BEGUN_NONE)
+		return r < 0 ? r : r == SERIES_BEGUN_OVER ? SERIES_EXIT_OVER : 0;
 	if ((r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);
 	how.adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
 	r = how.adopted ? begin_go_on(file, brought, &run, err)
 			: begin_asked(file, &last, unfinished, &run, err);
+	if (r == 0 && run.rest_after_epoch)
+		r = series_let_go(&run, err);
 	return r < 0 ? r : begin_set_up(&run, &how, err);
 }
 
@@ -130,7 +134,7 @@ static void note_failure(int r, const struct error *err)
 	char folder[PATH_BYTES], path[PATH_BYTES];
 
 	(void)path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path);
-	if (r == 0)
+	if (r >= 0)
 		(void)unlink(path);
 	else if (path_make(path_of(PATH_RUNS, NULL, folder), NULL) < 0 ||
 		 file_write_durable(path, err->text, strlen(err->text), NULL) < 0)
@@ -152,9 +156,9 @@ static int note_asked(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
-/* Tries to begin until it succeeds, fails for good, or the night is over (returns 1). All attempts are made
- * in this process. If the process ended after each failure, systemd's start job would fail, and the services
- * that wait for kiln-begin would start without a run. */
+/* Tries to begin until it succeeds, fails for good, or the night is over. Returns the exit code. All attempts
+ * are made in this process. If the process ended after each failure, systemd's start job would fail, and the
+ * services that wait for kiln-begin would start without a run. */
 static int begin_with_retries(const char *file, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
@@ -164,11 +168,13 @@ static int begin_with_retries(const char *file, struct error *err)
 	for (uint32_t failures = 1;; failures++) {
 		if ((r = note_asked(&since, err)) == 0) {
 			if (expire_is_due(file, since))
-				return (r = expire_asked(err)) < 0 || (r = series_expire(err)) < 0 ? r : 1;
+				return (r = expire_asked(err)) < 0 || (r = series_expire(err)) < 0
+					       ? r
+					       : EXIT_NIGHT_OVER;
 			r = begin(file, since, err);
 		}
 		note_failure(r, err);
-		if (r == 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
+		if (r >= 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
 			run_asked_over(false);
 			return r;
 		}
@@ -191,5 +197,5 @@ int oneshot_begin(int argc, char **argv)
 	if (repeat.record)
 		return begin_again(&repeat, &err) < 0 ? fatal(&err) : EX_OK;
 	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), &err);
-	return r < 0 ? fatal(&err) : r > 0 ? EXIT_NIGHT_OVER : EX_OK;
+	return r < 0 ? fatal(&err) : r;
 }

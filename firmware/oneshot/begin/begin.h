@@ -52,5 +52,6 @@
 
 /* Prints the id of the run. Options: --config FILE, --from RUN.JSON and, with --from, --adopt. After a
  * failure for which another attempt may help, waits and tries again in this process, until the night ends;
- * then exits with EXIT_NIGHT_OVER (oneshot/night/night.h). */
+ * then exits with EXIT_NIGHT_OVER (oneshot/night/night.h). Exits with SERIES_EXIT_OVER (core/series/series.h)
+ * where a series has ended, so that nothing is trained. */
 int oneshot_begin(int argc, char **argv);

@@ -44,6 +44,30 @@ static cJSON *members_of(const cJSON *series, const cJSON *trial, uint64_t rest_
 		       : NULL;
 }
 
+/* Tells whether the current run is that of a trial. Returns 1 where it is; 0 where it is another one, or
+ * there is none. */
+static int is_current(const cJSON *series, uint32_t trial, struct run *ret_run, struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r = run_load(ret_run, err);
+
+	if (r < 0 || (r = run_record(&record, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	return note_find(series, record) == (int)trial;
+}
+
+/* Makes sure that run_begin() does not go on with the unfinished run of something else. */
+static int check_no_other(const cJSON *series, uint32_t trial, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r = is_current(series, trial, &run, err);
+
+	if (r != 0 || !*run.id || run_state_is_final(run.state))
+		return r < 0 ? r : 0;
+	return error_set(err, -EPERM, "%s is %s, so no other trial begins: let it end, or kiln abandon",
+			 run.id, run_state_name(run.state));
+}
+
 /* Begins the run of a trial that waits. Each trial starts as if it were the only one: with
  * run.start_from = "latest" from the run before the series. */
 static int begin_waiting(cJSON *series, const struct next *next, struct run *ret_run, struct error *err)
@@ -53,9 +77,10 @@ static int begin_waiting(cJSON *series, const struct next *next, struct run *ret
 	struct run before = { 0 };
 	char path[PATH_BYTES];
 	const struct new_run new = { .file = path, .last = &before, .members = members };
-	int r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), err);
+	int r;
 
-	if (r < 0)
+	if ((r = check_no_other(series, next->trial, err)) < 0 ||
+	    (r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), err)) < 0)
 		return r;
 	if (!members)
 		return error_set(err, -ENOMEM, "run.json: no memory");
@@ -100,7 +125,9 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 
 	if (!goes_on)
 		r = begin_waiting(series, next, &run, err);
-	else if ((r = run_unpark(run_id, next->epochs, err)) == 0)
+	else if ((r = run_unpark(run_id, next->epochs, err)) == -ENOENT)
+		r = error_set(err, -EBADMSG, "the record of its run %s is lost", run_id);
+	else if (r == 0)
 		r = begin_go_on(file, false, &run, err);
 	if (r < 0 || (r = begin_set_up(&run, &how, err)) < 0 ||
 	    (r = note_begun(series, next, &run, how.ends_s, err)) < 0)
@@ -111,28 +138,86 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 	return 1;
 }
 
-/* Notes that a trial cannot begin. */
+/* Sets a record aside that no program can read. */
+static int set_aside(struct error *err)
+{
+	char path[PATH_BYTES];
+	const int r = run_set_aside(path, err);
+
+	if (r > 0)
+		log_warning("the record of the trial cannot be read; it is in %s", path);
+	return r < 0 ? r : 0;
+}
+
+/* Fails the run of a trial, where there is one, so that no other trial goes on with it. */
+static int fail_run(const cJSON *series, uint32_t index, const char *why, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	int r;
+
+	if ((r = set_aside(err)) < 0 || (r = is_current(series, index, &run, err)) <= 0 ||
+	    run_state_is_final(run.state))
+		return r < 0 ? r : 0;
+	if ((r = run_reason_set(why, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
+		return r;
+	(void)series_set(series_trial(series, index), "run", cJSON_CreateString(run.id));
+	return run_archive(err);
+}
+
+/* Notes that a trial cannot begin or go on. The run fails first: after a kill between the two the series
+ * notes it as it notes any run that has failed. */
 static int fail_trial(cJSON *series, uint32_t index, const struct error *why, struct error *err)
 {
 	cJSON *trial = series_trial(series, index);
+	int r = fail_run(series, index, why->text, err);
 
+	if (r < 0)
+		return r;
 	note_state(trial, TRIAL_FAILED, why->text);
 	event_send(&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(trial, "run") },
 		   "%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), why->text);
 	return series_write(series, err);
 }
 
-/* Tells whether the mistake lies in the trial, so that the others may still be right. */
+/* Tells whether the trial has other weights or other sources than the file of the series. */
+static bool has_own_files(const cJSON *trial)
+{
+	const cJSON *overrides = cJSON_GetObjectItemCaseSensitive(trial, "overrides"), *item;
+
+	cJSON_ArrayForEach(item, overrides)
+		if (strcmp(item->string, "model.weights") == 0 || strncmp(item->string, "source", 6) == 0)
+			return true;
+	return false;
+}
+
+/* Tells whether the mistake lies in the trial, so that the others may still be right. What is refused or not
+ * found lies in the trial only where the trial has files of its own. */
 static bool is_of_trial(const cJSON *trial, const struct error *err)
 {
 	const int code = error_exit_code(err);
 
-	return !*text_of(trial, "run") && (code == EX_DATAERR || code == EX_CONFIG);
+	return code == EX_DATAERR || code == EX_CONFIG || (code == EX_NOPERM && has_own_files(trial));
 }
 
 /* ---- The series ---- */
 
-/* Goes on with a series. Returns 1 where a trial runs; 0 where the series is over. */
+/* Begins the trial that is next, or notes that it has failed. Returns 1 where it runs. */
+static int try_next(const char *file, cJSON *series, const struct config *config, const struct next *next,
+		    struct error *err)
+{
+	struct error why;
+	int r;
+
+	series_set_state(series, SERIES_RUNNING);
+	r = begin_trial(file, series, config, next, err);
+	if (r >= 0 || !is_of_trial(series_trial(series, next->trial), err))
+		return r;
+	why = *err;
+	return fail_trial(series, next->trial, &why, err);
+}
+
+/* Goes on with a series. Returns an enum series_begun: SERIES_BEGUN_NONE where the current run is none of
+ * its trials, or a person gave the series up. */
 static int go_on(const char *file, int64_t since, cJSON *series, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -143,16 +228,30 @@ static int go_on(const char *file, int64_t since, cJSON *series, struct error *e
 	while (r == 0 && (r = after_run_of(series, &after, err)) == 0 &&
 	       (after == AFTER_NEXT || after == AFTER_REST)) {
 		const struct next next = next_of(&config, series);
-		struct error why;
 
-		series_set_state(series, SERIES_RUNNING);
-		r = begin_trial(file, series, &config, &next, err);
-		if (r < 0 && is_of_trial(series_trial(series, next.trial), err)) {
-			why = *err;
-			r = fail_trial(series, next.trial, &why, err);
-		}
+		if (next.over)
+			break;
+		r = try_next(file, series, &config, &next, err);
 	}
-	return r;
+	if (r != 0)
+		return r < 0 ? r : SERIES_BEGUN_TRIAL;
+	return after == AFTER_OVER ? SERIES_BEGUN_OVER : SERIES_BEGUN_NONE;
+}
+
+/* Tells whether a new night takes the place of a series: none of its trials has begun, and `file` has changed
+ * since. Then the mistake that kept the series from beginning may be corrected. */
+static bool is_superseded(const char *file, const cJSON *series)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+
+	for (uint32_t i = 0; i < series_trials(series); i++)
+		if (*text_of(series_trial(series, i), "run"))
+			return false;
+	if (run_record(&record, NULL) == 0 && note_find(series, record) >= 0)
+		return false;
+	return file_read(file, RUN_JSON_MAX, &text, NULL, NULL) == 0 &&
+	       strcmp(text, text_of(series, "config")) != 0;
 }
 
 /* Tells whether a new night is a series. */
@@ -187,17 +286,30 @@ static int begin_series(const char *file, cJSON **ret_series, struct error *err)
 
 int series_begin(const char *file, int64_t since, struct error *err)
 {
-	CLEANUP(json_free) cJSON *series = NULL;
+	CLEANUP(json_free) cJSON *series = NULL, *new = NULL;
 	int r = series_load_unfinished(&series, err);
 
-	if (r == 0 && (r = go_on(file, since, series, err)) != 0)
-		return r;
 	if (r < 0 && r != -ENOENT)
 		return r;
-	json_free(&series);
-	series = NULL;
-	r = begin_series(file, &series, err);
-	return r > 0 ? go_on(file, since, series, err) : r;
+	if (r == 0 && is_superseded(file, series))
+		r = end_series(series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
+	else if (r == 0)
+		r = go_on(file, since, series, err);
+	if (r != 0 && r != -ENOENT)
+		return r;
+	r = begin_series(file, &new, err);
+	return r > 0 ? go_on(file, since, new, err) : r;
+}
+
+int series_let_go(struct run *run, struct error *err)
+{
+	int r = run_note("{\"rest_after_epoch\": null}", err);
+
+	if (r < 0)
+		return r;
+	log_warning("%s is a trial, and its series is not on this disk: it trains to its end", run->id);
+	run->rest_after_epoch = 0;
+	return 0;
 }
 
 int series_expire(struct error *err)

@@ -2,16 +2,24 @@
 /* What kiln-oneshot begin does for a series. */
 #pragma once
 
-#include "core/base/error.h"
+#include "core/run/run.h"
 
-#include <stdint.h>
+enum series_begun {
+	SERIES_BEGUN_NONE,  /* there is no series */
+	SERIES_BEGUN_TRIAL, /* the run of a trial has begun or goes on */
+	SERIES_BEGUN_OVER,  /* a series has ended, and with it the night: nothing more is trained */
+};
 
 /* Goes on with the unfinished series: with the trial that runs, or with the next one. Without one, makes a
  * new series where `file` has trials, no other run is unfinished, and nobody asked for values of a single
- * run. `since`: when the night was asked for (Unix time). Returns 1 where the run of a trial has begun or
- * goes on; 0 where there is no series. Errors: those of kiln-oneshot begin; a trial that cannot begin because
- * of its configuration or its data has failed, and the next one is tried. */
+ * run. A series none of whose trials has begun ends where `file` has changed since, and makes way for a new
+ * one. `since`: when the night was asked for (Unix time). Returns an enum series_begun. Errors: those of
+ * kiln-oneshot begin. A trial that cannot begin or go on because of its configuration, its data or its files
+ * has failed, with its run, and the next one is tried. */
 MUST_CHECK int series_begin(const char *file, int64_t since, struct error *err);
+
+/* Lets a current run that rests after a rung train to its end, because its series is lost. */
+MUST_CHECK int series_let_go(struct run *run, struct error *err);
 
 /* The night of a series is over before its run could go on: the next night goes on with it. */
 MUST_CHECK int series_expire(struct error *err);

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A series whose trials cannot begin or go on, or whose record is lost: what fails, what goes on, and how the night ends. Most
+# cases call kiln-oneshot as systemd and `kiln run` do, and train nothing.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/series_lib.sh"
+"$make_shards" "$work/data" train 2 100
+"$make_shards" "$work/data" validation 1 50
+"$make_shards" "$work/data" test 1 50
+three='vary = { run = { seed = [ 1, 2, 3 ]; }; };'
+
+begin() { # configuration: sets code, series
+	timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/$1.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+	code=$?
+	newest_series
+}
+
+ended() { # arguments: sets code, series
+	timeout 60 "$KILN_BIN/kiln-oneshot" trial-ended "$@" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+	code=$?
+	newest_series
+}
+
+records() { # prints how many series the node has
+	find "$KILN_ROOT/data/kiln/run/series" -name series.json 2>/dev/null | wc -l
+}
+
+run=data/kiln/run
+state() { # prints the id's name and the state of the current run
+	echo "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1])).get("series", {}).get("trial"))' "$KILN_ROOT/$run/current/run.json" 2>/dev/null) $(cat "$KILN_ROOT/$run/current/state" 2>/dev/null)"
+}
+
+finish_run() { # state
+	echo "$1" >"$KILN_ROOT/$run/current/state"
+}
+
+# ---- A trial fails after its record is made ----
+node after_record
+python3 -u -m http.server 0 --bind 127.0.0.1 >"$work/port" 2>/dev/null &
+wait_for 30 grep -q port "$work/port"
+port=$(grep -oE 'port [0-9]+' "$work/port")
+config after_record "$three"
+sed -i "s|sink: .*|sink: { url = \"s3://bucket/b\"; endpoint = \"https://127.0.0.1:${port#port }\"; ca_file = \"$work/missing.pem\"; };|" "$work/after_record.conf"
+AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b begin after_record
+is "$code $(of_series 's["state"], [(x["state"], x["run"] != "") for x in t], len({x["run"] for x in t})') $(state)" \
+	"82 ('failed', [('failed', True), ('failed', True), ('failed', True)], 3) grid-03 failed" \
+	"a trial that fails after its record is made: its run fails, too, and no other trial takes it over" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- A trial that lacks its weights ----
+node weights
+config weights 'experiments = ( { name = "lacking"; overrides = { model = { weights = "file://'"$work/missing.safetensors"'"; }; }; },
+	{ name = "good"; overrides = { run = { seed = 2; }; }; } );'
+begin weights
+is "$code $(of_series '[x["state"] for x in t]') $(state)" "0 ['failed', 'running'] good running" \
+	"a trial whose weights are missing fails, and the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- A series that cannot begin ----
+node mended
+config mended "$three"
+sed "s|model: {|model: { weights = \"file://$work/missing.safetensors\";|" "$work/mended.conf" >"$work/mended-not.conf"
+begin mended-not
+is "$code $(of_series 's["state"], [x["state"] for x in t]')" "77 ('running', ['waiting', 'waiting', 'waiting'])" "weights of kiln.conf are missing: no trial begins"
+first=$series
+begin mended
+is "$code $(records) $(state)" "0 2 grid-01 running" "kiln.conf is mended: another series begins" "$(tail -n 5 "$KILN_ROOT/log")"
+series=$first
+is "$(of_series 's["state"], s["reason"]')" "('failed', 'it never began, and kiln.conf changed')" "the first one has ended"
+begin mended-not
+is "$code $(records) $(state)" "0 2 grid-01 running" "a series that has begun keeps its configuration"
+
+# ---- The last trial has ended, and the process is killed before the series has ----
+node killed
+config killed "$three"
+for _ in 1 2 3; do
+	begin killed
+	finish_run finished
+done
+begin killed
+is "$code $(records) $(of_series 's["state"], [x["state"] for x in t]')" "82 1 ('finished', ['finished', 'finished', 'finished'])" \
+	"begin that ends a series says so, and trains nothing" "$(tail -n 5 "$KILN_ROOT/log")"
+begin killed
+is "$code $(records)" "0 2" "the next night is another series"
+
+# ---- Lost records ----
+node lost_run
+config lost_run "$three"
+begin lost_run
+finish_run stopped
+rm -r "$KILN_ROOT/$run/current"
+begin lost_run
+is "$code $(of_series '[x["state"] for x in t]') $(state)" "0 ['failed', 'running', 'waiting'] grid-02 running" \
+	"the record of a trial is lost: the trial fails, the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(of_series 't[0]["reason"]')" 'the record of its run .* is lost' "it says why"
+finish_run stopped
+echo '{' >"$KILN_ROOT/$run/current/run.json"
+begin lost_run
+is "$code $(of_series '[x["state"] for x in t]') $(state)" "0 ['failed', 'failed', 'running'] grid-03 running" \
+	"so it is where the record cannot be read" "$(tail -n 5 "$KILN_ROOT/log")"
+
+node lost_series
+config lost_series 'vary = { optimizer = { learning_rate = [ 0.1, 0.01, 0.001 ]; }; }; series = { method = "halving"; reduction = 2; };'
+begin lost_series
+like "$(cat "$KILN_ROOT/$run/current/run.json")" rest_after_epoch "halving: a trial rests after its rung"
+sed -i -E "s/(\"plan_sha256\":\s*\")\"/\1$(printf '%064d' 0)\"/" "$KILN_ROOT/$run/current/run.json"
+echo '{' >"$series"
+begin lost_series
+is "$code $(state) $(grep -c rest_after_epoch "$KILN_ROOT/$run/current/run.json")" "0 halving-01 running 0" \
+	"the record of its series cannot be read: the trial trains to its end" "$(tail -n 5 "$KILN_ROOT/log")"
+finish_run finished
+begin lost_series
+is "$code $(records) $(state)" "0 2 halving-01 running" "and the next night is another series" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- A series that a person gives up between two trials ----
+node given_up
+config given_up "$three"
+begin given_up
+finish_run finished
+touch "$(dirname "$series")/given-up"
+first=$series
+begin given_up
+is "$code $(records) $(state)" "0 2 grid-01 running" "a series that a person gave up ends, and another one begins" "$(tail -n 5 "$KILN_ROOT/log")"
+series=$first
+is "$(of_series 's["state"], s["reason"], s["winner"]')" "('failed', 'a person gave it up', None)" "it says why"
+
+# ---- A trial that the device has no memory for ----
+config large 'experiments = ( { name = "large"; overrides = { model = { layers = { dense = { units = 1000000; }; }; }; }; },
+	{ name = "small"; overrides = { run = { epochs = 1; }; }; } );'
+sed -i 's/units = 16; }, /units = 16; }, { op = "dense"; units = 1000000; }, /' "$work/large.conf"
+sed -i 's/name = "small"; overrides = {/& model = { layers = { dense_1 = { units = 4; }; }; };/' "$work/large.conf"
+night large large
+is "$code $(of_series '[x["state"] for x in t], s["winner"]')" "0 (['failed', 'finished'], 'small')" \
+	"a trial that is too large for the device fails, and the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(of_series 't[0]["reason"]')" 'the device has too little memory' "it says why"
+
+# ---- A run that rests ----
+node rests
+config rests ''
+begin rests
+finish_run stopped
+ended
+is "$code" 81 "a run that is stopped waits for another night"
+finish_run finished
+ended
+is "$code" 80 "one that has finished does not"
