@@ -2,8 +2,18 @@
 #include "oneshot/night/expire.h"
 #include "core/base/events.h"
 #include "core/box/night.h"
+#include "oneshot/series/freeze.h"
 
 #include <time.h>
+
+/* Loads the configuration of the unfinished series or, without one, of the file. */
+static int load_config(const char *file, struct config *ret_config)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 ? freeze_config(series, ret_config, NULL)
+							  : config_load(file, ret_config, NULL);
+}
 
 bool expire_is_due(const char *file, int64_t since)
 {
@@ -14,7 +24,7 @@ bool expire_is_due(const char *file, int64_t since)
 
 	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state)) {
 		/* No error here: kiln-oneshot begin reports what is wrong with the file. */
-		if (config_load(file, &config, NULL) < 0)
+		if (load_config(file, &config) < 0)
 			return false;
 		which = &config;
 	}

@@ -72,28 +72,27 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 }
 
 /* Finds the service that ended, and sends the event. Returns false where the service did not fail, but the
- * night is over. Asks systemd, because $MONITOR_UNIT and the like are not set where several units have this
- * one in OnFailure=. */
-static bool say_which(char *out, size_t size, int *ret_exit_status)
+ * night is over, or the series. Asks systemd, because $MONITOR_UNIT and the like are not set where several
+ * units have this one in OnFailure=. */
+static bool say_which(char *out, size_t size, struct manager_failure *ret_failure)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	struct manager_failure failure = { .unit = "unknown" };
 	struct error err = { 0 };
 	char words[600];
 
-	if (manager_open(&manager, &err) < 0 || manager_run_failure(manager, &failure, &err) < 0) {
+	if (manager_open(&manager, &err) < 0 || manager_run_failure(manager, ret_failure, &err) < 0) {
 		(void)snprintf(out, size, "which service ended is not known: %.300s; " NEXT, err.text);
 	} else {
-		words_of(&failure, words, sizeof(words));
-		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; %s; " NEXT, failure.unit,
-			       failure.exit_status, failure.result, meaning(failure.exit_status), words);
+		words_of(ret_failure, words, sizeof(words));
+		(void)snprintf(out, size, "%s ended with %" PRId32 " (%s): %s; %s; " NEXT, ret_failure->unit,
+			       ret_failure->exit_status, ret_failure->result,
+			       meaning(ret_failure->exit_status), words);
 	}
-	*ret_exit_status = failure.exit_status;
-	if (failure.exit_status == EXIT_NIGHT_OVER)
+	if (ret_failure->exit_status == EXIT_NIGHT_OVER || ret_failure->exit_status == SERIES_EXIT_OVER)
 		return false;
 	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
-				    .unit = failure.unit,
-				    .exit_status = (uint64_t)failure.exit_status },
+				    .unit = ret_failure->unit,
+				    .exit_status = (uint64_t)ret_failure->exit_status },
 		   "%s", out);
 	return true;
 }
@@ -105,29 +104,40 @@ static void report_failed(void)
 	report_ask(tonight_get(&tonight, NULL) == 0 ? &tonight : NULL, NULL);
 }
 
+/* Tells whether the service works for one run, so that the next trial of a series may go well. Where the
+ * others fail, kiln-begin above all, it would fail in the same way at once. */
+static bool is_of_run(const char *unit)
+{
+	return strcmp(unit, "kiln-fetchd.service") == 0 || strcmp(unit, "kiln-traind.service") == 0;
+}
+
 int oneshot_failed(int argc, char **argv)
 {
+	struct manager_failure failure = { .unit = "unknown" };
 	char reason[1024];
 	struct error err = { 0 };
 	enum run_state state;
-	int exit_status;
-	bool failed;
+	bool failed, trials;
 
 	(void)argc;
 	(void)argv;
-	failed = say_which(reason, sizeof(reason), &exit_status);
+	failed = say_which(reason, sizeof(reason), &failure);
+	trials = is_of_run(failure.unit);
 	/* A trial of a series that cannot go on fails, and the others go on. */
-	if (failed && after_failure(exit_status, reason, &err) < 0)
+	if (failed && after_failure(failure.exit_status, reason, &err) < 0)
 		log_warning("%s; the series waits with this trial", err.text);
 	if (failed && tonight_say(reason, &err) < 0)
 		log_warning("%s; the report of this night will not tell why", err.text);
+	if ((!trials || run_state_get(&state, NULL) < 0 || !run_state_is_final(state)) &&
+	    after_halt(&err) < 0)
+		log_warning("%s; the series does not say that it waits", err.text);
 	if (run_state_get(&state, NULL) < 0) {
 		report_failed();
 		return EX_OK;
 	}
 	log_notice("the run is %s", run_state_name(state));
 	if (!failed || run_state_is_final(state))
-		return finished_rest(true, &err) < 0 ? fatal(&err) : EX_OK;
+		return finished_rest(trials, true, &err) < 0 ? fatal(&err) : EX_OK;
 	/* kiln-oneshot begin removes the reason from the record when it goes on with the run. */
 	if (run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);

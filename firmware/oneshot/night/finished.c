@@ -204,7 +204,7 @@ static int end_trial(struct run *run, struct error *err)
 
 /* Whether the box is switched off depends on the present kiln.conf, and not on the frozen configuration of
  * the run. Where kiln.conf has mistakes the box stays on. */
-int finished_rest(bool power, struct error *err)
+int finished_rest(bool trials, bool power, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
@@ -218,7 +218,7 @@ int finished_rest(bool power, struct error *err)
 	 */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	if ((r = end_trial(&run, err)) != 0)
+	if ((r = trials ? end_trial(&run, err) : run_load(&run, err)) != 0)
 		return r < 0 ? r : 0;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Note the night of this run now: another night may begin during the wait for the uploads. */
@@ -247,5 +247,5 @@ int oneshot_finished(int argc, char **argv)
 	 * switched it on.
 	 */
 	power = access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
-	return finished_rest(power, &err) < 0 ? fatal(&err) : EX_OK;
+	return finished_rest(true, power, &err) < 0 ? fatal(&err) : EX_OK;
 }
