@@ -43,7 +43,7 @@ static void find_program(const char *name, char path[static PATH_BYTES])
 		(void)snprintf(path, PATH_BYTES, "%s/../libexec/kiln/%s", here, name);
 }
 
-int daemons_spawn(const char *name, const char *const *arguments, pid_t *ret_pid, struct error *err)
+static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid, struct error *err)
 {
 	const pid_t parent = getpid();
 	char path[PATH_BYTES];
@@ -72,20 +72,32 @@ int daemons_run_program(const char *const *arguments, struct error *err)
 	int status, r;
 	pid_t pid;
 
-	r = daemons_spawn(arguments[0], arguments, &pid, err);
+	r = spawn(arguments[0], arguments, &pid, err);
 	while (r == 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EX_OSERR;
 	return r < 0 ? r : end_of(status);
 }
 
-void daemons_end(pid_t pid)
+/* ---- The uploader beside the runs ---- */
+
+static pid_t uploader; /* 0: the process has ended */
+
+int daemons_start_uploads(struct error *err)
+{
+	static const char *const arguments[] = { "kiln-uploadd", NULL };
+
+	return spawn(arguments[0], arguments, &uploader, err);
+}
+
+void daemons_end_uploads(void)
 {
 	int status;
 
-	if (kill(pid, SIGTERM) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	if (uploader && kill(uploader, SIGTERM) == 0)
+		while (waitpid(uploader, &status, 0) < 0 && errno == EINTR)
 			continue;
+	uploader = 0;
 }
 
 /* ---- The daemons of a run ---- */
@@ -114,7 +126,7 @@ static struct child *child_of(struct child *children, pid_t pid)
 
 static int start(struct child *child, struct error *err)
 {
-	return daemons_spawn(child->arguments[0], child->arguments, &child->pid, err);
+	return spawn(child->arguments[0], child->arguments, &child->pid, err);
 }
 
 /* Waits until all daemons have ended. After a failed run kiln-uploadd is not stopped, so that it finishes its
@@ -132,6 +144,8 @@ static int wait_for_daemons(struct child *children, struct error *err)
 		if (!child) {
 			if (pid < 0)
 				end_children(children, false); /* a signal interrupted waitpid() */
+			else if (pid == uploader)
+				uploader = 0; /* another process may get its number */
 			continue;
 		}
 		child->pid = 0;

@@ -9,21 +9,19 @@
 #include "core/base/error.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 /* Makes SIGINT and SIGTERM end the children, and then the run. daemons_are_stopped() tells that one came. */
 void daemons_catch_signals(void);
 bool daemons_are_stopped(void);
 
-/* Starts a program of Kiln: from the folder of this program, or from the libexec folder that `make install`
- * uses. Errors: -errno of the start. */
-MUST_CHECK int daemons_spawn(const char *name, const char *const *arguments, pid_t *ret_pid,
-			     struct error *err);
-/* Runs a program to its end. Returns its exit code; after a signal EX_UNAVAILABLE. */
+/* Runs a program of Kiln to its end: from the folder of this program, or from the libexec folder that
+ * `make install` uses. Returns its exit code; after a signal EX_UNAVAILABLE. Errors: -errno of the start. */
 MUST_CHECK int daemons_run_program(const char *const *arguments, struct error *err);
 
 /* Runs kiln-fetchd and kiln-traind until the trainer is done, with `uploads` also kiln-uploadd until all
  * outputs are in the store. Returns EX_OK, or the exit code of the first daemon with a permanent failure. */
 MUST_CHECK int daemons_train(bool uploads, struct error *err);
-/* Ends a child that daemons_spawn() has started. */
-void daemons_end(pid_t pid);
+/* Starts kiln-uploadd beside the runs that follow. Errors: -errno of the start. */
+MUST_CHECK int daemons_start_uploads(struct error *err);
+/* Ends this kiln-uploadd, where it has not ended yet. */
+void daemons_end_uploads(void);

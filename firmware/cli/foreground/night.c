@@ -23,14 +23,15 @@ static int trial_ended(int code, struct error *err)
 	return daemons_run_program(words, err);
 }
 
-/* Trains run after run. Returns EX_OK after the last one, or the exit code of what failed. */
+/* Trains run after run. Returns EX_OK after the last one, or where begin has ended a series, or the exit code
+ * of what failed. */
 static int train_all(const char *config, struct error *err)
 {
 	int r, code;
 
 	do {
 		if ((r = begin(config, err)) != EX_OK || (code = daemons_train(false, err)) < 0)
-			return r != EX_OK ? r : code;
+			return r == SERIES_EXIT_OVER ? EX_OK : r != EX_OK ? r : code;
 		if (daemons_are_stopped())
 			return EX_TEMPFAIL;
 		r = trial_ended(code, err);
@@ -42,18 +43,16 @@ static int train_all(const char *config, struct error *err)
 
 int night_run(const char *config, struct error *err)
 {
-	static const char *const uploader[] = { "kiln-uploadd", NULL };
 	static const char *const drain[] = { "kiln-uploadd", "--drain", NULL };
 	static const char *const promote[] = { "kiln-oneshot", "promote", NULL };
-	pid_t uploads;
 	int code, r;
 
 	daemons_catch_signals();
 	/* Uploads never delay a trial: they go on beside it, and what is left follows the last one. */
-	if ((r = daemons_spawn(uploader[0], uploader, &uploads, err)) < 0)
+	if ((r = daemons_start_uploads(err)) < 0)
 		return r;
 	code = train_all(config, err);
-	daemons_end(uploads);
+	daemons_end_uploads();
 	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL)
 		return code;
 	r = daemons_run_program(drain, err);
