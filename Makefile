@@ -120,9 +120,15 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c Makefile
 
 # Replaces each line `#include "FILE"` of an OpenCL source by that file, because the device's compiler has no folder of headers.
 kernels      := firmware/model/kernels
-include-text := awk -v folder=$(kernels)/ '/^\#include "/ { split($$0, part, "\""); file = folder part[2]; \
-	print "\#line 1 \"" part[2] "\""; while ((getline line < file) > 0) print line; close(file); \
-	print "\#line " NR + 1 " \"" substr(FILENAME, length(folder) + 1) "\""; next } { print }'
+include-text := awk -v folder=$(kernels)/ ' \
+	function put(file, line, number, part) { \
+		while ((getline line < (folder file)) > 0) { \
+			number++; \
+			if (line !~ /^\#include "/) { print line; continue } \
+			split(line, part, "\""); \
+			print "\#line 1 \"" part[2] "\""; put(part[2]); print "\#line " number + 1 " \"" file "\"" } \
+		close(folder file) } \
+	BEGIN { put(substr(ARGV[1], length(folder) + 1)) }'
 
 # An OpenCL source becomes `const char kernel_NAME[]` and `const size_t kernel_NAME_bytes`.
 $(B)/gen/%.cl.c: $(kernels)/%.cl $(wildcard $(kernels)/*.h $(kernels)/*.clh)
@@ -369,6 +375,11 @@ gpu-check: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
 
+# Compiles the kernels for NVIDIA GPUs without one: registers and local memory; a kernel that spills fails. Needs clang-15, libclc-15
+# and ptxas.
+gpu-static:
+	@tools/gpu-static
+
 # Packs what a machine with a GPU needs to check and measure Kiln without Debian's packages or a network.
 gpu-kit: deps-test programs tests benches
 	@tools/deps/install bench
@@ -412,11 +423,12 @@ help:
 	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
 	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
+	@echo "  make gpu-static            registers and local memory of the kernels, compiled for NVIDIA GPUs without one"
 	@echo "  make gpu-kit               pack the same, for a machine that has a GPU but no packages      (KIT_IMDB=DIR)"
 	@echo "  make profile               profile fetchd's instructions, with callgrind, and with perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit gpu-static profile help
 .SECONDARY:

@@ -57,6 +57,8 @@ void gpu_closep(struct gpu **gpu);
 bool gpu_is_cpu(const struct gpu *gpu);
 /* Returns about how many work-groups run at the same time. */
 uint32_t gpu_units(const struct gpu *gpu);
+/* Returns the compute capability of an NVIDIA GPU, 90 for 9.0; 0: the device is another. */
+uint32_t gpu_nvidia_capability(const struct gpu *gpu);
 /* Finds the cores of the memory node of the device. Returns false where that is not known. */
 bool gpu_cores(const struct gpu *gpu, cpu_set_t *ret_cores);
 /* Returns "PLATFORM: DEVICE, driver VERSION". */

@@ -117,6 +117,20 @@ static int build(struct gpu_program *program, const struct gpu_source *sources, 
 	return code == CL_SUCCESS ? 0 : build_error(program, options, code, err);
 }
 
+/* cl_nv_device_attribute_query */
+#define CAPABILITY_MAJOR_NV 0x4000
+#define CAPABILITY_MINOR_NV 0x4001
+
+uint32_t gpu_nvidia_capability(const struct gpu *gpu)
+{
+	cl_uint major = 0, minor = 0;
+
+	if (clGetDeviceInfo(gpu->device, CAPABILITY_MAJOR_NV, sizeof(major), &major, NULL) != CL_SUCCESS ||
+	    clGetDeviceInfo(gpu->device, CAPABILITY_MINOR_NV, sizeof(minor), &minor, NULL) != CL_SUCCESS)
+		return 0;
+	return 10 * major + minor;
+}
+
 int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count, const char *options,
 		      struct gpu_program **ret_program, struct error *err)
 {

@@ -22,14 +22,18 @@ static void emit_plans(struct model *model)
 {
 	struct graph *graph = &model->graph;
 	const bool cpu = gpu_is_cpu(model->gpu);
+	const bool tensor_cores = graph->storage == DTYPE_BF16 && kernels_have_tensor_cores(model->gpu);
 
 	plan_init(&model->predict, graph, cpu);
+	model->predict.tensor_cores = tensor_cores;
 	pass_emit_predict(&model->predict);
 	if (!graph->training)
 		return;
 	plan_init(&model->evaluate, graph, cpu);
+	model->evaluate.tensor_cores = tensor_cores;
 	pass_emit_evaluate(&model->evaluate);
 	plan_init(&model->train, graph, cpu);
+	model->train.tensor_cores = tensor_cores;
 	pass_emit_train(&model->train);
 	plan_init(&model->final, graph, cpu);
 	optimizer_emit_final(&model->final);

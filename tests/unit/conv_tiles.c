@@ -9,18 +9,19 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
+#include "model/plan/gemm.h"
+#include "model/plan/tiles.h"
 #include "tests/unit/conv_shape.h"
 
 #define ROWS 3u
 
-static const struct tile {
+static const struct tile_size {
 	const char *conv, *kernel;
 	uint64_t rows, columns;
 } tiles[] = {
-	{ "conv_128x128", "conv_kernel_128x128", 128, 128 },
-	{ "conv_128x64", "conv_kernel_128x64", 128, 64 },
-	{ "conv_64x64", "conv_kernel_64x64", 64, 64 },
-	{ "conv_64x32", "conv_kernel_64x32", 64, 32 },
+#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
+	{ "conv_" #size, "conv_kernel_" #size, tile_rows, tile_columns },
+	TILE_SIZES(TILE_OF_SIZE) /**/
 };
 
 static const struct shape {
@@ -71,18 +72,22 @@ static uint64_t size_of(const struct conv *conv, uint32_t which)
 
 /* ---- On the device ---- */
 
-static void use_conv(struct harness *h, const struct tile *tile)
+static void use_conv(struct harness *h, const struct tile_size *tile, uint64_t columns)
 {
 	struct launch *launch = &h->plan.launch[h->plan.launches - 1];
+	uint64_t chunks = 1;
 
+	if (!strcmp(launch->kernel, "gemm_sum"))
+		chunks = (uint64_t)launch--->argument[GEMM_GROUP_ROWS].i;
 	assert_memory_equal(launch->kernel, "conv_", 5);
 	launch->kernel = tile->conv;
 	launch->groups[0].tile = tile->rows;
-	launch->groups[1].tile = tile->columns;
+	launch->groups[1] =
+		(struct extent){ .fixed = chunks * ((columns + tile->columns - 1) / tile->columns) };
 }
 
 /* The launch before that which adds the chunks. */
-static void use_kernel(struct harness *h, const struct tile *tile, uint64_t rows, uint64_t positions)
+static void use_kernel(struct harness *h, const struct tile_size *tile, uint64_t rows, uint64_t positions)
 {
 	enum { ARGUMENT_CHUNK_POSITIONS = 4, ARGUMENT_TILES = 7 };
 	struct launch *launch = &h->plan.launch[h->plan.launches - 2];
@@ -96,7 +101,7 @@ static void use_kernel(struct harness *h, const struct tile *tile, uint64_t rows
 	launch->argument[ARGUMENT_TILES] = (struct argument)INT(tiles_of_chunk);
 }
 
-static void run(const struct conv *conv, const struct tile *tile, bool bias,
+static void run(const struct conv *conv, const struct tile_size *tile, bool bias,
 		float *const numbers[static TENSORS])
 {
 	const struct plan_values values = { .rows = ROWS, .valid_rows = ROWS, .update = 1 };
@@ -108,9 +113,9 @@ static void run(const struct conv *conv, const struct tile *tile, bool bias,
 	for (uint32_t i = 0; i < TENSORS; i++)
 		tensor[i] = harness_tensor(&h, DTYPE_F32, size_of(conv, i));
 	conv_emit(&h.plan, conv, tensor[X], tensor[W], tensor[Y]);
-	use_conv(&h, tile);
+	use_conv(&h, tile, conv->filters);
 	conv_emit_input_gradient(&h.plan, conv, tensor[DY], tensor[W], tensor[DX], false);
-	use_conv(&h, tile);
+	use_conv(&h, tile, conv->channels);
 	conv_emit_kernel_gradient(&h.plan, conv, tensor[X], tensor[DY], tensor[DW],
 				  bias ? tensor[DBIAS] : GRAPH_NO_TENSOR);
 	use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias,

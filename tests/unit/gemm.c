@@ -5,6 +5,7 @@
 
 #include "model/graph/random.h"
 #include "model/plan/gemm.h"
+#include "model/plan/tiles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,11 +19,24 @@ static struct config config;
 enum form { NN, TN, NT, FORMS };
 static const char *const form_names[] = { "NN", "TN", "NT" };
 
+/* Every size of tile of a GPU. */
+static const struct tile_size {
+	const char *kernel[FORMS];
+	uint64_t rows, columns;
+} tile_sizes[] = {
+#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
+	{ { "gemm_nn_" #size, "gemm_tn_" #size, "gemm_nt_" #size }, tile_rows, tile_columns },
+	TILE_SIZES(TILE_OF_SIZE) /**/
+	{ { "gemm_16x16", "gemm_16x16", "gemm_16x16" }, 16, 16 },
+};
+#define TILE_SIZES_COUNT (sizeof(tile_sizes) / sizeof(*tile_sizes))
+
 struct operands {
 	uint64_t m, n, k;
 	enum form form;
 	float *a, *b, *c, *bias, *mask;
-	const char *kernel; /* the kernel that is expected; NULL: any */
+	const struct tile_size *tile; /* used in place of the tile that the plan chooses; NULL: that one */
+	bool in_chunks;               /* whether the sums are expected to have chunks */
 };
 
 static float *numbers(uint64_t count, uint64_t seed)
@@ -46,7 +60,8 @@ static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k
 				numbers(m * n, 3),
 				numbers(n, 4),
 				numbers(m * n, 5),
-				NULL };
+				NULL,
+				false };
 }
 
 static void operands_close(struct operands *o)
@@ -90,6 +105,14 @@ static double epilogue(const struct operands *o, uint64_t i, uint64_t j, double 
 	return x;
 }
 
+static void use_tile(struct launch *launch, const struct operands *o)
+{
+	launch->kernel = o->tile->kernel[o->form];
+	launch->groups[0].tile = o->tile->rows;
+	launch->groups[1].tile = o->tile->columns;
+	launch->argument[GEMM_GROUP_ROWS] = (struct argument)INT(o->k);
+}
+
 /* Runs one product on `rows` rows of M. Returns C, and the column sums of B if `sums` is not NULL. */
 static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64_t rows, float *sums)
 {
@@ -123,8 +146,9 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 	struct launch *launch = &h.plan.launch[h.plan.launches - 1];
 
 	assert_true(gemm_is(launch));
-	if (o->kernel)
-		assert_string_equal(launch->kernel, o->kernel);
+	assert_true(!o->in_chunks || !strcmp(launch->kernel, "gemm_sum"));
+	if (o->tile)
+		use_tile(launch, o);
 	launch->argument[GEMM_EPILOGUE].u = flags;
 	launch->argument[GEMM_BIAS] = (struct argument)IN(bias);
 	launch->argument[GEMM_MASK] = (struct argument)IN(mask);
@@ -222,47 +246,40 @@ static void test_epilogues(void **state)
 		}
 }
 
-/* Sizes for which each tile of a GPU is the best; those with a `k` that is a multiple of 4 have pieces of 4
- * neighbouring numbers. */
+/* With sizes that are multiples of 4, a piece of 4 neighbouring numbers is loaded at once. */
 static const struct {
-	const char *kernel;
 	uint64_t m, n, k;
-} tiles[] = {
-	{ "gemm_16x16", 33, 47, 70 },       { "gemm_16x16", 68, 44, 132 },
-	{ "gemm_64x32", 271, 250, 35 },     { "gemm_64x32", 272, 252, 36 },
-	{ "gemm_64x64", 645, 459, 33 },     { "gemm_64x64", 644, 460, 52 },
-	{ "gemm_128x64", 1101, 501, 18 },   { "gemm_128x64", 1100, 508, 16 },
-	{ "gemm_128x128", 1290, 1403, 15 }, { "gemm_128x128", 1288, 1404, 20 },
-};
+} tiled[] = { { 271, 150, 35 }, { 268, 152, 52 } };
 
 static void test_gpu_tiles(void **state)
 {
 	(void)state;
-	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t++)
+	for (size_t t = 0; t < 2 * TILE_SIZES_COUNT; t++)
 		for (enum form form = NN; form < FORMS; form++) {
 			struct operands o;
 
-			operands_open(&o, tiles[t].m, tiles[t].n, tiles[t].k, form);
-			o.kernel = tiles[t].kernel;
+			operands_open(&o, tiled[t % 2].m, tiled[t % 2].n, tiled[t % 2].k, form);
+			o.tile = &tile_sizes[t / 2];
 			check(&o, false, 0);
 			check(&o, false, epilogues[(3 * t + form) % EPILOGUES]);
 			operands_close(&o);
 		}
 }
 
-/* Each tile gives a sum the same bits: those of the same rows and columns in a small product. */
+/* Each tile gives a sum the same bits, also beside other rows. */
 static void test_gpu_tiles_have_the_same_bits(void **state)
 {
 	(void)state;
-	for (size_t t = 2; t < sizeof(tiles) / sizeof(*tiles); t++) {
-		const uint64_t n = tiles[t].n;
+	for (size_t t = 0; t < 2 * TILE_SIZES_COUNT; t++) {
+		const uint64_t n = tiled[t % 2].n;
 		struct operands o;
 
-		operands_open(&o, tiles[t].m, n, tiles[t].k, NN);
+		operands_open(&o, tiled[t % 2].m, n, tiled[t % 2].k, NN);
+		o.tile = &tile_sizes[t / 2];
 		float *all = product(&o, false, EPILOGUE_BIAS, o.m, NULL);
 
 		o.m = 20;
-		o.kernel = NULL;
+		o.tile = &tile_sizes[TILE_SIZES_COUNT - 1];
 		float *few = product(&o, false, EPILOGUE_BIAS, o.m, NULL);
 
 		assert_memory_equal(all, few, o.m * n * sizeof(float));
@@ -270,6 +287,26 @@ static void test_gpu_tiles_have_the_same_bits(void **state)
 		free(all);
 		operands_close(&o);
 	}
+}
+
+/* Products with few tiles and long sums. */
+static const struct {
+	uint64_t m, n, k;
+} chunked[] = { { 32, 64, 12544 }, { 7, 33, 9001 }, { 130, 65, 6001 } };
+
+static void test_chunks(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < sizeof(chunked) / sizeof(*chunked); s++)
+		for (enum form form = NN; form < FORMS; form++) {
+			struct operands o;
+
+			operands_open(&o, chunked[s].m, chunked[s].n, chunked[s].k, form);
+			o.in_chunks = true;
+			check(&o, false, 0);
+			check(&o, false, epilogues[(s + form) % EPILOGUES]);
+			operands_close(&o);
+		}
 }
 
 /* The bits of a row depend neither on the rows beside it, nor on the run, nor on the family of kernels. */
@@ -376,12 +413,18 @@ static void test_column_sums(void **state)
 
 static void test_column_sums_of_gpu_tiles(void **state)
 {
-	(void)state;
-	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t += 2) {
-		struct operands o;
+	struct operands o;
 
-		operands_open(&o, tiles[t].m, tiles[t].n, 150, TN);
-		o.kernel = tiles[t].kernel;
+	(void)state;
+	for (size_t t = 0; t < 2 * TILE_SIZES_COUNT; t++) {
+		operands_open(&o, tiled[t % 2].m, tiled[t % 2].n, 150, TN);
+		o.tile = &tile_sizes[t / 2];
+		check_sums(&o, false);
+		operands_close(&o);
+	}
+	for (size_t s = 0; s < sizeof(chunked) / sizeof(*chunked); s++) {
+		operands_open(&o, chunked[s].m, chunked[s].n, chunked[s].k, TN);
+		o.in_chunks = true;
 		check_sums(&o, false);
 		operands_close(&o);
 	}
@@ -412,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_rows_stand_alone), cmocka_unit_test(test_not_a_number),
 		cmocka_unit_test(test_column_sums),      cmocka_unit_test(test_column_sums_of_gpu_tiles),
 		cmocka_unit_test(test_gpu_tiles),        cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
+		cmocka_unit_test(test_chunks),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

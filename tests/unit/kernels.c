@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "model/plan/tiles.h"
 #include "tests/reference.h"
 
 static struct gpu *gpu;
@@ -26,11 +27,32 @@ static int close_gpu(void **state)
 	return 0;
 }
 
+/* A kernel of tiles has the name that tiles.clh makes of a macro and a size. */
+static const char *tile_definition(const char *text, const char *kernel)
+{
+#define NAME_OF_SIZE(size, ...) "_" #size,
+	static const char *const sizes[] = { TILE_SIZES(NAME_OF_SIZE) };
+	const char *size = strrchr(kernel, '_');
+	char macro[64];
+	bool is_tile = false;
+
+	for (size_t i = 0; size && i < sizeof(sizes) / sizeof(*sizes); i++)
+		is_tile |= !strcmp(size, sizes[i]);
+	if (!is_tile)
+		return NULL;
+	(void)snprintf(macro, sizeof(macro), "TILE_KERNEL(size) %.*s_##size(", (int)(size - kernel), kernel);
+	return strstr(text, macro);
+}
+
 /* The name of a kernel comes before its parameters, or is the first argument of the macro that makes the
  * kernel. */
 static const char *definition(const char *text, const char *kernel)
 {
 	const size_t length = strlen(kernel);
+	const char *tile = tile_definition(text, kernel);
+
+	if (tile)
+		return tile;
 
 	while ((text = strstr(text, kernel))) {
 		if (strchr(" \n(", text[-1]) && (text[length] == '(' || text[length] == ','))

@@ -89,20 +89,34 @@ CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, SAVE4)
 CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, SAVE2)
 CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, SAVE1)
 
-/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks, in the order
- * of the chunks; each item computes one number. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. */
-ELEMENTS conv_sum(__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps,
-		  int channels, int filters, int tap_rows, int columns)
+/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks. A group
+ * computes SUM_NUMBERS numbers, in SUM_LANES lanes: a lane adds every SUM_LANES-th chunk in order, then the lanes are added
+ * in order. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. plan/conv.c has the same SUM_NUMBERS. */
+#define SUM_NUMBERS 32
+#define SUM_LANES   8
+
+__kernel __attribute__((reqd_work_group_size(SUM_NUMBERS *SUM_LANES, 1, 1))) void conv_sum(
+	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
+	int filters, int tap_rows, int columns)
 {
-	const size_t i = get_global_id(0), row = i / filters, kernel_rows = (size_t)taps * channels;
+	__local float lanes[SUM_LANES][SUM_NUMBERS];
+	const int own = get_local_id(0) % SUM_NUMBERS, lane = get_local_id(0) / SUM_NUMBERS;
+	const size_t i = (size_t)get_group_id(0) * SUM_NUMBERS + own, row = i / filters;
+	const size_t kernel_rows = (size_t)taps * channels;
 	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
 	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
+	const bool is_used = row < kernel_rows || (row == kernel_rows && dbias);
 	float sum = 0;
 
-	if (row > kernel_rows || (row == kernel_rows && !dbias))
-		return;
-	for (int c = 0; c < chunks; c++)
+#pragma unroll 8
+	for (int c = lane; c < (is_used ? chunks : 0); c += SUM_LANES)
 		sum += partial[c * size + at * columns + i % filters];
+	lanes[lane][own] = sum;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (lane || !is_used)
+		return;
+	for (int l = 1; l < SUM_LANES; l++)
+		sum += lanes[l][own];
 	if (row < kernel_rows)
 		dkernel[i] = sum;
 	else

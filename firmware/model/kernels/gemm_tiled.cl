@@ -2,37 +2,13 @@
 /*
  * C [M, N] = epilogue(A [M, K] x B [K, N]) for devices that are not CPUs. Parameters, epilogue, order of the sums and
  * tolerance are those of gemm.cl, also those of bias_gradient, for which B must not be transposed. With b_transposed, B is
- * stored as [N, K]. group_rows is not used.
+ * stored as [N, K].
  *
  * gemm_16x16 is for small products: 256 work-items compute one element of C each, from tiles of A and B in local memory
- * that have so many terms at once that few loads are waited for. The other kernels compute larger tiles, see
- * tiled_body.clh. The size of a tile does not change the bits.
+ * that have so many terms at once that few loads are waited for; it does not use group_rows. The other kernels compute larger tiles, see
+ * tiled_body.clh. The size of a tile does not change the bits, but chunks do.
  */
 #include "tiled.clh"
-
-/* Writes the sums of `columns` columns of B, from j0 on, by a group of `items` items. Items sum chunks of a column side by
- * side, and the first of them adds the chunks in order. `partial` [items]. */
-void column_sums_group(__global const stored *B, int N, int K, int j0, int columns, int items, __local float *partial,
-		       __global float *sums)
-{
-	const int lines = items / columns, line = get_local_id(0) / columns, own = get_local_id(0) % columns, j = j0 + own;
-	float total = 0;
-
-	for (int first = 0; first < K; first += lines * COLUMN_CHUNK) {
-		const int k0 = first + line * COLUMN_CHUNK;
-		float sum = 0;
-
-		for (int k = k0; j < N && k < min(K, k0 + COLUMN_CHUNK); k++)
-			sum += load((size_t)k * N + j, B);
-		barrier(CLK_LOCAL_MEM_FENCE);
-		partial[get_local_id(0)] = sum;
-		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int i = 0; line == 0 && i < lines && first + i * COLUMN_CHUNK < K; i++)
-			total += partial[i * columns + own];
-	}
-	if (line == 0 && j < N)
-		sums[j] = total;
-}
 
 #define STRIP       64 /* terms in local memory at a time */
 #define STRIP_WIDTH (STRIP + 4) /* so that the rows of a tile begin at different banks of local memory */
@@ -67,7 +43,9 @@ float4 strip_piece(struct strip s, int k0, int left)
 
 	if (s.count <= 0 || terms <= 0)
 		return (float4)(0);
-	return load_piece(s.at + k0 / STRIP * s.step, s.along_k ? terms : s.count, s.is_aligned);
+	if (s.is_aligned)
+		return load4(s.at + k0 / STRIP * s.step);
+	return load_piece(s.at + k0 / STRIP * s.step, s.along_k ? terms : s.count);
 }
 
 /* The tile holds the terms of a row side by side. */
@@ -114,78 +92,76 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 		    key_high);
 }
 
-/* ---- Larger tiles ---- */
+/* ---- Larger tiles ----
+ *
+ * The kernels of a form, whether A or B is stored transposed, have its name: gemm_nn, gemm_tn and gemm_nt. A chunk of the
+ * terms has group_rows of them, all if these are at least K; groups (ceil(M / tile rows), chunks * ceil(N / tile columns)).
+ * With several chunks C is float [chunks, M, N], without an epilogue; gemm_sum adds the chunks. */
 
 #define TILE_OPEN                                                                                                   \
-	const int i0 = get_group_id(0) * TILE_ROWS, j0 = get_group_id(1) * TILE_COLUMNS, terms = K;                 \
-	const bool a_along_k = stride_k == 1, a_aligned = (a_along_k ? stride_row : stride_k) % 4 == 0;             \
-	const size_t a_step = (size_t)DEPTH * stride_k;                                                             \
+	const int tiles = (N + TILE_COLUMNS - 1) / TILE_COLUMNS, chunk = get_group_id(1) / tiles;                   \
+	const int i0 = get_group_id(0) * TILE_ROWS, j0 = get_group_id(1) % tiles * TILE_COLUMNS;                    \
+	const int first = chunk * group_rows, terms = clamp(K - first, 0, group_rows);                              \
+	const bool a_aligned = (A_ALONG_K ? K : M) % 4 == 0;                                                        \
 	__global const stored *a_at[PIECES_A];                                                                      \
-	int a_left[PIECES_A], a_count[PIECES_A];                                                                    \
                                                                                                                     \
 	if (i0 >= M) {                                                                                              \
 		column_sums_group(B, N, K, j0, TILE_COLUMNS, ITEMS, tile_a, bias_gradient);                         \
 		return;                                                                                             \
 	}                                                                                                           \
-	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                        \
-	{                                                                                                           \
-		const int q = t + ITEMS * p, i = i0 + PIECE_ROW(q, TILE_ROWS, a_along_k);                           \
-		const int k = PIECE_K(q, TILE_ROWS, a_along_k);                                                     \
-                                                                                                                    \
-		a_at[p] = A + (size_t)i * stride_row + (size_t)k * stride_k;                                        \
-		a_left[p] = K - k;                                                                                  \
-		a_count[p] = a_along_k ? (i < M ? 4 : 0) : M - i;                                                   \
-	}
-#define A_ALONG_K a_along_k
-#define A_FETCH                                                                                             \
-	_Pragma("unroll") for (int p = 0; p < PIECES_A; p++)                                                \
-	{                                                                                                   \
-		a[p] = load_piece(a_at[p], min(a_count[p], a_along_k ? a_left[p] : a_left[p] > 0 ? 4 : 0),  \
-				  a_aligned);                                                               \
-		a_at[p] += a_step;                                                                          \
-		a_left[p] -= DEPTH;                                                                         \
-	}
-#define B_FROM    B
-#define B_ALONG_K b_transposed
+	C = (__global stored *)((__global float *)C + (size_t)chunk * M * N);                                       \
+	PIECES_OPEN(a_at, PIECES_A, TILE_ROWS, A_ALONG_K, a_aligned, A + (size_t)first * A_STEP, i0, M,             \
+		    (A_ALONG_K ? K : 1), A_STEP)
+#define A_STEP        (A_ALONG_K ? 1 : M)
+#define A_FETCH(left) PIECES_FETCH(a, a_at, PIECES_A, TILE_ROWS, A_ALONG_K, a_aligned, i0, M, A_STEP, left)
+#define B_FROM        B + (size_t)first * B_STEP
+#define B_TERMS       K
 #define FINISH(x, i, j)                                                                                         \
-	finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
+	finish_four(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
 		    key_high);
 
-#define TILE_ROWS    128
-#define TILE_COLUMNS 128
-#define ITEMS        256
-#define ITEM_COLUMNS 16
-#define DEPTH        16
-TILED(256) gemm_128x128(GEMM_PARAMETERS)
-#include "tiled_body.clh"
+#define A_ALONG_K         1
+#define B_ALONG_K         0
+#define TILE_KERNEL(size) gemm_nn_##size(GEMM_PARAMETERS)
+#include "tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
 
-#define TILE_ROWS    128
-#define TILE_COLUMNS 64
-#define ITEMS        256
-#define ITEM_COLUMNS 16
-#define DEPTH        16
-TILED(256) gemm_128x64(GEMM_PARAMETERS)
-#include "tiled_body.clh"
+#define A_ALONG_K         0
+#define B_ALONG_K         0
+#define TILE_KERNEL(size) gemm_tn_##size(GEMM_PARAMETERS)
+#include "tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
 
-#define TILE_ROWS    64
-#define TILE_COLUMNS 64
-#define ITEMS        256
-#define ITEM_COLUMNS 16
-#define DEPTH        32
-TILED(256) gemm_64x64(GEMM_PARAMETERS)
-#include "tiled_body.clh"
-
-#define TILE_ROWS    64
-#define TILE_COLUMNS 32
-#define ITEMS        128
-#define ITEM_COLUMNS 8
-#define DEPTH        32
-TILED(128) gemm_64x32(GEMM_PARAMETERS)
-#include "tiled_body.clh"
+#define A_ALONG_K         1
+#define B_ALONG_K         1
+#define TILE_KERNEL(size) gemm_nt_##size(GEMM_PARAMETERS)
+#include "tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
 
 #undef FINISH
-#undef B_ALONG_K
+#undef B_TERMS
 #undef B_FROM
 #undef A_FETCH
-#undef A_ALONG_K
+#undef A_STEP
 #undef TILE_OPEN
+
+/* C = epilogue(the sum of the chunks A, float [chunks, M, N], in their order), and the sums of the columns of B; group_rows
+ * is the number of the chunks. Tolerance: chunks * 2^-24 of the sum of the absolute values of the chunks. */
+__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_sum(GEMM_PARAMETERS)
+{
+	__local float memory[SIDE * SIDE];
+	const int i = get_group_id(0) * 4 + get_local_id(0) / 64, j0 = get_group_id(1) * 64, j = j0 + get_local_id(0) % 64;
+	__global const float *const part = (__global const float *)A + (size_t)i * N + j;
+	float x = 0;
+
+	if (i >= M && get_group_id(0) * 4 >= M) {
+		column_sums_group(B, N, K, j0, 64, SIDE * SIDE, memory, bias_gradient);
+		return;
+	}
+	for (int c = 0; i < M && j < N && c < group_rows; c++)
+		x += part[(size_t)c * M * N];
+	finish_item(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low, key_high);
+}

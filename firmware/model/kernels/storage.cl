@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `stored` is the type in which activations, their gradients and copies of weights are in memory. All kernels read and
- * write it only through load and store, whose arguments have the order of those of vload and vstore. load4 reads four
- * numbers from a pointer that is aligned to all four. Computations and sums are in float.
+ * write it only through load and store, whose arguments have the order of those of vload and vstore. load4 and store4 access
+ * four numbers at a pointer that is aligned to all four. Computations and sums are in float.
  *   STORED_FLOAT16 (build option)   IEEE binary16: 11 bits, 6e-8 .. 65504, infinite beyond
  *   STORED_BFLOAT16 (build option)  the upper half of a float: 8 bits, a float's range
  *   neither                         a float, and load and store are plain accesses
@@ -44,6 +44,7 @@ typedef half stored;
 #define load(i, p)       vload_half(i, p)
 #define store(x, i, p)   vstore_half_rte(x, i, p)
 #define load4(p)         vloada_half4(0, p)
+#define store4(x, p)     vstorea_half4_rte(x, 0, p)
 
 /* vload_half16 and vstore_half16_rte for every address: on a CPU, those of PoCL 6 end the process where the address is no
  * multiple of 16 bytes. */
@@ -95,6 +96,13 @@ void store(float x, size_t i, __global stored *p)
 	p[i] = isnan(x) ? u >> 16 | 0x40u : (u + 0x7fffu + (u >> 16 & 1)) >> 16;
 }
 
+void store4(float4 x, __global stored *p)
+{
+	const uint4 u = as_uint4(x), rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+
+	*(__global ushort4 *)p = convert_ushort4(select(rounded, u >> 16 | 0x40u, isnan(x)));
+}
+
 void store16(float16 x, size_t i, __global stored *p)
 {
 	const uint16 u = as_uint16(x), rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
@@ -111,6 +119,7 @@ typedef float stored;
 #define load16(i, p)     get16(i, p)
 #define store16(x, i, p) put16(x, i, p)
 #define load4(p)         (*(__global const float4 *)(p))
+#define store4(x, p)     (*(__global float4 *)(p) = (x))
 
 #endif
 

@@ -99,6 +99,30 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 	}
 }
 
+/* Writes the sums of `columns` columns of B, from j0 on, by a group of `items` items. Items sum chunks of a column side by
+ * side, and the first of them adds the chunks in order. `partial` [items]. */
+void column_sums_group(__global const stored *B, int N, int K, int j0, int columns, int items, __local float *partial,
+		       __global float *sums)
+{
+	const int lines = items / columns, line = get_local_id(0) / columns, own = get_local_id(0) % columns, j = j0 + own;
+	float total = 0;
+
+	for (int first = 0; first < K; first += lines * COLUMN_CHUNK) {
+		const int k0 = first + line * COLUMN_CHUNK;
+		float sum = 0;
+
+		for (int k = k0; j < N && k < min(K, k0 + COLUMN_CHUNK); k++)
+			sum += load((size_t)k * N + j, B);
+		barrier(CLK_LOCAL_MEM_FENCE);
+		partial[get_local_id(0)] = sum;
+		barrier(CLK_LOCAL_MEM_FENCE);
+		for (int i = 0; line == 0 && i < lines && first + i * COLUMN_CHUNK < K; i++)
+			total += partial[i * columns + own];
+	}
+	if (line == 0 && j < N)
+		sums[j] = total;
+}
+
 /* Applies the epilogue to an element and stores it. */
 void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
 		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
@@ -122,6 +146,38 @@ void finish_item(float x, int i, int j, __global stored *C, int M, int N, uint e
 		((__global float *)C)[at] = x;
 	else
 		store(x, at, C);
+}
+
+/* Applies the epilogue to four neighbouring elements of a row and stores them, by one access if all are in C and N is a
+ * multiple of 4. */
+void finish_four(float4 x, int i, int j, __global stored *C, int M, int N, uint epilogue, __global const float *bias,
+		 __global const stored *mask, float scale, uint threshold, uint layer, uint step, uint first_row,
+		 uint key_low, uint key_high)
+{
+	const size_t at = (size_t)i * N + j;
+
+	if (i >= M || j >= N)
+		return;
+	if (N % 4 || epilogue & EPILOGUE_DROPOUT) {
+		/* Not unrolled: Philox four times would make the kernels several times as long. */
+#pragma unroll 1
+		for (int c = 0; c < 4; c++)
+			finish_item(c < 2 ? (c ? x.y : x.x) : c < 3 ? x.z : x.w, i, j + c, C, M, N, epilogue, bias, mask, scale, threshold, layer, step,
+				    first_row, key_low, key_high);
+		return;
+	}
+	if (epilogue & EPILOGUE_BIAS)
+		x += *(__global const float4 *)(bias + j);
+	if (epilogue & EPILOGUE_RELU)
+		x = select(x, (float4)(0), x < (float4)(0));
+	if (epilogue & EPILOGUE_MASK)
+		x = select((float4)(0), x * scale, load4(mask + at) > (float4)(0));
+	if (epilogue & EPILOGUE_ADD)
+		x += load4(C + at);
+	if (epilogue & EPILOGUE_WIDE)
+		*(__global float4 *)((__global float *)C + at) = x;
+	else
+		store4(x, C + at);
 }
 
 #define OFFSET(r) const size_t o##r = (size_t)min(i0 + r, M - 1) * stride_row;

@@ -51,7 +51,8 @@ static void dense_forward(struct plan *plan, const struct node *node, bool train
 				   .m = GEMM_ROWS,
 				   .n = units,
 				   .k = in,
-				   .per_row = outer };
+				   .per_row = outer,
+				   .node = node };
 
 	(void)training;
 	gemm_emit(plan, &gemm);
@@ -69,7 +70,8 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 			     .n = in,
 			     .k = units,
 			     .per_row = tensor_outer(output),
-			     .b_transposed = true };
+			     .b_transposed = true,
+			     .node = node };
 
 	gemm.c = plan_gradient(plan, node->input[0], &gemm.add);
 	if (gemm.c != GRAPH_NO_TENSOR)

@@ -2,7 +2,9 @@
 #include "model/plan/conv.h"
 
 #include "model/plan/gemm.h"
+#include "model/plan/partials.h"
 #include "model/plan/storage.h"
+#include "model/plan/tiles.h"
 
 /* Parameters of the convolutions after those that every GEMM has. */
 enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
@@ -76,6 +78,10 @@ static void emit_product(struct plan *plan, const struct conv *conv, const struc
 	struct gemm with_quads = *gemm;
 	struct launch launch;
 
+	if (!plan->cpu) {
+		gemm_emit_conv(plan, gemm, window_taps(geometry), window);
+		return;
+	}
 	if (quads) {
 		with_quads.b = emit_kernels(plan, conv->node, gemm);
 		launch = gemm_winograd_launch(plan, &with_quads, quads);
@@ -84,8 +90,7 @@ static void emit_product(struct plan *plan, const struct conv *conv, const struc
 	}
 	launch.arguments = CONV_ARGUMENTS;
 	launch.argument[CONV_WINDOW] = (struct argument)IN(window);
-	if (plan->cpu)
-		launch.argument[CONV_ZEROS] = (struct argument)IN(zeros(plan, conv));
+	launch.argument[CONV_ZEROS] = (struct argument)IN(zeros(plan, conv));
 	plan_emit(plan, &launch);
 }
 
@@ -161,44 +166,6 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 
 /* ---- Gradients of kernel and bias: a sum for each chunk of images, then the sum of the chunks ---- */
 
-/* The partial sums, one for each chunk. A partial sum has the shape [taps, tap_rows, columns] with tap_rows
- * >= channels and columns >= filters, followed by a row for dbias. */
-struct partials {
-	uint64_t taps, channels, filters, tap_rows, columns;
-	uint64_t chunks, length; /* length: images of a chunk; see also emit_kernel_tiles() */
-	uint32_t tensor;
-};
-
-static void make_partials(struct plan *plan, const struct node *node, struct partials *partials)
-{
-	const uint64_t rows = plan->graph->batch_rows,
-		       partial = (partials->taps * partials->tap_rows + 1) * partials->columns;
-	struct tensor all = { .rank = 1 };
-	uint64_t chunks = CONV_PARTIALS_MAX / partial;
-
-	chunks = chunks < 1 ? 1 : chunks > CONV_CHUNKS_MAX ? CONV_CHUNKS_MAX : chunks;
-	partials->length = (rows + chunks - 1) / chunks;
-	partials->chunks = (rows + partials->length - 1) / partials->length;
-	all.shape[0] = partials->chunks * partial;
-	partials->tensor = plan_work(plan, node, "partials", &all);
-}
-
-static void emit_sum(struct plan *plan, const struct partials *partials, uint32_t dkernel, uint32_t dbias)
-{
-	const uint64_t rows = partials->taps * partials->channels + 1;
-
-	plan_emit(
-		plan,
-		&(struct launch){
-			.kernel = plan->cpu ? "conv_sum_lines" : "conv_sum",
-			.groups = { { .fixed = rows * (plan->cpu ? 1 : partials->filters),
-				      .tile = plan->cpu ? 1 : ELEMENT_GROUP } },
-			ARGUMENTS(IN(partials->tensor), OUT(dkernel), argument_optional(dbias, ARGUMENT_OUT),
-				  INT(partials->chunks), INT(partials->taps), INT(partials->channels),
-				  INT(partials->filters), INT(partials->tap_rows), INT(partials->columns)),
-		});
-}
-
 /* Returns whether all taps of a line of the kernel always cover neighbouring numbers of the image. */
 static bool has_whole_lines(const struct window *window)
 {
@@ -221,13 +188,13 @@ static struct conv with_lines(const struct conv *conv, const struct gemm_tile *t
 
 /* Returns the launch that computes the partial sums in `groups` groups for each chunk and tile of columns. */
 static struct launch kernel_launch(const struct conv *conv, const struct partials *partials,
-				   const struct gemm_tile *tile, uint64_t groups, uint32_t window, uint32_t x,
-				   uint32_t dy)
+				   const char *kernel, uint64_t columns, uint64_t groups, uint32_t window,
+				   uint32_t x, uint32_t dy)
 {
 	return (struct launch){
-		.kernel = tile->conv_kernel,
+		.kernel = kernel,
 		.groups = { { .fixed = partials->chunks * groups },
-			    { .fixed = partials->columns, .tile = tile->columns } },
+			    { .fixed = partials->columns, .tile = columns } },
 		ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS), INT(partials->length),
 			  INT(conv->channels), INT(conv->filters), INT(partials->tap_rows), IN(window)),
 	};
@@ -247,11 +214,28 @@ static struct partials emit_kernel_taps(struct plan *plan, const struct conv *co
 				     .columns = round_up(used.filters, tile->columns) };
 	struct launch launch;
 
-	make_partials(plan, conv->node, &partials);
-	launch = kernel_launch(&used, &partials, tile, partials.taps + 1, window, x, dy);
+	partials_make(plan, conv->node, &partials);
+	launch = kernel_launch(&used, &partials, tile->conv_kernel, tile->columns, partials.taps + 1, window,
+			       x, dy);
 	launch.argument[launch.arguments++] = (struct argument)INT(conv->channels);
 	plan_emit(plan, &launch);
 	return partials;
+}
+
+/* Returns how devices that are not CPUs compute the gradients of `rows` rows of kernel and bias. Where the
+ * channels are no multiple of 4, each number is loaded by itself: then more groups wait for loads at the same
+ * time. */
+static struct tile_use kernel_use(const struct plan *plan, const struct conv *conv, uint64_t rows)
+{
+	const uint64_t terms = plan->graph->batch_rows * window_positions(&conv->window);
+	const uint64_t partials_max = TILE_PARTIALS_MAX / (rows * conv->filters);
+	const uint64_t most = partials_max < CONV_GPU_CHUNKS_MAX ? partials_max : CONV_GPU_CHUNKS_MAX;
+	const uint64_t apart = conv->channels % 4 ? 4 : 1;
+	struct tile_use use = tiles_choose(rows, conv->filters, terms, TILE_CONV_KERNEL, most / apart, true);
+
+	use.length = round_up((use.length + apart - 1) / apart, 64);
+	use.count = (terms + use.length - 1) / use.length;
+	return use;
 }
 
 /* On other devices a work-group computes one tile of a partial sum, and a chunk is some positions. */
@@ -259,22 +243,20 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 					 bool bias)
 {
 	const uint64_t taps = window_taps(&conv->window), rows = taps * conv->channels;
-	const uint64_t most = CONV_PARTIALS_MAX / ((rows + 1) * conv->filters);
-	const struct gemm_chunks chunks = gemm_gpu_chunks(
-		rows + bias, conv->filters, plan->graph->batch_rows * window_positions(&conv->window),
-		most < CONV_GPU_CHUNKS_MAX ? most : CONV_GPU_CHUNKS_MAX);
-	const uint64_t tiles = (rows + bias + chunks.tile->rows - 1) / chunks.tile->rows;
-	const struct tensor all = { .rank = 1, .shape = { chunks.count * (rows + 1) * conv->filters } };
+	const struct tile_use use = kernel_use(plan, conv, rows + bias);
+	const uint64_t tiles = (rows + bias + use.tile->rows - 1) / use.tile->rows;
+	const struct tensor all = { .rank = 1, .shape = { use.count * (rows + 1) * conv->filters } };
 	const struct partials partials = { .taps = taps,
 					   .channels = conv->channels,
 					   .filters = conv->filters,
 					   .tap_rows = conv->channels,
 					   .columns = conv->filters,
-					   .chunks = chunks.count,
-					   .length = chunks.length,
+					   .chunks = use.count,
+					   .length = use.length,
 					   .tensor = plan_work(plan, conv->node, "partials", &all) };
-	struct launch launch = kernel_launch(conv, &partials, chunks.tile, tiles,
-					     window_tensor(plan, conv->node, "window", &conv->window), x, dy);
+	struct launch launch =
+		kernel_launch(conv, &partials, use.tile->kernel[TILE_CONV_KERNEL], use.tile->columns, tiles,
+			      window_tensor(plan, conv->node, "window", &conv->window), x, dy);
 
 	launch.argument[KERNEL_TILES] = (struct argument)INT(tiles);
 	plan_emit(plan, &launch);
@@ -288,115 +270,5 @@ void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint3
 		plan->cpu ? emit_kernel_taps(plan, conv, x, dy)
 			  : emit_kernel_tiles(plan, conv, x, dy, dbias != GRAPH_NO_TENSOR);
 
-	emit_sum(plan, &partials, dkernel, dbias);
-}
-
-/* ---- Depthwise ---- */
-
-/* Channels of a work-group of depthwise_kernel_lines. */
-#define LINES_SPAN 128u
-
-/* Returns whether the kernels that work on whole lines are used. They have the same bits. */
-static bool has_lines(const struct plan *plan, const struct conv *conv)
-{
-	return plan->cpu && conv->filters == conv->channels;
-}
-
-/* Appends a convolution from `in` to `out` through a window; `flipped`: with the taps of the kernel in
- * reverse order. */
-static void emit_lines(struct plan *plan, const struct conv *conv, const struct window *window,
-		       uint32_t window_index, const struct argument tensors[static 3], bool flipped, bool add)
-{
-	plan_emit(plan, &(struct launch){
-				.kernel = "depthwise_lines",
-				.groups = { { .per_row = (uint64_t)window->out[0] } },
-				ARGUMENTS(tensors[0], tensors[1], tensors[2], INT(add), INT(conv->filters),
-					  INT(flipped), IN(window_index)),
-			});
-}
-
-/* Appends the launch of a depthwise kernel, with one work-item for each number of its output. */
-static void emit_numbers(struct plan *plan, const struct conv *conv, const char *name, uint64_t numbers,
-			 uint32_t window, const struct argument tensors[static 3], bool add)
-{
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = name,
-			  .groups = { { .per_row = numbers, .tile = ELEMENT_GROUP } },
-			  ARGUMENTS(tensors[0], tensors[1], tensors[2], INT(add), AT(ROWS),
-				    INT(conv->channels), INT(conv->filters / conv->channels), IN(window)),
-		  });
-}
-
-void conv_emit_depthwise(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
-{
-	const struct argument tensors[] = { IN(x), IN(kernel), OUT(y) };
-	const uint32_t window = window_tensor(plan, conv->node, "window", &conv->window);
-
-	if (has_lines(plan, conv))
-		emit_lines(plan, conv, &conv->window, window, tensors, false, false);
-	else
-		emit_numbers(plan, conv, "depthwise", window_positions(&conv->window) * conv->filters, window,
-			     tensors, false);
-}
-
-void conv_emit_depthwise_input_gradient(struct plan *plan, const struct conv *conv, uint32_t dy,
-					uint32_t kernel, uint32_t dx, bool add)
-{
-	const struct window mirrored = window_mirrored(&conv->window);
-	const struct argument tensors[] = { IN(dy),
-					    IN(kernel),
-					    { .kind = add ? ARGUMENT_INOUT : ARGUMENT_OUT, .tensor = dx } };
-	const uint32_t window = window_tensor(plan, conv->node, "mirrored", &mirrored);
-
-	if (has_lines(plan, conv))
-		emit_lines(plan, conv, &mirrored, window, tensors, true, add);
-	else
-		emit_numbers(plan, conv, "depthwise_input", window_positions(&mirrored) * conv->channels,
-			     window, tensors, add);
-}
-
-static void emit_partials(struct plan *plan, const struct conv *conv, const struct partials *partials,
-			  uint32_t x, uint32_t dy, bool bias)
-{
-	const uint32_t window = window_tensor(plan, conv->node, "window", &conv->window);
-
-	if (has_lines(plan, conv))
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "depthwise_kernel_lines",
-				  .groups = { { .fixed = partials->chunks },
-					      { .fixed = partials->columns, .tile = LINES_SPAN } },
-				  ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS),
-					    INT(partials->length), INT(conv->filters), INT(partials->columns),
-					    INT(LINES_SPAN), INT(bias), IN(window)),
-			  });
-	else
-		plan_emit(plan, &(struct launch){
-					.kernel = "depthwise_kernel",
-					.groups = { { .fixed = (partials->taps + 1) * conv->filters,
-						      .tile = ELEMENT_GROUP },
-						    { .fixed = partials->chunks } },
-					ARGUMENTS(IN(x), IN(dy), OUT(partials->tensor), AT(ROWS),
-						  INT(partials->length), INT(conv->channels),
-						  INT(conv->filters / conv->channels), IN(window)),
-				});
-}
-
-/* Each filter reads only one channel, so the partial sums are those of a kernel with one channel and all
- * filters. */
-void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
-					 uint32_t dkernel, uint32_t dbias)
-{
-	struct partials partials = {
-		.taps = window_taps(&conv->window),
-		.channels = 1,
-		.filters = conv->filters,
-		.tap_rows = 1,
-		.columns = has_lines(plan, conv) ? round_up(conv->filters, 32) : conv->filters,
-	};
-
-	make_partials(plan, conv->node, &partials);
-	emit_partials(plan, conv, &partials, x, dy, dbias != GRAPH_NO_TENSOR);
-	emit_sum(plan, &partials, dkernel, dbias);
+	partials_emit_sum(plan, &partials, dkernel, dbias);
 }

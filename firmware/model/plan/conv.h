@@ -7,9 +7,10 @@
  * All three are matrix products without the matrix in memory: y and dx gather the rows of A while they
  * multiply (dx gathers dy through the mirrored window, with the flipped kernel), so the next kernels fuse as
  * into a GEMM. dkernel and dbias are sums over all positions of all images. On CPU devices the images are cut
- * into at most CONV_CHUNKS_MAX chunks, by the size of the batch; on other devices the positions of all images
- * are cut into at most CONV_GPU_CHUNKS_MAX chunks, by the shapes. Each chunk is summed, then the chunks. See
- * kernels/conv_packed.cl, conv.cl and conv_tiled.cl.
+ * into at most PARTIALS_CHUNKS_MAX chunks, by the size of the batch; on other devices the positions of all
+ * images are cut into at most CONV_GPU_CHUNKS_MAX chunks, and the sums of y and dx into chunks as those of
+ * products, by the shapes (tiles.h). Each chunk is summed, then the chunks. See kernels/conv_packed.cl,
+ * conv.cl and conv_tiled.cl.
  *
  * On CPU devices y and dx of windows of 3 x 3 with stride 1 are computed in quads, blocks of 2 x 2 positions,
  * which need fewer products (kernels/conv_winograd.cl): 1.6 to 1.9 times as fast. Their sums have another
@@ -26,10 +27,7 @@
 
 #include "model/plan/window.h"
 
-#define CONV_CHUNKS_MAX     32u
-#define CONV_GPU_CHUNKS_MAX 128u
-/* Upper bound of how many numbers the sums of all chunks have together: 64 MiB. */
-#define CONV_PARTIALS_MAX (1u << 24)
+#define CONV_GPU_CHUNKS_MAX 1024u
 
 struct conv {
 	const struct node *node;

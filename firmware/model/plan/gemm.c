@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/gemm.h"
 
+#include "model/plan/tiles.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A wide tile uses each value of A more often; a narrow tile wastes fewer lanes on a narrow C. */
@@ -12,26 +16,6 @@ static const struct gemm_tile cpu_tiles[] = {
 	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", NULL,
 	  "conv_kernel_8x16", 8, 16 },
 };
-/* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
- */
-#define GPU_TILE(size, rows, columns)                                                                    \
-	{                                                                                                \
-		"gemm_" size, "gemm_" size, NULL, "conv_" size, NULL, "conv_kernel_" size, rows, columns \
-	}
-static const struct gemm_tile gpu_tiles[] = {
-	GPU_TILE("128x128", 128, 128),
-	GPU_TILE("128x64", 128, 64),
-	GPU_TILE("64x64", 64, 64),
-	GPU_TILE("64x32", 64, 32),
-	{ "gemm_16x16", "gemm_16x16", NULL, NULL, NULL, NULL, 16, 16 },
-};
-#define GPU_TILES (sizeof(gpu_tiles) / sizeof(*gpu_tiles))
-/* Cycles in which a unit of a GPU computes one term of all sums of such a tile, from 128 products a cycle.
- * The small tiles also wait for local memory. */
-static const uint64_t gpu_cycles[] = { 135, 70, 40, 26, 12 };
-/* Units of the GPUs for which the tiles are chosen: those of an NVIDIA H100 or H200. */
-#define GPU_UNITS 132u
-
 /* Packing pays for operands of at least this many numbers: they do not stay in the caches of a core while the
  * tiles read them again and again. */
 #define PACKED_NUMBERS (UINT64_C(1) << 18)
@@ -68,49 +52,6 @@ const struct gemm_tile *gemm_cpu_tile(uint64_t n)
 	return n > 16 ? &cpu_tiles[1] : &cpu_tiles[2];
 }
 
-static const struct gemm_tile *gpu_tile(uint64_t m, uint64_t n, uint64_t products, bool conv,
-					uint64_t *ret_cycles)
-{
-	size_t best = 0;
-
-	*ret_cycles = UINT64_MAX;
-	for (size_t i = 0; i < GPU_TILES; i++) {
-		const uint64_t groups =
-			products * pieces(m, gpu_tiles[i].rows) * pieces(n, gpu_tiles[i].columns);
-		const uint64_t cycles = pieces(groups, GPU_UNITS) * gpu_cycles[i];
-
-		if (cycles < *ret_cycles && (!conv || gpu_tiles[i].conv)) {
-			*ret_cycles = cycles;
-			best = i;
-		}
-	}
-	return &gpu_tiles[best];
-}
-
-/* What chunks of a sum cost besides their terms, in terms: the begin and end of their tiles, and for each
- * chunk its part in the last sum. */
-#define CHUNKS_COST 256u
-#define CHUNK_COST  2u
-
-struct gemm_chunks gemm_gpu_chunks(uint64_t m, uint64_t n, uint64_t k, uint64_t most)
-{
-	struct gemm_chunks best = { 0 };
-	uint64_t least = UINT64_MAX;
-
-	for (uint64_t chunks = 1; chunks == 1 || chunks <= most; chunks++) {
-		const uint64_t length = pieces(k, chunks);
-		uint64_t cycles;
-		const struct gemm_tile *tile = gpu_tile(m, n, chunks, true, &cycles);
-
-		cycles *= length + CHUNKS_COST + chunks * CHUNK_COST;
-		if (cycles < least) {
-			least = cycles;
-			best = (struct gemm_chunks){ tile, pieces(k, length), length };
-		}
-	}
-	return best;
-}
-
 static uint64_t per_row(const struct gemm *gemm)
 {
 	return gemm->per_row ? gemm->per_row : 1;
@@ -136,32 +77,22 @@ static uint32_t wide(const struct plan *plan, const struct gemm *gemm)
 	return graph_at(plan->graph, gemm->c)->dtype == plan->graph->storage ? 0 : EPILOGUE_WIDE;
 }
 
-static const struct gemm_tile *tile_of(const struct plan *plan, const struct gemm *gemm, bool conv)
-{
-	uint64_t cycles;
-
-	return plan->cpu ? gemm_cpu_tile(gemm->n)
-			 : gpu_tile(whole(plan, gemm, gemm->m), gemm->n, 1, conv, &cycles);
-}
-
 /* Returns a launch of a kernel whose groups compute one tile each. */
 static struct launch tile_launch(const struct plan *plan, const struct gemm *gemm, const char *kernel,
-				 const struct gemm_tile *tile)
+				 uint64_t rows, uint64_t columns)
 {
 	const uint64_t seed = plan->graph->config->run.seed, times = per_row(gemm);
 	struct launch launch = {
 		.kernel = kernel,
-		.groups = { { .fixed = gemm->m,
-			      .per_row = gemm->m == GEMM_ROWS ? times : 0,
-			      .tile = tile->rows },
-			    { .fixed = gemm->n, .tile = tile->columns } },
+		.groups = { { .fixed = gemm->m, .per_row = gemm->m == GEMM_ROWS ? times : 0, .tile = rows },
+			    { .fixed = gemm->n, .tile = columns } },
 		ARGUMENTS([GEMM_A] = IN(gemm->a), [GEMM_B] = IN(gemm->b), [GEMM_C] = OUT(gemm->c),
 			  [GEMM_M] = size_of(gemm->m, times), [GEMM_N] = INT(gemm->n),
 			  [GEMM_K] = size_of(gemm->k, times),
 			  [GEMM_STRIDE_ROW] =
 				  gemm->a_transposed ? (struct argument)INT(1) : size_of(gemm->k, times),
 			  [GEMM_STRIDE_K] = INT(gemm->a_transposed ? gemm->m : 1),
-			  [GEMM_B_TRANSPOSED] = INT(gemm->b_transposed), [GEMM_GROUP_ROWS] = INT(tile->rows),
+			  [GEMM_B_TRANSPOSED] = INT(gemm->b_transposed), [GEMM_GROUP_ROWS] = INT(rows),
 			  [GEMM_EPILOGUE] = UINT((gemm->add ? EPILOGUE_ADD : 0u) | wide(plan, gemm)),
 			  [GEMM_SCALE] = FLOAT(1), [GEMM_THRESHOLD] = UINT(0u), [GEMM_LAYER] = UINT(0u),
 			  [GEMM_STEP] = AT(STEP), [GEMM_FIRST_ROW] = AT(FIRST_ROW),
@@ -178,8 +109,8 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
 {
 	const uint64_t m = whole(plan, gemm, gemm->m), k = whole(plan, gemm, gemm->k);
 
-	if (!plan->cpu || gemm->b_transposed)
-		return plan->cpu;
+	if (gemm->b_transposed)
+		return true;
 	return m >= PACKED_ROWS_MIN && (m * k >= PACKED_NUMBERS || k * gemm->n >= PACKED_NUMBERS);
 }
 
@@ -220,7 +151,7 @@ static struct launch grouped_launch(const struct plan *plan, const struct gemm *
 				    uint64_t columns, uint64_t most)
 {
 	const struct gemm_tile *tile = gemm_cpu_tile(gemm->n);
-	struct launch launch = tile_launch(plan, gemm, kernel, tile);
+	struct launch launch = tile_launch(plan, gemm, kernel, tile->rows, tile->columns);
 
 	launch.groups[0].tile =
 		group_rows(tile, whole(plan, gemm, gemm->m), (gemm->n + columns - 1) / columns, most);
@@ -238,10 +169,7 @@ static struct launch packed_launch(const struct plan *plan, const struct gemm *g
 
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm)
 {
-	const struct gemm_tile *tile = tile_of(plan, gemm, true);
-
-	return plan->cpu ? packed_launch(plan, gemm, tile->conv, PACKED_ROWS_MAX)
-			 : tile_launch(plan, gemm, tile->conv, tile);
+	return packed_launch(plan, gemm, gemm_cpu_tile(gemm->n)->conv, PACKED_ROWS_MAX);
 }
 
 struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads)
@@ -271,12 +199,89 @@ static void emit_packed(struct plan *plan, const struct gemm *gemm)
 	plan_emit(plan, &launch);
 }
 
+/* ---- Devices that are not CPUs ---- */
+
+/* Most chunks of a sum. */
+#define CHUNKS_MAX 64u
+/* Rows and columns that a group of gemm_sum computes. */
+#define SUM_ROWS    4u
+#define SUM_COLUMNS 64u
+
+/* Appends the launch that adds the chunks, float32 [chunks, m, n], and has the epilogue. */
+static void emit_chunks_sum(struct plan *plan, const struct gemm *gemm, uint32_t partials, uint64_t chunks)
+{
+	struct launch launch = tile_launch(plan, gemm, "gemm_sum", SUM_ROWS, SUM_COLUMNS);
+
+	launch.argument[GEMM_A] = (struct argument)IN(partials);
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(chunks);
+	plan_emit(plan, &launch);
+}
+
+static void emit_tiles(struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel, uint64_t terms,
+		       const struct argument *window, const char *name)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), most = TILE_PARTIALS_MAX / (m * gemm->n);
+	const struct tile_use use =
+		tiles_choose(m, gemm->n, terms, kernel, most < CHUNKS_MAX ? most : CHUNKS_MAX, false);
+	const struct tensor all = { .rank = 1, .shape = { use.count * m * gemm->n } };
+	struct launch launch =
+		tile_launch(plan, gemm, use.tile->kernel[kernel], use.tile->rows, use.tile->columns);
+
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(use.length);
+	if (window)
+		launch.argument[launch.arguments++] = *window;
+	if (use.count > 1) {
+		const uint32_t partials = plan_work(plan, gemm->node, name, &all);
+
+		launch.groups[1] = (struct extent){ .fixed = use.count * pieces(gemm->n, use.tile->columns) };
+		launch.argument[GEMM_C] = (struct argument)OUT(partials);
+		launch.argument[GEMM_EPILOGUE] = (struct argument)UINT(EPILOGUE_WIDE);
+		plan_emit(plan, &launch);
+		emit_chunks_sum(plan, gemm, partials, use.count);
+	} else {
+		plan_emit(plan, &launch);
+	}
+}
+
+void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, uint64_t taps, uint32_t window)
+{
+	char name[sizeof("partials_") + 10];
+	const struct argument argument = IN(window);
+
+	(void)snprintf(name, sizeof(name), "partials_%" PRIu32, window);
+	emit_tiles(plan, gemm, TILE_CONV, taps * gemm->k, &argument, name);
+}
+
+/* Returns whether eight numbers of A and of B that are neighbours in memory are always in one row: tensor
+ * cores need that. */
+static bool has_chunks_of_eight(const struct plan *plan, const struct gemm *gemm)
+{
+	const uint64_t k = whole(plan, gemm, gemm->k);
+	const uint64_t of_a = gemm->a_transposed ? gemm->m : k, of_b = gemm->b_transposed ? k : gemm->n;
+
+	return of_a % 8 == 0 && of_b % 8 == 0;
+}
+
+static void emit_product(struct plan *plan, const struct gemm *gemm)
+{
+	static const char *const names[] = {
+		[TILE_NN] = "partials_nn", [TILE_TN] = "partials_tn", [TILE_NT] = "partials_nt"
+	};
+	const enum tile_kernel form = gemm->a_transposed ? TILE_TN : gemm->b_transposed ? TILE_NT : TILE_NN;
+	const bool has_cores = plan->tensor_cores && has_chunks_of_eight(plan, gemm);
+
+	emit_tiles(plan, gemm, has_cores ? TILE_MMA_NN + form : form, whole(plan, gemm, gemm->k), NULL,
+		   names[form]);
+}
+
 void gemm_emit(struct plan *plan, const struct gemm *gemm)
 {
-	const struct gemm_tile *tile = tile_of(plan, gemm, false);
-	const struct launch launch = tile_launch(plan, gemm, tile->gemm, tile);
+	const struct gemm_tile *tile = gemm_cpu_tile(gemm->n);
+	const struct launch launch = tile_launch(plan, gemm, tile->gemm, tile->rows, tile->columns);
 
-	if (is_packed(plan, gemm))
+	if (!plan->cpu)
+		emit_product(plan, gemm);
+	else if (is_packed(plan, gemm))
 		emit_packed(plan, gemm);
 	else
 		plan_emit(plan, &launch);
@@ -294,10 +299,7 @@ bool gemm_is(const struct launch *launch)
 	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
 		if (is_of(launch, &cpu_tiles[i]))
 			return true;
-	for (size_t i = 0; i < GPU_TILES; i++)
-		if (is_of(launch, &gpu_tiles[i]))
-			return true;
-	return false;
+	return !strcmp(launch->kernel, "gemm_sum") || tiles_have(launch->kernel);
 }
 
 /* ---- Both gradients of a dense layer ---- */

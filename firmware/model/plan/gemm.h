@@ -9,7 +9,9 @@
  * two families of kernels. Small products read their operands in place. If an operand is above 1 MiB, or B is
  * transposed, a group packs B's columns into private memory (kernels/gemm_packed.cl; there 1.5 to 2 times as
  * fast), and a transposed A is copied by a launch of its own. Other devices: tiles in local memory, from 16 x
- * 16 to 128 x 128; the size of the tile does not change the order of a sum.
+ * 16 to 128 x 128; the size of the tile does not change the order of a sum. Where the tiles are too few for
+ * all units of a GPU, the sums are cut into chunks, and one more launch adds these (tiles.h). With
+ * plan.tensor_cores, products with sizes of multiples of 8 are computed by these (kernels/gemm_mma.cl).
  */
 #pragma once
 
@@ -25,30 +27,23 @@ struct gemm {
 	bool a_transposed;       /* A is stored as [K, M] */
 	bool b_transposed;       /* B is stored as [N, K]; only one of A and B may be transposed */
 	bool add;                /* C += instead of C = */
-	const struct node *node; /* the node that owns the scratch for a copy of a transposed A */
+	const struct node *node; /* the node that owns the scratch: a copy of a transposed A, chunks */
 };
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
-/* A size of tiles of C, and the names of the kernels that compute such tiles: `conv`, `winograd` and
- * `conv_kernel` are for conv.h, `pair` is for gemm_pair(). NULL: there is no such kernel. */
+/* A size of tiles of C on CPU devices, and the names of the kernels that compute such tiles: `conv`,
+ * `winograd` and `conv_kernel` are for conv.h, `pair` is for gemm_pair(). NULL: there is no such kernel. */
 struct gemm_tile {
 	const char *gemm, *packed, *pair, *conv, *winograd, *conv_kernel;
 	uint64_t rows, columns;
 };
 /* Returns the best size of tile on CPU devices for a C with n columns. */
 const struct gemm_tile *gemm_cpu_tile(uint64_t n);
-/* How a launch of a convolution cuts sums of k terms into `count` chunks of `length` terms, and its size of
- * tile. */
-struct gemm_chunks {
-	const struct gemm_tile *tile;
-	uint64_t count, length;
-};
-/* Returns the chunks, at most `most`, with which a device that is not a CPU computes a product [m, n] the
- * fastest: all its units have work. Only the arguments have a say. */
-struct gemm_chunks gemm_gpu_chunks(uint64_t m, uint64_t n, uint64_t k, uint64_t most);
-/* Returns a launch of the best convolution of this size. On CPU devices it packs B. */
+/* Returns a launch of the best convolution of this size, for CPU devices. It packs B. */
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
+/* Appends a convolution with so many taps, for other devices; `window` is the tensor of kernels/window.cl. */
+void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, uint64_t taps, uint32_t window);
 /* Returns a launch of gemm_cpu_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
  * (kernels/conv_winograd.cl). */
 struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads);
@@ -64,7 +59,8 @@ enum gemm_argument {
 	GEMM_STRIDE_ROW, /* distance of row i + 1 of A from row i, in elements */
 	GEMM_STRIDE_K,   /* distance of column k + 1 of A from column k, in elements */
 	GEMM_B_TRANSPOSED,
-	GEMM_GROUP_ROWS, /* rows of C that a group of a packed kernel computes */
+	GEMM_GROUP_ROWS, /* rows of C that a group of a packed kernel computes; in gemm_tiled.cl and
+			    conv_tiled.cl terms of a chunk, in gemm_sum chunks */
 	GEMM_EPILOGUE,   /* flags: enum gemm_epilogue */
 	GEMM_BIAS,
 	GEMM_MASK,

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/kernel_table.h"
 
+#include "model/plan/tiles.h"
+
 #include <string.h>
+
+#define PRODUCTS(size, ...)                                                                               \
+	{ "gemm_nn_" #size, KERNEL_FILE_gemm_tiled, 0 }, { "gemm_tn_" #size, KERNEL_FILE_gemm_tiled, 0 }, \
+		{ "gemm_nt_" #size, KERNEL_FILE_gemm_tiled, 0 },
+#define MMA_PRODUCTS(size, ...)                                                                     \
+	{ "mma_nn_" #size, KERNEL_FILE_gemm_mma, 0 }, { "mma_tn_" #size, KERNEL_FILE_gemm_mma, 0 }, \
+		{ "mma_nt_" #size, KERNEL_FILE_gemm_mma, 0 },
+#define CONVOLUTIONS(size, ...) \
+	{ "conv_" #size, KERNEL_FILE_conv_tiled, 0 }, { "conv_kernel_" #size, KERNEL_FILE_conv_tiled, 0 },
 
 const struct kernel kernel_table[] = {
 	/* gemm.cl */
@@ -18,10 +29,10 @@ const struct kernel kernel_table[] = {
 	{ "gemm_transpose", KERNEL_FILE_gemm_packed, KERNEL_SINGLE },
 	/* gemm_tiled.cl */
 	{ "gemm_16x16", KERNEL_FILE_gemm_tiled, 0 },
-	{ "gemm_128x128", KERNEL_FILE_gemm_tiled, 0 },
-	{ "gemm_128x64", KERNEL_FILE_gemm_tiled, 0 },
-	{ "gemm_64x64", KERNEL_FILE_gemm_tiled, 0 },
-	{ "gemm_64x32", KERNEL_FILE_gemm_tiled, 0 },
+	{ "gemm_sum", KERNEL_FILE_gemm_tiled, 0 },
+	TILE_SIZES(PRODUCTS) /**/
+	/* gemm_mma.cl */
+	MMA_SIZES(MMA_PRODUCTS) /**/
 	/* elements.cl */
 	{ "relu", KERNEL_FILE_elements, 0 },
 	{ "relu_backward", KERNEL_FILE_elements, 0 },
@@ -125,14 +136,7 @@ const struct kernel kernel_table[] = {
 	{ "conv_winograd_6x64", KERNEL_FILE_conv_winograd, 0 },
 	{ "conv_winograd_8x32", KERNEL_FILE_conv_winograd, 0 },
 	/* conv_tiled.cl */
-	{ "conv_128x128", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_128x64", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_64x64", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_64x32", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_kernel_128x128", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_kernel_128x64", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_kernel_64x64", KERNEL_FILE_conv_tiled, 0 },
-	{ "conv_kernel_64x32", KERNEL_FILE_conv_tiled, 0 },
+	TILE_SIZES(CONVOLUTIONS) /**/
 	/* depthwise.cl */
 	{ "depthwise", KERNEL_FILE_depthwise, 0 },
 	{ "depthwise_input", KERNEL_FILE_depthwise, 0 },

@@ -23,6 +23,7 @@
 	each(gemm) \
 	each(gemm_packed) \
 	each(gemm_tiled) \
+	each(gemm_mma) \
 	each(elements) \
 	each(activation) \
 	each(softmax) \

@@ -12,6 +12,7 @@
 	extern const size_t kernel_##name##_bytes;
 SHARED_FILES(DECLARE)
 KERNEL_FILES(DECLARE)
+DECLARE(tensor_cores)
 
 #define SOURCE(name)   { #name ".cl", kernel_##name, kernel_##name##_bytes },
 #define ONE(name)      +1
@@ -56,6 +57,20 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 	return count;
 }
 
+/* The first compute capability whose tensor cores multiply bfloat16. */
+#define CAPABILITY_BFLOAT16 80u
+
+bool kernels_have_tensor_cores(struct gpu *gpu)
+{
+	const struct gpu_source source = { "tensor_cores.cl", kernel_tensor_cores,
+					   kernel_tensor_cores_bytes };
+	CLEANUP(gpu_program_freep) struct gpu_program *program = NULL;
+	struct error err = { 0 };
+
+	return gpu_nvidia_capability(gpu) >= CAPABILITY_BFLOAT16 &&
+	       gpu_program_build(gpu, &source, 1, OPTIONS " -DTENSOR_CORES", &program, &err) == 0;
+}
+
 int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan, uint32_t plans,
 		  struct gpu_program **ret_program, struct error *err)
 {
@@ -66,6 +81,7 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	CLEANUP(free_ptr) char *cases = NULL;
 	struct gpu_source source[1 + SOURCES];
 	uint32_t count = 0;
+	const bool tensor_cores = storage == DTYPE_BF16 && kernels_have_tensor_cores(gpu);
 	char options[160];
 	int r = chain_cases(plan, plans, &cases, err);
 
@@ -75,8 +91,9 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);
 
-	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s",
+	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
-		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage]);
+		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage],
+		       tensor_cores ? " -DTENSOR_CORES" : "");
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

@@ -14,6 +14,10 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
+/* Returns whether the device runs kernels/gemm_mma.cl by tensor cores: an NVIDIA GPU whose driver compiles
+ * their instructions. The first call may compile for 0.1 s; later starts load the binary from the cache. */
+bool kernels_have_tensor_cores(struct gpu *gpu);
+
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
  * kernel. Otherwise it has only the files that define kernels of these plans, because the first start must
  * compile each file, and every later start must read the binary. */

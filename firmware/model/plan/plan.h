@@ -92,6 +92,8 @@ struct plan_values {
 struct plan {
 	struct graph *graph;
 	bool cpu; /* true: choose kernels for CPU devices, see gemm.h */
+	/* true: products by tensor cores, see kernels_have_tensor_cores(); for bfloat16 alone */
+	bool tensor_cores;
 	uint32_t launches, capacity;
 	struct launch *launch;
 	uint32_t *alias; /* for each tensor: the tensor to read in its place, if an op does nothing in this

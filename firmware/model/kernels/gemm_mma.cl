@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifdef STORED_BFLOAT16
+/*
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from bfloat16, with sums in float32. Parameters, forms, chunks
+ * and epilogue are those of gemm_tiled.cl. The numbers of a chunk of 8 must be in one row of the matrix: K is a multiple of 8
+ * if A or B is along k, M if A is not, N if B is not.
+ *
+ * Reduction class: blocks of 16 terms in order; how a tensor core adds the 16 products is its own affair, but it does so the
+ * same way every time. Tolerance: K * 2^-22 of the sum of absolute products, as tensor cores may cut off bits of a sum.
+ */
+#include "tiled.clh"
+#include "mma.clh"
+
+#define TILE_OPEN                                                                                           \
+	const int tiles = (N + TILE_COLUMNS - 1) / TILE_COLUMNS, part = get_group_id(1) / tiles;            \
+	const int i0 = get_group_id(0) * TILE_ROWS, j0 = get_group_id(1) % tiles * TILE_COLUMNS;            \
+	const int first = part * group_rows, terms = clamp(K - first, 0, group_rows);                       \
+                                                                                                            \
+	if (i0 >= M) {                                                                                      \
+		column_sums_group(B, N, K, j0, TILE_COLUMNS, ITEMS, tile, bias_gradient);                   \
+		return;                                                                                     \
+	}                                                                                                   \
+	C = (__global stored *)((__global float *)C + (size_t)part * M * N);
+#define A_CHUNK(row, k)    A + (A_ALONG_K ? (size_t)(row) * K + first + (k) : (size_t)(first + (k)) * M + (row))
+#define B_CHUNK(column, k) B + (B_ALONG_K ? (size_t)(column) * K + first + (k) : (size_t)(first + (k)) * N + (column))
+#define FINISH(x, i, j)                                                                                         \
+	finish_four(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
+		    key_high);
+
+#define A_ALONG_K         1
+#define B_ALONG_K         0
+#define TILE_KERNEL(size) mma_nn_##size(GEMM_PARAMETERS)
+#include "mma_tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
+
+#define A_ALONG_K         0
+#define B_ALONG_K         0
+#define TILE_KERNEL(size) mma_tn_##size(GEMM_PARAMETERS)
+#include "mma_tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
+
+#define A_ALONG_K         1
+#define B_ALONG_K         1
+#define TILE_KERNEL(size) mma_nt_##size(GEMM_PARAMETERS)
+#include "mma_tiles.clh"
+#undef B_ALONG_K
+#undef A_ALONG_K
+
+#undef FINISH
+#undef B_CHUNK
+#undef A_CHUNK
+#undef TILE_OPEN
+#endif

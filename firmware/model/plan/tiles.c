@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan/tiles.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define TILE(size, tile_rows, tile_columns, items, of_one, of_several) \
+	{ .kernel = { [TILE_NN] = "gemm_nn_" #size,                    \
+		      [TILE_TN] = "gemm_tn_" #size,                    \
+		      [TILE_NT] = "gemm_nt_" #size,                    \
+		      [TILE_CONV] = "conv_" #size,                     \
+		      [TILE_CONV_KERNEL] = "conv_kernel_" #size },     \
+	  .rows = (tile_rows),                                         \
+	  .columns = (tile_columns),                                   \
+	  .lone = (of_one),                                            \
+	  .shared = (of_several) },
+
+#define MMA_TILE(size, tile_rows, tile_columns, items, of_one, of_several) \
+	{ .kernel = { [TILE_MMA_NN] = "mma_nn_" #size,                     \
+		      [TILE_MMA_TN] = "mma_tn_" #size,                     \
+		      [TILE_MMA_NT] = "mma_nt_" #size },                   \
+	  .rows = (tile_rows),                                             \
+	  .columns = (tile_columns),                                       \
+	  .lone = (of_one),                                                \
+	  .shared = (of_several) },
+
+/* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
+ * The last one is for small products, without chunks. */
+static const struct tile tiles[] = {
+	TILE_SIZES(TILE) MMA_SIZES(MMA_TILE) /**/
+	{ .kernel = { "gemm_16x16", "gemm_16x16", "gemm_16x16" },
+	  .rows = 16,
+	  .columns = 16,
+	  .lone = 12,
+	  .shared = 12 },
+};
+#define TILES (sizeof(tiles) / sizeof(*tiles))
+
+/* Units of the GPUs for which the uses are chosen: those of an NVIDIA H100 or H200. A constant, so a network
+ * has the same bits on every GPU. */
+#define UNITS 132u
+/* What else takes cycles: the begin and end of a tile, and of each further one on the same unit; a launch
+ * that adds the chunks, and there each chunk, and so many numbers of the chunks a cycle. */
+#define BEGIN_CYCLES    4000u
+#define NEXT_CYCLES     1500u
+#define SUM_CYCLES      8000u
+#define CHUNK_CYCLES    50u
+#define NUMBERS_A_CYCLE 300u
+/* Terms that are a multiple of what the kernels keep in local memory at once. */
+#define LENGTH_UNIT 64u
+
+static uint64_t pieces(uint64_t n, uint64_t of)
+{
+	return (n + of - 1) / of;
+}
+
+/* Returns the cycles of all tiles. */
+static uint64_t tile_cycles(const struct tile *tile, uint64_t m, uint64_t n, uint64_t chunks, uint64_t length)
+{
+	const uint64_t groups = pieces(chunks * pieces(m, tile->rows) * pieces(n, tile->columns), UNITS);
+	const uint64_t cycles = groups * tile->shared;
+
+	return (cycles > tile->lone ? cycles : tile->lone) * length + BEGIN_CYCLES + groups * NEXT_CYCLES;
+}
+
+static uint64_t sum_cycles(uint64_t m, uint64_t n, uint64_t chunks)
+{
+	return SUM_CYCLES + chunks * CHUNK_CYCLES + chunks * m * n / NUMBERS_A_CYCLE;
+}
+
+/* Returns the most chunks that this size of tile may have. */
+static uint64_t most_of(const struct tile *tile, uint64_t most)
+{
+	return tile != &tiles[TILES - 1] && most > 1 ? most : 1;
+}
+
+struct tile_use tiles_choose(uint64_t m, uint64_t n, uint64_t k, enum tile_kernel kernel, uint64_t most,
+			     bool always_sums)
+{
+	struct tile_use best = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < TILES; i++)
+		for (uint64_t chunks = 1; tiles[i].kernel[kernel] && chunks <= most_of(&tiles[i], most);
+		     chunks++) {
+			const uint64_t length = pieces(pieces(k, chunks), LENGTH_UNIT) * LENGTH_UNIT;
+			const uint64_t count = pieces(k, length);
+			const uint64_t cycles = tile_cycles(&tiles[i], m, n, count, length < k ? length : k) +
+						(count > 1 || always_sums ? sum_cycles(m, n, count) : 0);
+
+			if (cycles < least) {
+				least = cycles;
+				best = (struct tile_use){ &tiles[i], count, length };
+			}
+		}
+	return best;
+}
+
+bool tiles_have(const char *kernel)
+{
+	for (size_t i = 0; i < TILES; i++)
+		for (size_t k = 0; k < TILE_CONV_KERNEL; k++)
+			if (tiles[i].kernel[k] && !strcmp(kernel, tiles[i].kernel[k]))
+				return true;
+	return false;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the products by tensor cores (kernels/gemm_mma.cl) with float64; on devices without these cores
+ * their instructions are computed by others. */
+#include "tests/reference.h"
+
+#include "model/plan/gemm.h"
+#include "model/plan/tiles.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka.h needs the three headers above. */
+#include <cmocka.h>
+
+static struct gpu *gpu;
+static struct gpu_program *program;
+static struct config config;
+
+enum form { NN, TN, NT, FORMS };
+
+static const struct tile_size {
+	const char *kernel[FORMS];
+	uint64_t rows, columns;
+} tile_sizes[] = {
+#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
+	{ { "mma_nn_" #size, "mma_tn_" #size, "mma_nt_" #size }, tile_rows, tile_columns },
+	MMA_SIZES(TILE_OF_SIZE) /**/
+};
+#define TILE_SIZES_COUNT (sizeof(tile_sizes) / sizeof(*tile_sizes))
+
+struct shape {
+	uint64_t m, n, k;
+	bool in_chunks;
+};
+
+/* The numbers are of bfloat16 exactly: a float's upper half. */
+static uint16_t *numbers(uint64_t count, uint64_t seed)
+{
+	uint16_t *out = malloc((count + 1) * sizeof(*out));
+
+	assert_non_null(out);
+	for (uint64_t i = 0; i < count; i++) {
+		const float x = (float)noise(&seed);
+		uint32_t bits;
+
+		memcpy(&bits, &x, sizeof(bits));
+		out[i] = (uint16_t)(bits >> 16);
+	}
+	return out;
+}
+
+static double value(uint16_t stored)
+{
+	const uint32_t bits = (uint32_t)stored << 16;
+	float x;
+
+	memcpy(&x, &bits, sizeof(x));
+	return (double)x;
+}
+
+static double exact(const struct shape *s, enum form form, const uint16_t *a, const uint16_t *b, uint64_t i,
+		    uint64_t j, double *magnitude)
+{
+	double sum = 0;
+
+	*magnitude = 0;
+	for (uint64_t k = 0; k < s->k; k++) {
+		const double term = value(a[form == TN ? k * s->m + i : i * s->k + k]) *
+				    value(b[form == NT ? j * s->k + k : k * s->n + j]);
+
+		sum += term;
+		*magnitude += fabs(term);
+	}
+	return sum;
+}
+
+static struct launch *emit(struct harness *h, const struct shape *s, enum form form,
+			   const uint32_t tensor[static 3], const struct tile_size *tile)
+{
+	static const struct node node = { .name = "product" };
+	const struct gemm gemm = { .a = tensor[0],
+				   .b = tensor[1],
+				   .c = tensor[2],
+				   .m = form == TN ? s->m : GEMM_ROWS,
+				   .n = s->n,
+				   .k = form == TN ? GEMM_ROWS : s->k,
+				   .a_transposed = form == TN,
+				   .b_transposed = form == NT,
+				   .node = &node };
+	struct launch *launch;
+
+	gemm_emit(&h->plan, &gemm);
+	launch = &h->plan.launch[h->plan.launches - 1];
+	assert_true(gemm_is(launch));
+	assert_int_equal(s->in_chunks, !strcmp(launch->kernel, "gemm_sum"));
+	if (!s->in_chunks) {
+		assert_memory_equal(launch->kernel, "mma_", 4);
+		launch->kernel = tile->kernel[form];
+		launch->groups[0].tile = tile->rows;
+		launch->groups[1].tile = tile->columns;
+	}
+	return launch;
+}
+
+/* `c` holds the products with the bias, of bfloat16 if not `wide`. */
+static void compare(const struct shape *s, enum form form, const uint16_t *a, const uint16_t *b,
+		    const float *bias, const float *c, bool wide, const char *kernel)
+{
+	for (uint64_t i = 0; i < s->m; i++)
+		for (uint64_t j = 0; j < s->n; j++) {
+			double magnitude;
+			const double wanted = exact(s, form, a, b, i, j, &magnitude) + (double)bias[j];
+			const double found = (double)c[i * s->n + j];
+			const double tolerance =
+				(double)(s->k + 8) * 0x1p-22 * (magnitude + (double)bias[j]) +
+				(wide ? 0 : 0x1p-8 * fabs(wanted));
+
+			if (!(fabs(found - wanted) <= tolerance))
+				fail_msg("%s, %lux%lux%lu: C[%lu][%lu] is %g, not %g", kernel, s->m, s->n,
+					 s->k, i, j, found, wanted);
+		}
+}
+
+static void compare_sums(const struct shape *s, const uint16_t *b, const float *sums)
+{
+	for (uint64_t j = 0; j < s->n; j++) {
+		double sum = 0;
+
+		for (uint64_t k = 0; k < s->k; k++)
+			sum += value(b[k * s->n + j]);
+		assert_near(sums[j], sum, (double)s->k * 0x1p-20);
+	}
+}
+
+/* One product with the bias added, in bfloat16 or, as a gradient of weights, in float32; and the sums of B's
+ * columns. */
+static void check(const struct shape *s, enum form form, const struct tile_size *tile, bool wide)
+{
+	const uint64_t rows = form == TN ? s->k : s->m;
+	struct harness h;
+	struct plan_values values = { .rows = (int32_t)rows, .step = 9 };
+	uint16_t *a = numbers(s->m * s->k, 1), *b = numbers(s->k * s->n, 2);
+	float *bias = calloc(s->n, sizeof(*bias)), *c = calloc(s->m * s->n, sizeof(*c)),
+	      *sums = calloc(s->n, sizeof(*sums));
+
+	harness_open(&h, gpu, &config, false);
+	h.graph.batch_rows = rows;
+	h.graph.storage = DTYPE_BF16;
+	h.plan.tensor_cores = true;
+	const uint32_t tensor[] = { harness_tensor(&h, DTYPE_BF16, s->m * s->k),
+				    harness_tensor(&h, DTYPE_BF16, s->k * s->n),
+				    harness_tensor(&h, wide ? DTYPE_F32 : DTYPE_BF16, s->m * s->n) },
+		       added = harness_tensor(&h, DTYPE_F32, s->n),
+		       total = harness_tensor(&h, DTYPE_F32, s->n);
+	struct launch *launch = emit(&h, s, form, tensor, tile);
+
+	for (uint64_t j = 0; j < s->n; j++)
+		bias[j] = (float)j;
+	launch->argument[GEMM_EPILOGUE].u |= EPILOGUE_BIAS;
+	launch->argument[GEMM_BIAS] = (struct argument)IN(added);
+	if (form == TN) {
+		launch->argument[GEMM_BIAS_GRADIENT] = (struct argument)OUT(total);
+		launch->groups[0].extra = 1;
+	}
+	harness_bind(&h, program);
+	harness_put(&h, tensor[0], a);
+	harness_put(&h, tensor[1], b);
+	harness_put(&h, added, bias);
+	harness_run(&h, &values);
+	harness_get_float(&h, tensor[2], c);
+	harness_get(&h, total, sums);
+	compare(s, form, a, b, bias, c, wide, launch->kernel);
+	if (form == TN)
+		compare_sums(s, b, sums);
+	harness_close(&h);
+	free(a);
+	free(b);
+	free(bias);
+	free(c);
+	free(sums);
+}
+
+static void test_shapes(void **state)
+{
+	static const struct shape shapes[] = {
+		{ 8, 8, 8, false }, { 136, 72, 40, false }, { 64, 128, 96, false }, { 160, 200, 144, false }
+	};
+
+	(void)state;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
+		for (enum form form = NN; form < FORMS; form++)
+			for (size_t t = 0; t < TILE_SIZES_COUNT; t++)
+				check(&shapes[s], form, &tile_sizes[t], (s + t) % 2);
+}
+
+/* The rows of the batch are any number: M, or with a transposed A the terms; and the columns of B's
+ * transposed. */
+static void test_any_number_of_rows(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < TILE_SIZES_COUNT; t++) {
+		check(&(struct shape){ 77, 72, 40, false }, NN, &tile_sizes[t], false);
+		check(&(struct shape){ 72, 40, 77, false }, TN, &tile_sizes[t], true);
+		check(&(struct shape){ 77, 41, 40, false }, NT, &tile_sizes[t], false);
+	}
+}
+
+static void test_chunks(void **state)
+{
+	static const struct shape shape = { 40, 72, 8008, true };
+
+	(void)state;
+	for (enum form form = NN; form < FORMS; form++)
+		check(&shape, form, NULL, form == TN);
+}
+
+static int open_all(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	gpu = open_device();
+	config = model_config(NULL, 0, 1, 1, 1);
+	return kernels_build(gpu, DTYPE_BF16, NULL, 0, &program, &err);
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	gpu_program_free(program);
+	close_device(gpu);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_any_number_of_rows),
+		cmocka_unit_test(test_chunks),
+	};
+
+	return cmocka_run_group_tests(tests, open_all, close_all);
+}
