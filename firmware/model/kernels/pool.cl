@@ -13,7 +13,17 @@
  * numbers of the window * 2^-24.
  */
 
-#define POOL_CHANNELS   16
+/* What an item computes at once: as many channels as a CPU has lanes; on other devices as many as one access loads, so that
+ * neighbouring items access neighbouring numbers. layers/pool.c has the same numbers. */
+#ifdef CPU_DEVICE
+#define POOL_CHANNELS 16
+typedef float16 pool_numbers;
+typedef int16 pool_places;
+#else
+#define POOL_CHANNELS 4
+typedef float4 pool_numbers;
+typedef int4 pool_places;
+#endif
 #define POOL_PARAMETERS int rows, int channels, __global const struct window *g
 
 /* The share of a work-item in [rows, height, width, channels]: in row n, at position (y, x), whose index in height *
@@ -21,6 +31,7 @@
 struct pool_item {
 	uint n, at;
 	int y, x, c, count;
+	bool aligned; /* the channels are a multiple of POOL_CHANNELS */
 };
 
 struct pool_item pool_item(int channels, int height, int width)
@@ -34,6 +45,7 @@ struct pool_item pool_item(int channels, int height, int width)
 	item.x = item.at % width;
 	item.c = i % blocks * POOL_CHANNELS;
 	item.count = min(POOL_CHANNELS, channels - item.c);
+	item.aligned = channels % POOL_CHANNELS == 0;
 	return item;
 }
 
@@ -53,55 +65,95 @@ void pool_fetch(__global const stored *X, const struct pool_item *item, int chan
 			FETCH(X + pool_at(item, channels, height, width, y + i, j));
 }
 
-/* Loads, for each channel of an item, the index in the image of the largest number. */
-int16 load_best(int count, __global const int *in)
+/* The channels of an item, and for each the index in the image of the largest number. */
+#ifdef CPU_DEVICE
+#define pool_load(item, p)     load_some((item)->count, p)
+#define pool_store(item, x, p) store_some(x, (item)->count, p)
+
+int16 load_best(const struct pool_item *item, __global const int *in)
 {
 	int lane[16] = { 0 };
 
-	if (count == 16)
+	if (item->count == 16)
 		return vload16(0, in);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < item->count; i++)
 		lane[i] = in[i];
 	return vload16(0, lane);
 }
 
-void store_best(int16 at, int count, __global int *out)
+void store_best(const struct pool_item *item, int16 at, __global int *out)
 {
 	int lane[16];
 
-	if (count == 16) {
+	if (item->count == 16) {
 		vstore16(at, 0, out);
 		return;
 	}
 	vstore16(at, 0, lane);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < item->count; i++)
 		out[i] = lane[i];
 }
+#else
+float4 pool_load(const struct pool_item *item, __global const stored *p)
+{
+	if (item->aligned)
+		return load4(p);
+	return (float4)(load(0, p), item->count > 1 ? load(1, p) : 0, item->count > 2 ? load(2, p) : 0,
+			item->count > 3 ? load(3, p) : 0);
+}
+
+void pool_store(const struct pool_item *item, float4 x, __global stored *p)
+{
+	if (item->aligned) {
+		store4(x, p);
+		return;
+	}
+	for (int i = 0; i < item->count; i++)
+		store(i < 2 ? (i ? x.y : x.x) : i < 3 ? x.z : x.w, i, p);
+}
+
+int4 load_best(const struct pool_item *item, __global const int *in)
+{
+	if (item->aligned)
+		return *(__global const int4 *)in;
+	return (int4)(in[0], item->count > 1 ? in[1] : 0, item->count > 2 ? in[2] : 0, item->count > 3 ? in[3] : 0);
+}
+
+void store_best(const struct pool_item *item, int4 at, __global int *out)
+{
+	if (item->aligned) {
+		*(__global int4 *)out = at;
+		return;
+	}
+	for (int i = 0; i < item->count; i++)
+		out[i] = i < 2 ? (i ? at.y : at.x) : i < 3 ? at.z : at.w;
+}
+#endif
 
 ELEMENTS max_pool(__global const stored *X, __global stored *Y, __global int *best, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
 	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
 	const size_t to = pool_at(&item, channels, g->out[0], g->out[1], item.y, item.x);
-	int16 at = h.s0 * g->in[1] + w.s0;
-	float16 most;
+	pool_places at = h.s0 * g->in[1] + w.s0;
+	pool_numbers most;
 
 	if (item.n >= (uint)rows)
 		return;
 	pool_fetch(X, &item, channels, g->in[0], g->in[1], h.s1, g->stride[0], w);
-	most = load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
+	most = pool_load(&item, X + pool_at(&item, channels, g->in[0], g->in[1], h.s0, w.s0));
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
-			const float16 value =
-				load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
-			const int16 larger = value > most || (value != value && most == most);
+			const pool_numbers value =
+				pool_load(&item, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
+			const pool_places larger = value > most || (value != value && most == most);
 
 			most = select(most, value, larger);
-			at = select(at, (int16)(y * g->in[1] + x), larger);
+			at = select(at, (pool_places)(y * g->in[1] + x), larger);
 		}
-	store_some(most, item.count, Y + to);
+	pool_store(&item, most, Y + to);
 	if (best)
-		store_best(at, item.count, best + to);
+		store_best(&item, at, best + to);
 }
 
 ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, __global const stored *pooled,
@@ -111,7 +163,7 @@ ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, 
 	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
 	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
 	const size_t below = pool_at(&item, channels, g->out[0], g->out[1], h.s1, w.s0);
-	float16 sum = 0;
+	pool_numbers sum = 0;
 
 	if (item.n >= (uint)rows)
 		return;
@@ -121,31 +173,31 @@ ELEMENTS max_pool_backward(__global const stored *DY, __global const int *best, 
 	for (int y = h.s0; y < h.s1; y++)
 		for (int x = w.s0; x < w.s1; x++) {
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
-			int16 chosen = load_best(item.count, best + from) == (int16)(int)item.at;
+			pool_places chosen = load_best(&item, best + from) == (pool_places)(int)item.at;
 
 			if (pooled)
-				chosen &= load_some(item.count, pooled + from) > (float16)(0);
-			sum += select((float16)(0), load_some(item.count, DY + from), chosen);
+				chosen &= pool_load(&item, pooled + from) > (pool_numbers)(0);
+			sum += select((pool_numbers)(0), pool_load(&item, DY + from), chosen);
 		}
-	store_some(add ? sum + load_some(item.count, dx) : sum, item.count, dx);
+	pool_store(&item, add ? sum + pool_load(&item, dx) : sum, dx);
 }
 
 ELEMENTS average_pool(__global const stored *X, __global stored *Y, POOL_PARAMETERS)
 {
 	const struct pool_item item = pool_item(channels, g->out[0], g->out[1]);
 	const int2 h = window_span(g, 0, item.y), w = window_span(g, 1, item.x);
-	float16 total = 0;
+	pool_numbers total = 0;
 
 	if (item.n >= (uint)rows)
 		return;
 	for (int y = h.s0; y < h.s1; y++) {
-		float16 sum = 0;
+		pool_numbers sum = 0;
 
 		for (int x = w.s0; x < w.s1; x++)
-			sum += load_some(item.count, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
+			sum += pool_load(&item, X + pool_at(&item, channels, g->in[0], g->in[1], y, x));
 		total += sum;
 	}
-	store_some(total / ((h.s1 - h.s0) * (w.s1 - w.s0)), item.count,
+	pool_store(&item, total / ((h.s1 - h.s0) * (w.s1 - w.s0)),
 		  Y + pool_at(&item, channels, g->out[0], g->out[1], item.y, item.x));
 }
 
@@ -154,7 +206,7 @@ ELEMENTS average_pool_backward(__global const stored *DY, __global stored *DX, i
 	const struct pool_item item = pool_item(channels, g->in[0], g->in[1]);
 	const int2 h = window_positions(g, 0, item.y), w = window_positions(g, 1, item.x);
 	__global stored *dx = DX + pool_at(&item, channels, g->in[0], g->in[1], item.y, item.x);
-	float16 sum = 0;
+	pool_numbers sum = 0;
 
 	if (item.n >= (uint)rows)
 		return;
@@ -165,9 +217,9 @@ ELEMENTS average_pool_backward(__global const stored *DY, __global stored *DX, i
 			const int2 wide = window_span(g, 1, x);
 			const size_t from = pool_at(&item, channels, g->out[0], g->out[1], y, x);
 
-			sum += load_some(item.count, DY + from) /
+			sum += pool_load(&item, DY + from) /
 			       ((high.s1 - high.s0) * (wide.s1 - wide.s0));
 		}
 	}
-	store_some(add ? sum + load_some(item.count, dx) : sum, item.count, dx);
+	pool_store(&item, add ? sum + pool_load(&item, dx) : sum, dx);
 }

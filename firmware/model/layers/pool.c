@@ -95,12 +95,16 @@ static uint32_t best_of(struct plan *plan, const struct node *node)
 	return plan_work(plan, node, "best", &shape);
 }
 
-/* A work-item computes POOL_CHANNELS channels of one position; kernels/pool.cl has the same number. */
-#define POOL_CHANNELS 16u
-static struct extent per_position(int32_t height, int32_t width, uint64_t channels)
+/* A work-item computes so many channels of one position; kernels/pool.cl has the same numbers. */
+#define CPU_CHANNELS 16u
+#define GPU_CHANNELS 4u
+
+static struct extent per_position(const struct plan *plan, int32_t height, int32_t width, uint64_t channels)
 {
+	const uint64_t at_once = plan->cpu ? CPU_CHANNELS : GPU_CHANNELS;
+
 	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width *
-					   ((channels + POOL_CHANNELS - 1) / POOL_CHANNELS),
+					   ((channels + at_once - 1) / at_once),
 				.tile = ELEMENT_GROUP };
 }
 
@@ -109,7 +113,7 @@ static void pool_forward(struct plan *plan, const struct node *node, bool traini
 	const struct window window = pool_of(plan->graph, node);
 	const uint64_t channels = tensor_last(output_of(plan, node));
 	const uint32_t in = window_tensor(plan, node, "window", &window);
-	const struct extent positions = per_position(window.out[0], window.out[1], channels);
+	const struct extent positions = per_position(plan, window.out[0], window.out[1], channels);
 
 	if (!is_max(node)) {
 		plan_emit(plan, &(struct launch){
@@ -137,7 +141,7 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	const uint32_t dy = output_of(plan, node)->gradient,
 		       tensor = window_tensor(plan, node, "window", &window);
 	const uint64_t channels = tensor_last(output_of(plan, node));
-	const struct extent groups = per_position(window.in[0], window.in[1], channels);
+	const struct extent groups = per_position(plan, window.in[0], window.in[1], channels);
 	bool add = false;
 	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
 	struct argument gradient;
