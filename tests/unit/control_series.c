@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln start and kiln stop between two trials of a series. */
+/* kiln start, kiln stop and kiln abandon between two trials of a series. */
 #include "controld/methods/run_change.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "controld/methods/run_start.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "tests/unit/scratch.h"
@@ -59,10 +59,27 @@ static void test_stop(void **state)
 	assert_int_equal(series_state_of(series), SERIES_STOPPED);
 }
 
+static void test_abandon(void **state)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	struct call call = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(abandon_series(&call, &err), 0);
+	begin_series();
+	assert_int_equal(abandon_series(&call, &err), 1);
+	assert_true(cJSON_IsNull(json_member(call.result, "run")));
+	assert_int_equal(series_load_unfinished(&series, &err), 0);
+	assert_true(series_is_given_up(series));
+	cJSON_Delete(call.result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_start, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_abandon, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
 	};
 
