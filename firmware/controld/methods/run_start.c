@@ -140,6 +140,18 @@ static int begin_new(struct call *call, struct error *err)
 	return cJSON_AddNullToObject(call->result, "run") ? write_next_run(call, err) : call_no_memory(err);
 }
 
+/* Checks kiln.conf for a new run. An unfinished series goes on with its frozen configuration. */
+static int check_conf(struct call *call, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, NULL) == 0 ? 0 : conf_check(config_path(0, NULL), err);
+
+	if (r >= 0)
+		return 0;
+	call->code = r == -ENOMEM ? CONTROL_INTERNAL : CONTROL_CONFIG;
+	return r != -ENOENT ? r : error_prefix(err, "there is no configuration yet: kiln config apply FILE");
+}
+
 int method_run_start(struct call *call, struct error *err)
 {
 	enum run_state state;
@@ -148,12 +160,8 @@ int method_run_start(struct call *call, struct error *err)
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (!goes_on && (r = conf_check(config_path(0, NULL), err)) < 0) {
-		call->code = r == -ENOMEM ? CONTROL_INTERNAL : CONTROL_CONFIG;
-		return r != -ENOENT
-			       ? r
-			       : error_prefix(err, "there is no configuration yet: kiln config apply FILE");
-	}
+	if (!goes_on && (r = check_conf(call, err)) < 0)
+		return r;
 	if ((r = call_result_true(call, "started", err)) < 0 ||
 	    (r = goes_on ? go_on(call, state, err) : begin_new(call, err)) < 0)
 		return r;

@@ -60,15 +60,25 @@ static int64_t uptime_s(void)
 	return up.tv_sec;
 }
 
+/* Tells whether a run or a series is unfinished: it goes on with its frozen configuration. A record that
+ * cannot be read counts as none: kiln-oneshot begin reports it. */
+static bool is_unfinished(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	enum run_state state;
+
+	return (run_state_get(&state, NULL) == 0 && !run_state_is_final(state)) ||
+	       series_load_unfinished(&series, NULL) == 0;
+}
+
 /* Loads the configuration that says when the nights are. An unfinished run must go on in the next night even
  * where kiln.conf has a mistake: then uses the last good configuration, as the timer does, or the frozen
  * configuration of the run. */
 static int load_nights(const char *file, struct config *ret_config, struct error *err)
 {
-	CLEANUP(run_done) struct run run = { 0 };
 	int r = config_load(file, ret_config, err);
 
-	if (r == 0 || run_load(&run, NULL) < 0 || run_state_is_final(run.state))
+	if (r == 0 || !is_unfinished())
 		return r;
 	log_warning("%s", err->text);
 	return last_good_or_frozen(file, ret_config, err);
@@ -286,14 +296,7 @@ int oneshot_unfinished(int argc, char **argv)
 
 int oneshot_new(int argc, char **argv)
 {
-	CLEANUP(json_free) cJSON *series = NULL;
-	enum run_state state;
-
 	(void)argc;
 	(void)argv;
-	/* A record that cannot be read counts as no record: kiln-oneshot begin reports it. */
-	return (run_state_get(&state, NULL) < 0 || run_state_is_final(state)) &&
-			       series_load_unfinished(&series, NULL) < 0
-		       ? 0
-		       : 1;
+	return is_unfinished() ? 1 : 0;
 }
