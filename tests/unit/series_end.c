@@ -73,9 +73,9 @@ static void test_nobody_wins(void **state)
 	must(end_series(series, SERIES_FINISHED, NULL, &err), &err);
 	assert_string_equal(series_state_name(series_state_of(series)), "finished");
 	assert_true(cJSON_IsNull(cJSON_GetObjectItem(series, "winner")));
-	assert_string_equal(text_of(series_trial(series, 0), "reason"),
+	assert_string_equal(series_text(series_trial(series, 0), "reason"),
 			    "it has no value of promote.objective");
-	assert_string_equal(text_of(series_trial(series, 1), "reason"), "other trials are better");
+	assert_string_equal(series_text(series_trial(series, 1), "reason"), "other trials are better");
 	must(run_load(&run, &err), &err);
 	assert_string_equal(run.id, ids[1]);
 	assert_int_equal(run.state, RUN_PRUNED);

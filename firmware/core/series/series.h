@@ -119,6 +119,9 @@ void trial_set_state(cJSON *trial, enum trial_state state);
 /* Returns how many trials are in a state. */
 uint32_t series_count(const cJSON *series, enum trial_state state);
 
+/* Returns the text of a member of a series, a trial or a run.json; "": the object has no such text. The text
+ * belongs to the object. */
+const char *series_text(const cJSON *object, const char *key);
 /* Sets a member of a series or a trial, or replaces it. `item` belongs to the object afterwards; false: no
  * memory. */
 bool series_set(cJSON *object, const char *key, cJSON *item);

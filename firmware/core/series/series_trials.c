@@ -36,7 +36,7 @@ static const cJSON *member(const cJSON *object, const char *key)
 }
 
 /* Returns a text member; "" where there is none. */
-static const char *text_of(const cJSON *object, const char *key)
+const char *series_text(const cJSON *object, const char *key)
 {
 	const cJSON *item = member(object, key);
 
@@ -64,12 +64,12 @@ bool series_set(cJSON *object, const char *key, cJSON *item)
 
 const char *series_id(const cJSON *series)
 {
-	return text_of(series, "id");
+	return series_text(series, "id");
 }
 
 enum series_state series_state_of(const cJSON *series)
 {
-	return (enum series_state)find_name(series_states, SERIES_STATE_MAX, text_of(series, "state"));
+	return (enum series_state)find_name(series_states, SERIES_STATE_MAX, series_text(series, "state"));
 }
 
 bool series_is_final(const cJSON *series)
@@ -100,7 +100,7 @@ static int find(const cJSON *series, const char *key, const char *text)
 	int index = 0;
 
 	cJSON_ArrayForEach(trial, member(series, "trials")) {
-		if (*text && strcmp(text_of(trial, key), text) == 0)
+		if (*text && strcmp(series_text(trial, key), text) == 0)
 			return index;
 		index++;
 	}
@@ -119,7 +119,7 @@ int series_find_run(const cJSON *series, const char *run_id)
 
 enum trial_state trial_state_of(const cJSON *trial)
 {
-	return (enum trial_state)find_name(trial_states, TRIAL_STATE_MAX, text_of(trial, "state"));
+	return (enum trial_state)find_name(trial_states, TRIAL_STATE_MAX, series_text(trial, "state"));
 }
 
 void trial_set_state(cJSON *trial, enum trial_state state)
@@ -145,7 +145,7 @@ static bool counts(enum trial_state state, bool finished)
 
 int series_best(const cJSON *series, bool finished)
 {
-	const bool maximize = strcmp(text_of(series, "direction"), "max") == 0;
+	const bool maximize = strcmp(series_text(series, "direction"), "max") == 0;
 	const cJSON *trial;
 	int best = -1, index = -1;
 	double most = 0;
@@ -177,8 +177,8 @@ static bool add_name(cJSON *row, const char *key, const cJSON *series, int index
 {
 	if (index < 0)
 		return cJSON_AddNullToObject(row, key) != NULL;
-	return cJSON_AddStringToObject(row, key, text_of(series_trial(series, (uint32_t)index), "name")) !=
-	       NULL;
+	return cJSON_AddStringToObject(row, key,
+				       series_text(series_trial(series, (uint32_t)index), "name")) != NULL;
 }
 
 static bool add_best(cJSON *row, const cJSON *series)

@@ -19,13 +19,6 @@
 #include <sysexits.h>
 #include <time.h>
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
 /* ---- One trial ---- */
 
 static cJSON *members_of(const cJSON *series, const cJSON *trial, uint64_t rest_after_epoch)
@@ -35,7 +28,7 @@ static cJSON *members_of(const cJSON *series, const cJSON *trial, uint64_t rest_
 	const cJSON *overrides = cJSON_GetObjectItemCaseSensitive(trial, "overrides");
 
 	return of && cJSON_AddStringToObject(of, "id", series_id(series)) &&
-			       cJSON_AddStringToObject(of, "trial", text_of(trial, "name")) &&
+			       cJSON_AddStringToObject(of, "trial", series_text(trial, "name")) &&
 			       cJSON_AddItemToObject(members, "overrides",
 						     cJSON_Duplicate(overrides, true)) &&
 			       (!rest_after_epoch ||
@@ -86,7 +79,7 @@ static int begin_waiting(cJSON *series, const struct next *next, struct run *ret
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	if ((r = commits_of_series(series, path, members, err)) < 0)
 		return r;
-	(void)snprintf(before.id, sizeof(before.id), "%s", text_of(series, "before"));
+	(void)snprintf(before.id, sizeof(before.id), "%s", series_text(series, "before"));
 	return begin_new(&new, ret_run, err);
 }
 
@@ -115,7 +108,7 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	const cJSON *trial = series_trial(series, next->trial);
-	const char *run_id = text_of(trial, "run");
+	const char *run_id = series_text(trial, "run");
 	const bool goes_on = *run_id;
 	const struct set_up how = { .since_s = (int64_t)json_member(series, "since_s")->valuedouble,
 				    .ends_s = ends_of(series, config),
@@ -133,8 +126,9 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 	    (r = note_begun(series, next, &run, how.ends_s, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_TRIAL_BEGUN, .run_id = run.id, .count = next->trial + 1 },
-		   "%s: trial %s, %" PRIu32 " of %" PRIu32 ", %s", series_id(series), text_of(trial, "name"),
-		   next->trial + 1, series_trials(series), goes_on ? "goes on" : "begins");
+		   "%s: trial %s, %" PRIu32 " of %" PRIu32 ", %s", series_id(series),
+		   series_text(trial, "name"), next->trial + 1, series_trials(series),
+		   goes_on ? "goes on" : "begins");
 	return 1;
 }
 
@@ -174,8 +168,8 @@ static int fail_trial(cJSON *series, uint32_t index, const struct error *why, st
 	if (r < 0)
 		return r;
 	note_state(trial, TRIAL_FAILED, why->text);
-	event_send(&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(trial, "run") },
-		   "%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), why->text);
+	event_send(&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = series_text(trial, "run") },
+		   "%s: trial %s failed: %s", series_id(series), series_text(trial, "name"), why->text);
 	return series_write(series, err);
 }
 
@@ -246,12 +240,12 @@ static bool is_superseded(const char *file, const cJSON *series)
 	CLEANUP(free_ptr) char *text = NULL;
 
 	for (uint32_t i = 0; i < series_trials(series); i++)
-		if (*text_of(series_trial(series, i), "run"))
+		if (*series_text(series_trial(series, i), "run"))
 			return false;
 	if (run_record(&record, NULL) == 0 && note_find(series, record) >= 0)
 		return false;
 	return file_read(file, RUN_JSON_MAX, &text, NULL, NULL) == 0 &&
-	       strcmp(text, text_of(series, "config")) != 0;
+	       strcmp(text, series_text(series, "config")) != 0;
 }
 
 /* Tells whether a new night is a series. */
@@ -280,7 +274,7 @@ static int begin_series(const char *file, cJSON **ret_series, struct error *err)
 		return r;
 	event_send(&(struct event){ .id = EVENT_SERIES_BEGUN, .count = series_trials(*ret_series) },
 		   "%s: %" PRIu32 " trials, %s", series_id(*ret_series), series_trials(*ret_series),
-		   text_of(*ret_series, "method"));
+		   series_text(*ret_series, "method"));
 	return 1;
 }
 

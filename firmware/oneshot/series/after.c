@@ -19,13 +19,6 @@
 #define BUDGET_REST_S 60
 #define SPACE_WAIT_S  1 /* between two looks whether the disk has space again */
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
 /* Returns whether a person asked the run to stop. */
 static bool is_stopped_by_hand(void)
 {
@@ -63,7 +56,7 @@ static int note_final(cJSON *series, cJSON *trial, const cJSON *record, enum run
 	static const enum trial_state states[RUN_STATE_MAX] = {
 		[RUN_FINISHED] = TRIAL_FINISHED, [RUN_FAILED] = TRIAL_FAILED, [RUN_PRUNED] = TRIAL_PRUNED
 	};
-	const char *reason = state == RUN_FINISHED ? NULL : text_of(record, "reason");
+	const char *reason = state == RUN_FINISHED ? NULL : series_text(record, "reason");
 	int r = 0;
 
 	if (trial_state_of(trial) != states[state]) {
@@ -72,9 +65,10 @@ static int note_final(cJSON *series, cJSON *trial, const cJSON *record, enum run
 		note_state(trial, states[state], reason);
 		r = series_write(series, err);
 		if (r == 0 && state == RUN_FAILED)
-			event_send(
-				&(struct event){ .id = EVENT_TRIAL_FAILED, .run_id = text_of(record, "id") },
-				"%s: trial %s failed: %s", series_id(series), text_of(trial, "name"), reason);
+			event_send(&(struct event){ .id = EVENT_TRIAL_FAILED,
+						    .run_id = series_text(record, "id") },
+				   "%s: trial %s failed: %s", series_id(series), series_text(trial, "name"),
+				   reason);
 	}
 	if (r < 0)
 		return r;
@@ -97,7 +91,7 @@ static int note_parked(cJSON *series, cJSON *trial, const cJSON *record, uint64_
 		note_state(trial, TRIAL_PARKED, NULL);
 		r = series_write(series, err);
 	}
-	return r < 0 ? r : run_park(text_of(record, "id"), err);
+	return r < 0 ? r : run_park(series_text(record, "id"), err);
 }
 
 /* Notes what the current run did. *ret_rests: the run is unfinished, and so is the trial. */

@@ -8,20 +8,13 @@
 #include <inttypes.h>
 #include <time.h>
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
 void end_keep_best(const cJSON *series)
 {
 	const int best = series_best(series, true);
 	struct error err;
 
 	/* A record that has just ended comes into the archive as the newest one. */
-	if (best >= 0 && run_keep(text_of(series_trial(series, (uint32_t)best), "run"), &err) < 0)
+	if (best >= 0 && run_keep(series_text(series_trial(series, (uint32_t)best), "run"), &err) < 0)
 		log_debug("%s", err.text);
 }
 
@@ -35,7 +28,7 @@ static const char *why_lost(const cJSON *trial)
 int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *err)
 {
 	cJSON *trial = series_trial(series, index);
-	const char *run_id = text_of(trial, "run");
+	const char *run_id = series_text(trial, "run");
 	int r;
 
 	if (!reason)
@@ -48,7 +41,7 @@ int end_trial(cJSON *series, uint32_t index, const char *reason, struct error *e
 		return r;
 	note_state(trial, TRIAL_PRUNED, reason);
 	event_send(&(struct event){ .id = EVENT_TRIAL_PRUNED, .run_id = run_id },
-		   "%s: trial %s stops early: %s", series_id(series), text_of(trial, "name"), reason);
+		   "%s: trial %s stops early: %s", series_id(series), series_text(trial, "name"), reason);
 	return series_write(series, err);
 }
 
@@ -68,7 +61,7 @@ static void show_any(const cJSON *series)
 	enum run_state state;
 
 	for (uint32_t i = series_trials(series); i > 0 && run_state_get(&state, NULL) == -ENOENT; i--)
-		(void)!run_show(text_of(series_trial(series, i - 1), "run"), NULL);
+		(void)!run_show(series_text(series_trial(series, i - 1), "run"), NULL);
 }
 
 /* Makes the winner's run the current one, so that status and report show it. A record that the archive does
@@ -77,7 +70,7 @@ static void show_winner(const cJSON *series, int winner)
 {
 	struct error err = { 0 };
 
-	if (winner >= 0 && run_show(text_of(series_trial(series, (uint32_t)winner), "run"), &err) < 0)
+	if (winner >= 0 && run_show(series_text(series_trial(series, (uint32_t)winner), "run"), &err) < 0)
 		log_warning("%s; the last trial stays the current run", err.text);
 	show_any(series);
 }
@@ -89,10 +82,10 @@ static void say_over(const cJSON *series, enum series_state state, int winner, c
 	char won[128] = "no trial has a value";
 
 	if (best)
-		(void)snprintf(won, sizeof(won), "%.64s won with %s %.6g", text_of(best, "name"),
-			       text_of(series, "objective"), value->valuedouble);
+		(void)snprintf(won, sizeof(won), "%.64s won with %s %.6g", series_text(best, "name"),
+			       series_text(series, "objective"), value->valuedouble);
 	event_send(&(struct event){ .id = EVENT_SERIES_FINISHED,
-				    .run_id = best ? text_of(best, "run") : NULL,
+				    .run_id = best ? series_text(best, "run") : NULL,
 				    .count = series_trials(series) },
 		   "%s: %s after %" PRIu32 " of %" PRIu32 " trials%s%s: %s", series_id(series),
 		   series_state_name(state), series_trials(series) - series_count(series, TRIAL_WAITING),
@@ -112,7 +105,7 @@ int end_series(cJSON *series, enum series_state state, const char *reason, struc
 	(void)series_set(
 		series, "winner",
 		winner < 0 ? cJSON_CreateNull()
-			   : cJSON_CreateString(text_of(series_trial(series, (uint32_t)winner), "name")));
+			   : cJSON_CreateString(series_text(series_trial(series, (uint32_t)winner), "name")));
 	(void)series_set(series, "ended_s", cJSON_CreateNumber((double)time(NULL)));
 	series_set_state(series, state);
 	show_winner(series, winner);
