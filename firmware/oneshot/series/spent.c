@@ -36,21 +36,24 @@ static double boot_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Returns how long ago the trainer worked last: by its status page, which a power cut takes away, else by the
- * record of its run. INFINITY: neither is there. */
+/* Returns when a file of the current run was written; -INFINITY: it is not there. */
+static double written_s(const char *name)
+{
+	struct stat st;
+	char path[PATH_BYTES];
+
+	return stat(path_of(PATH_RUN, name, path), &st) == 0 ? (double)st.st_mtim.tv_sec : -INFINITY;
+}
+
+/* Returns how long ago the trainer worked last: by its status page, which goes with its service and with the
+ * power, else by the record of its run, to which it writes its end, too. INFINITY: neither is there. */
 static double idle_s(void)
 {
 	struct status page;
-	struct stat record;
-	char path[PATH_BYTES];
-	double last_s;
+	const double last_s = status_read(STATUS_TRAIND, &page, NULL) == 0
+				      ? (double)page.updated_us / 1e6
+				      : fmax(written_s("run.json"), written_s("state"));
 
-	if (status_read(STATUS_TRAIND, &page, NULL) == 0)
-		last_s = (double)page.updated_us / 1e6;
-	else if (stat(path_of(PATH_RUN, "run.json", path), &record) == 0)
-		last_s = (double)record.st_mtim.tv_sec;
-	else
-		return INFINITY;
 	return fmax((double)clock_day_us() / 1e6 - last_s, 0);
 }
 
