@@ -6,7 +6,7 @@ lines; a ratio > 1 means that Kiln is better. Every round checks the files that 
 accuracies.
 
 Usage: article.py WORK CONFIG       S3 server in the environment; WORK is a scratch folder; CONFIG's run is timed
-       article.py keras SHARDS OUTPUT EPOCHS CLASSES       (the peer: a process of its own)
+       article.py keras SHARDS OUTPUT EPOCHS CLASSES [OPTIMIZER RATE]       (the peer: a process of its own)
        KILN_BENCH_ROUNDS: how many rounds (5), interleaved
 """
 import os
@@ -19,7 +19,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 ROUNDS, EPOCHS, ROWS, INPUTS = int(os.environ.get("KILN_BENCH_ROUNDS", 5)), 10, 128, 512
 
 
-def keras(shards, output, epochs, classes):
+def keras(shards, output, epochs, classes, optimizer="adam", rate=0.001):
     import tensorflow as tf
     import tensorflow_io  # noqa: F401  registers the file system
     from peer import keras_network
@@ -35,7 +35,8 @@ def keras(shards, output, epochs, classes):
         return (records.batch(ROWS).map(lambda batch: tf.io.parse_example(batch, features), num_parallel_calls=auto)
                 .map(lambda row: (row["sentence"], row["label"])).prefetch(auto))
 
-    model = keras_network(INPUTS, (256, 16, classes))
+    model = keras_network(INPUTS, (256, 16, classes), optimizer=tf.keras.optimizers.get({"class_name": optimizer,
+                                                                                         "config": {"learning_rate": rate}}))
     model.fit(rows("train", True), epochs=epochs, verbose=0, callbacks=nights.keras_callbacks(output))
     print(model.evaluate(rows("test", False), verbose=0)[1], "keras-" + tf.keras.__version__, flush=True)
     os._exit(0)  # the S3 file system aborts in its destructor
@@ -43,7 +44,7 @@ def keras(shards, output, epochs, classes):
 
 def main():
     if sys.argv[1] == "keras":
-        return keras(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+        return keras(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]), *sys.argv[6:7], *map(float, sys.argv[7:]))
     node, config = sys.argv[1] + "/node", sys.argv[2]
     first = nights.kiln_night(node, config, EPOCHS)
     ours, theirs = [], []

@@ -5,7 +5,7 @@ import resource
 import time
 
 
-def keras_network(inputs, units=(256, 16, 2), rates=(0.2, 0.2)):
+def keras_network(inputs, units=(256, 16, 2), rates=(0.2, 0.2), optimizer="adam"):
     """Dense layers, all but the last with a relu and a dropout, in Keras, compiled; without more the article's network."""
     import tensorflow as tf
     layers = tf.keras.layers
@@ -14,7 +14,7 @@ def keras_network(inputs, units=(256, 16, 2), rates=(0.2, 0.2)):
         model.add(layers.Dense(width, activation="relu" if i < len(rates) else "softmax"))
         if i < len(rates) and rates[i]:
             model.add(layers.Dropout(rates[i]))
-    model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
+    model.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
     return model
 
 

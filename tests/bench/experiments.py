@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eight settings of the article's network in one series of Kiln. Shards and results are in the same S3 server.
+
+e2e    against the article's program (tf.data and Keras), called once for each setting: wall time and CPU-seconds
+bytes  against eight single runs of Kiln, one for each setting: bytes of objects that the server has sent
+
+Every round checks that each trial is finished, that its model is in the bucket, and that the test accuracies are those of
+the other side: for `bytes` to the last digit, as a trial has the bits of a single run. Prints JSON lines; a ratio > 1 means
+that Kiln is better.
+
+Usage: experiments.py e2e|bytes WORK CONFIG     S3 server in the environment, with its admin socket in WORK/s3/run; WORK is a
+       scratch folder; CONFIG is the article's kiln.conf, to which the settings are added
+       KILN_BENCH_ROUNDS: how many rounds of e2e (3), interleaved
+"""
+import glob
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import nights
+
+ROUNDS, EPOCHS = int(os.environ.get("KILN_BENCH_ROUNDS", 3)), 10
+SETTINGS = [(name, rate) for name in ("adam", "sgd") for rate in (0.0003, 0.001, 0.003, 0.01)]
+
+
+def setting(name, rate):
+    return f'optimizer: {{ name = "{name}"; learning_rate = {rate}; }};\n'
+
+
+def write(path, base, text):
+    with open(path, "w") as file:
+        file.write(open(base).read() + text)
+    return path
+
+
+def series(node, config):
+    """Returns wall, CPU-seconds, and the test accuracies in the order of SETTINGS."""
+    os.makedirs(node, exist_ok=True)
+    before = set(nights.objects("runs/series/"))
+    wall, cpu, _ = nights.timed([nights.BIN + "/kiln", "run", "--config", config], KILN_ROOT=node)
+    key, = [key for key in set(nights.objects("runs/series/")) - before if key.endswith("series.json")]
+    record = json.load(nights.bucket().get_object(Bucket=nights.BUCKET, Key="runs/series/" + key)["Body"])
+    assert record["state"] == "finished" and len(record["trials"]) == len(SETTINGS), record
+    accuracies = {}
+    for trial in record["trials"]:
+        left = nights.objects(f"runs/{trial['run']}/")
+        assert trial["state"] == "finished" and trial["epochs"] == EPOCHS and left.get("model/model.safetensors"), (trial, sorted(left))
+        key = trial["overrides"]["optimizer.name"], trial["overrides"]["optimizer.learning_rate"]
+        accuracies[key] = trial["summary"]["test_accuracy"]
+    return wall, cpu, [accuracies[key] for key in SETTINGS]
+
+
+def keras(number, classes):
+    """The article's program, called for each setting. Returns wall, CPU-seconds, accuracies, version."""
+    wall, cpu, accuracies = 0, 0, []
+    for at, (name, rate) in enumerate(SETTINGS):
+        prefix = f"keras/{number}/{at}"
+        night = nights.peer_night([sys.executable, "tests/bench/article.py", "keras", f"s3://{nights.BUCKET}/data",
+                                   f"s3://{nights.BUCKET}/{prefix}", str(EPOCHS), classes, name, str(rate)], prefix, EPOCHS)
+        wall, cpu = wall + night[0], cpu + night[1]
+        accuracies.append(night[2])
+    return wall, cpu, accuracies, night[3]
+
+
+def sent():
+    """Bytes of objects that the server has sent so far."""
+    socket, = glob.glob(sys.argv[2] + "/s3/run/client.rgw.asok")
+    out = subprocess.run(["ceph", "--admin-daemon", socket, "perf", "dump"], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(out)["rgw"]["get_b"]
+
+
+def bench_e2e(node, config, base):
+    series(node, config)
+    ours, theirs = [], []
+    for number in range(ROUNDS):
+        ours.append(series(node, config))
+        theirs.append(keras(number, os.environ["KILN_BENCH_CLASSES"]))
+        best = [max(night[2]) for night in (ours[-1], theirs[-1])]
+        assert abs(best[0] - best[1]) < 0.02, ("best test accuracies", best)
+    for case, unit, column in (("wall", "s", 0), ("CPU", "CPU-s", 1)):
+        value, peer_value = (statistics.median(night[column] for night in nights_) for nights_ in (ours, theirs))
+        print(json.dumps({"name": "experiments-e2e", "case": f"{len(SETTINGS)} trials: {case}", "value": float(f"{value:.4g}"),
+                          "unit": unit, "peer": theirs[-1][3], "peer_value": float(f"{peer_value:.4g}"),
+                          "ratio": round(peer_value / value, 2)}), flush=True)
+
+
+def bench_bytes(node, config, base):
+    start = sent()
+    together = series(node, config)[2]
+    middle = sent()
+    single = []
+    for at, (name, rate) in enumerate(SETTINGS):
+        single.append(nights.kiln_night(f"{node}.{at}", write(f"{sys.argv[2]}/{at}.conf", base, setting(name, rate)), EPOCHS)[2])
+    value, peer_value = middle - start, sent() - middle
+    assert together == single, ("test accuracies", together, single)
+    print(json.dumps({"name": "experiments-bytes", "case": f"{len(SETTINGS)} trials: sent by the store", "value": value,
+                      "unit": "bytes", "peer": f"{len(SETTINGS)} single runs", "peer_value": peer_value,
+                      "ratio": round(peer_value / value, 2)}))
+
+
+def main():
+    what, work, base = sys.argv[1:]
+    values = ", ".join(f'{{ name = "trial-{at}"; overrides = {{ {setting(*pair).strip()} }}; }}' for at, pair in enumerate(SETTINGS))
+    config = write(work + "/series.conf", base, f"experiments = ( {values} );\npromote: {{ objective = \"test.accuracy\"; }};\n")
+    {"e2e": bench_e2e, "bytes": bench_bytes}[what](work + "/node", config, base)
+
+
+main()
