@@ -144,20 +144,21 @@ is "$rc $torn $(champion '[r["number"], r["run_id"], r["before"]]')" "0 0 [3, '$
 	"killed $kills times and repeated: one number, and champion.json always names whole files"
 files_are_right
 ok $? "all files are there, and no others"
-mkdir -p "$models/saved_model/4/variables" && echo left >"$models/saved_model/4/variables/of-another"
+mkdir -p "$models/saved_model/4/variables" && echo left >"$models/saved_model/4/variables/of-another" # a killed promotion's
 is "$(find "$runs" -name 'promote.part*' -o -name promote.json)" "" "nothing is left on the disk"
 
 # ---- Back ----
 promote --rollback
-like "$rc $said" "^0 .*$better: champion 4 of t again, in place of $bound" "the former champion comes back"
-is "$(champion '[r["number"], r["run_id"], r["before"], r["rolled_back"]]')" "[4, '$better', 1, 3]" "with the next number"
+like "$rc $said" "^0 .*$better: champion 5 of t again, in place of $bound" "the former champion comes back"
+is "$(champion '[r["number"], r["run_id"], r["before"], r["rolled_back"]]')" "[5, '$better', 1, 3]" \
+	"with the next number of which no file is there"
 files_are_right
-ok $? "its files are there, and what a killed promotion has left is gone"
-cmp -s "$models/saved_model/2/saved_model.pb" "$models/saved_model/4/saved_model.pb"
+ok $? "its files are there, and no others"
+cmp -s "$models/saved_model/2/saved_model.pb" "$models/saved_model/5/saved_model.pb"
 ok $? "they are its own"
 echo '{"rollback": true, "force": false, "series": "", "trial": "", "from": 3}' >"$runs/promote.json"
 promote
-is "$rc $(champion 'r["number"]') $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "0 4 1" \
+is "$rc $(champion 'r["number"]') $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "0 5 1" \
 	"a request that was done before its file was removed goes back no further"
 promote --rollback
 is "$rc $(champion 'r["run_id"]')" "0 $first" "a second request goes back one more"
@@ -177,7 +178,7 @@ python3 - "$runs/series/$series/series.json" "$KILN_CONFIG" "$first" "$better" <
 	           "trials": [trial("short", sys.argv[3]), trial("long", sys.argv[4]), trial("none", "")]}, open(sys.argv[1], "w"))
 PY
 promote --series "$series"
-like "$rc $said" "^0 .*$better: promoted: it is champion 6 of t: accuracy" "the winner of a series is judged, and promoted"
+like "$rc $said" "^0 .*$better: promoted: it is champion 7 of t: accuracy" "the winner of a series is judged, and promoted"
 is "$(champion '[r["series"], r["trial"], r["lost"]]')" "['$series', 'long', ['short', 'none', '$first']]" \
 	"champion.json says who lost: the other trials, and the champion"
 is "$(json "$runs/series/$series/series.json" 'r["promotion"]["outcome"]') $(json "$work/sink/series/$series/series.json" 'r["promotion"]["outcome"]')" \
@@ -205,7 +206,7 @@ promote
 like "$rc $said" "^65 .*$id: not promoted, .*the champion .* reads \"sentence\" .* not read in the same form" "so is a model of other records"
 night 'epochs = 1; seed = 6;' 'against = "nothing";'
 promote
-like "$rc $said" "^0 .*$id: promoted: it is champion 7 of t: promote.against asks for no test" "without a test it is promoted"
+like "$rc $said" "^0 .*$id: promoted: it is champion 8 of t: promote.against asks for no test" "without a test it is promoted"
 mv "$work/sink/$id/model" "$work/sink/$id/away"
 rm -r "$models"
 promote --series "$id"

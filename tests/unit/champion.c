@@ -96,6 +96,38 @@ static void test_put(void **state)
 	assert_true(now.number == 3 && now.before == 1 && cJSON_Compare(now.record, former.record, true));
 }
 
+static uint64_t take(struct store *store, uint64_t now, const char *run_id)
+{
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	const struct champion champion = { .record = now ? record : NULL, .number = now };
+	struct error err;
+	uint64_t number = 0;
+
+	if (champion_take_number(store, &champion, run_id, &number, &err) < 0)
+		fail_msg("%s", err.text);
+	return number;
+}
+
+/* A number that a model has taken, or of which files are there, is never another model's. */
+static void test_number(void **state)
+{
+	CLEANUP(store_closep) struct store *store = open_store();
+	struct error err;
+
+	(void)state;
+	assert_int_equal(take(store, 4, "x"), 5);
+	assert_int_equal(store_put(store, "saved_model/5/saved_model.pb", "x", 1, &err), 0);
+	assert_int_equal(take(store, 4, "x"), 5);
+	assert_int_equal(take(store, 4, "y"), 6);
+	assert_int_equal(take(store, 4, "x"), 7);
+	assert_int_equal(take(store, 7, "x"), 8);
+	assert_int_equal(store_put(store, "next.json", "{", 1, &err), 0);
+	assert_int_equal(store_put(store, "kiln/11/dataset.json", "x", 1, &err), 0);
+	assert_int_equal(store_put(store, "onnx/18446744073709551615/a", "x", 1, &err), 0);
+	assert_int_equal(store_put(store, "onnx/of-another/a", "x", 1, &err), 0);
+	assert_int_equal(take(store, 8, "x"), 12);
+}
+
 static void test_request(void **state)
 {
 	const struct promote_request wanted = { .force = true, .series = "s-1", .trial = "wide", .from = 4 };
@@ -119,9 +151,8 @@ static void test_request(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_outside_bytes),
-		cmocka_unit_test(test_put),
+		cmocka_unit_test(test_none),    cmocka_unit_test(test_outside_bytes),
+		cmocka_unit_test(test_put),     cmocka_unit_test(test_number),
 		cmocka_unit_test(test_request),
 	};
 

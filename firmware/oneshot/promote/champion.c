@@ -6,8 +6,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FILE_NAME "champion.json"
-#define KEY_BYTES 64u
+#define FILE_NAME  "champion.json"
+#define NEXT_NAME  "next.json"
+#define NEXT_MAX   4096u
+#define NUMBER_MAX (UINT64_C(1) << 52) /* a double holds it */
+#define KEY_BYTES  64u
+
+static const char *const folders[] = { "saved_model", "onnx", "kiln" };
+#define FOLDERS (sizeof(folders) / sizeof(folders[0]))
 
 static char *history_key(uint64_t number, char out[static KEY_BYTES])
 {
@@ -31,7 +37,6 @@ int champion_store(const struct config *config, struct store **ret_models, struc
 /* Returns whether the files of a champion lie in the folders of its number. */
 static bool files_are_its_own(const cJSON *record, uint64_t number)
 {
-	static const char *const folders[] = { "saved_model", "onnx", "kiln" };
 	const cJSON *files = cJSON_GetObjectItemCaseSensitive(record, "files"), *file;
 	char folder[KEY_BYTES];
 
@@ -39,7 +44,7 @@ static bool files_are_its_own(const cJSON *record, uint64_t number)
 		const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "key"));
 		bool known = false;
 
-		for (size_t i = 0; key && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		for (size_t i = 0; key && i < FOLDERS; i++) {
 			(void)snprintf(folder, sizeof(folder), "%s/%" PRIu64 "/", folders[i], number);
 			known |= strncmp(key, folder, strlen(folder)) == 0;
 		}
@@ -112,6 +117,86 @@ int champion_put(struct store *models, const cJSON *record, uint64_t number, str
 	    (r = store_put_checked(models, history_key(number, key), text, strlen(text), NULL, err)) < 0)
 		return r;
 	return store_put_checked(models, FILE_NAME, text, strlen(text), NULL, err);
+}
+
+/* ---- The next number ---- */
+
+/* A store_list() function: FOLDER/NUMBER/... raises *context to NUMBER. */
+static int raise(void *context, const struct store_object *object)
+{
+	uint64_t *largest = context;
+	const char *text = strchr(object->key, '/') + 1;
+	const uint64_t number = strtoull(text, NULL, 10);
+
+	if (*text >= '0' && *text <= '9' && number < NUMBER_MAX && number > *largest)
+		*largest = number;
+	return 0;
+}
+
+static int find_largest(struct store *models, uint64_t *ret_largest, struct error *err)
+{
+	char glob[KEY_BYTES];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < FOLDERS; i++) {
+		(void)snprintf(glob, sizeof(glob), "%s/*", folders[i]);
+		r = store_list(models, glob, raise, ret_largest, err);
+	}
+	return r;
+}
+
+/* Reads the number that a promotion has taken last, and for which run. A damaged file counts as none. */
+static int get_taken(struct store *models, const char *run_id, uint64_t *ret_number, bool *ret_ours,
+		     struct error *err)
+{
+	CLEANUP(json_free) cJSON *taken = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	const char *owner;
+	uint64_t bytes;
+	int r = store_get_all(models, NEXT_NAME, NEXT_MAX, &text, &bytes, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	if (json_parse(NEXT_NAME, text, bytes, &taken, NULL) < 0 ||
+	    json_get_string(NEXT_NAME, taken, "run_id", &owner, NULL) < 0 ||
+	    json_get_u64(NEXT_NAME, taken, "number", ret_number, NULL) < 0 || *ret_number >= NUMBER_MAX)
+		*ret_number = 0;
+	else
+		*ret_ours = strcmp(owner, run_id) == 0;
+	return 0;
+}
+
+static int put_taken(struct store *models, const char *run_id, uint64_t number, struct error *err)
+{
+	CLEANUP(json_free) cJSON *taken = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if (!json_add_u64(taken, "number", number) || !cJSON_AddStringToObject(taken, "run_id", run_id))
+		return error_set(err, -ENOMEM, "no memory for the number of a champion");
+	r = json_print(taken, &text, err);
+	return r < 0 ? r : store_put_checked(models, NEXT_NAME, text, strlen(text), NULL, err);
+}
+
+int champion_take_number(struct store *models, const struct champion *champion, const char *run_id,
+			 uint64_t *ret_number, struct error *err)
+{
+	const uint64_t now = champion->record ? champion->number : 0;
+	uint64_t number = 0;
+	bool ours = false;
+	int r = get_taken(models, run_id, &number, &ours, err);
+
+	if (r == 0 && ours && number > now) {
+		*ret_number = number;
+		return 0;
+	}
+	if (number < now)
+		number = now;
+	if (r < 0 || (r = find_largest(models, &number, err)) < 0 ||
+	    (r = put_taken(models, run_id, number + 1, err)) < 0)
+		return r;
+	*ret_number = number + 1;
+	return 0;
 }
 
 void champion_track(const struct config *config, const struct store *models, const char *run_id,

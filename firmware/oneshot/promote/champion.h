@@ -6,8 +6,11 @@
  *     champions/<n>.json            champion.json of each number, the history
  *     saved_model/<n>/, onnx/<n>/   the model's files; TensorFlow Serving polls saved_model/
  *     kiln/<n>/                     model.safetensors and the files beside it, with which it is judged again
+ *     next.json                     {number, run_id}: the number that was taken last, and the run of its
+ * model
  *
- * n is 1 for the first champion and grows by 1, also when the former champion comes back. The members:
+ * n is 1 for the first champion and grows, also when the former champion comes back. A number has the files
+ * of one model: a promotion that does not end leaves its number to a promotion of the same run. The members:
  *
  *     version, name (run.name), number (n), kiln_version
  *     run_id, series, trial   the run that trained the model; series and trial are "" for a run of its own
@@ -49,8 +52,13 @@ MUST_CHECK int champion_get_former(struct store *models, uint64_t number, struct
 				   struct error *err);
 void champion_done(struct champion *champion); /* for CLEANUP() */
 
-/* Writes champions/<n>.json, then champion.json. A kill between the two leaves the former champion, and the
- * next promotion takes the same number. */
+/* Takes the number of the next champion, for the model of `run_id`, before a file is copied: larger than
+ * every number in next.json, champion.json and the folders, or that of an unfinished promotion of the same
+ * run. `champion`: the one so far; its record may be NULL. Errors: those of a store. */
+MUST_CHECK int champion_take_number(struct store *models, const struct champion *champion, const char *run_id,
+				    uint64_t *ret_number, struct error *err);
+
+/* Writes champions/<n>.json, then champion.json. A kill between the two leaves the former champion. */
 MUST_CHECK int champion_put(struct store *models, const cJSON *record, uint64_t number, struct error *err);
 
 /* Notes for the tracking server that the model of this run is the champion `number` (core/run/tracking.h). A

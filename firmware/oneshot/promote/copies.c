@@ -100,57 +100,6 @@ int copies_of_champion(const struct champion *champion, uint64_t number, struct 
 	return listed(ret_copies, r, err);
 }
 
-/* ---- Files that a killed promotion has left ---- */
-
-struct others {
-	const struct copies *copies;
-	uint32_t count;
-	char **key;
-};
-
-static void others_done(struct others *others)
-{
-	for (uint32_t i = 0; i < others->count; i++)
-		free(others->key[i]);
-	free(others->key);
-}
-
-static int note_other(void *context, const struct store_object *object)
-{
-	struct others *others = context;
-	char **grown;
-
-	for (uint32_t i = 0; i < others->copies->count; i++)
-		if (strcmp(others->copies->copy[i].to, object->key) == 0)
-			return 0;
-	grown = reallocarray(others->key, others->count + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	others->key = grown;
-	grown[others->count] = strdup(object->key);
-	if (!grown[others->count])
-		return -ENOMEM;
-	others->count++;
-	return 0;
-}
-
-static int remove_others(const struct copies *copies, struct store *models, struct error *err)
-{
-	CLEANUP(others_done) struct others others = { .copies = copies };
-	char glob[64];
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < FOLDERS; i++) {
-		(void)snprintf(glob, sizeof(glob), "%s/%" PRIu64 "/*", folders[i], copies->number);
-		r = store_list(models, glob, note_other, &others, err);
-	}
-	if (r == -ENOMEM)
-		return error_set(err, r, "no memory for names");
-	for (uint32_t i = 0; r == 0 && i < others.count; i++)
-		r = store_delete(models, others.key[i], err);
-	return r;
-}
-
 /* ---- The copy ---- */
 
 static int copy_one(struct copy *copy, struct store *from, struct store *models, struct error *err)
@@ -168,12 +117,9 @@ int copies_make(struct copies *copies, struct store *from, struct store *models,
 {
 	int r = store_abort_stale(models, err);
 
-	if (r >= 0)
-		r = remove_others(copies, models, err);
-
-	for (uint32_t i = 0; r == 0 && i < copies->count; i++)
+	for (uint32_t i = 0; r >= 0 && i < copies->count; i++)
 		r = copy_one(&copies->copy[i], from, models, err);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* ---- JSON ---- */

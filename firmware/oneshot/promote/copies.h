@@ -5,7 +5,8 @@
  * saved_model.pb comes last: a server that finds it finds the whole folder.
  *
  * Order: copies_of_run or copies_of_champion -> copies_make -> copies_json -> copies_done. A kill at any
- * moment leaves files below a number that no champion.json names; the same copy again gives the same files.
+ * moment leaves files below a number that no champion.json names, and that no other model gets
+ * (champion_take_number()); the same copy again gives the same files.
  */
 #pragma once
 
@@ -30,8 +31,8 @@ MUST_CHECK int copies_of_run(struct store *model, uint64_t number, struct copies
 MUST_CHECK int copies_of_champion(const struct champion *champion, uint64_t number, struct copies *ret_copies,
 				  struct error *err);
 
-/* Copies all files, and sets bytes and sha256. First removes what a killed promotion has left: unfinished
- * uploads, and other files below the number. */
+/* Copies all files, and sets bytes and sha256. First removes the unfinished uploads that a killed promotion
+ * has left. */
 MUST_CHECK int copies_make(struct copies *copies, struct store *from, struct store *models,
 			   struct error *err);
 

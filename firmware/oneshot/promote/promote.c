@@ -206,14 +206,16 @@ static int open_model_folder(const struct winner *winner, struct store **ret_sto
 
 static int install(struct promoting *promoting, struct error *err)
 {
-	const uint64_t number = promoting->champion.record ? promoting->champion.number + 1 : 1;
 	CLEANUP(store_closep) struct store *model = NULL;
 	CLEANUP(copies_done) struct copies copies = { 0 };
 	CLEANUP(json_free) cJSON *record = NULL;
+	uint64_t number;
 	int r;
 
 	notify_status("copying %s", promoting->winner.run_id);
 	if ((r = open_model_folder(&promoting->winner, &model, err)) < 0 ||
+	    (r = champion_take_number(promoting->models, &promoting->champion, promoting->winner.run_id,
+				      &number, err)) < 0 ||
 	    (r = copies_of_run(model, number, &copies, err)) < 0 ||
 	    (r = copies_make(&copies, model, promoting->models, err)) < 0 ||
 	    (r = make_record(promoting, &copies, &record, err)) < 0 ||

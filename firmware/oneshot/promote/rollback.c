@@ -36,10 +36,12 @@ static int bring_back(struct store *models, const struct champion *gone, const s
 	CLEANUP(champion_done) struct champion former = { 0 };
 	CLEANUP(copies_done) struct copies copies = { 0 };
 	CLEANUP(json_free) cJSON *record = NULL;
+	uint64_t number;
 	int r;
 
 	if ((r = champion_get_former(models, gone->before, &former, err)) < 0 ||
-	    (r = copies_of_champion(&former, gone->number + 1, &copies, err)) < 0 ||
+	    (r = champion_take_number(models, gone, former.run_id, &number, err)) < 0 ||
+	    (r = copies_of_champion(&former, number, &copies, err)) < 0 ||
 	    (r = copies_make(&copies, models, models, err)) < 0 ||
 	    (r = make_record(&former, gone, &copies, &record, err)) < 0 ||
 	    (r = champion_put(models, record, copies.number, err)) < 0)
