@@ -100,6 +100,21 @@ is "$? $(told 'len(runs), r["status"], r["tags"]["kiln.model_url"]')" "0 (1, 'FI
 is "$(told 'steps("batch_loss") == list(range(10)), steps("train.loss"), steps("test.accuracy"), len(r["rows"])')" \
 	"(True, [1, 2, 3], [3], 41)" "each metric once, with its step or its epoch"
 
+begin winner
+winner=$id rows='len(runs), r["rows"], r["end"]'
+epochs 2
+finish_run finished
+drain
+told=$(told "$rows")
+begin winner # the next trial
+finish_run finished
+drain
+rm -r "$record"
+ln -s "archive/$winner" "$record"
+id=$winner
+drain
+is "$(told "$rows")" "$told" "a run that becomes the current run again after its end is not told again"
+
 # ---- The answers of a server ----
 fails() { # name, fault, words of the log
 	begin "$1" "${4:-}"

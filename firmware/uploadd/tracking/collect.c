@@ -149,13 +149,25 @@ static int open_run(struct collector *collector, const struct run *run, const cJ
 	return 0;
 }
 
+/* A run that has ended, and has no files in either spool, was told before its files were removed. It may be
+ * the current run again, as the winner of a series is. */
+static int was_told(const struct run *run, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = run_state_is_final(run->state) ? is_described(run->id, err) : 1;
+
+	if (r == 0)
+		r = file_exists(spool_path(run->id, "", path), err);
+	return r < 0 ? r : r == 0;
+}
+
 /* The order matters: now.json says that a run has ended only after the journal has all of it. */
 int collect_run(struct collector *collector, const struct run *run, const cJSON *record, struct error *err)
 {
-	int r;
+	int r = *run->config.tracking.url ? was_told(run, err) : 1;
 
-	if (!*run->config.tracking.url)
-		return 0;
+	if (r != 0)
+		return r < 0 ? r : 0;
 	r = open_run(collector, run, record, err);
 	if (r == 0)
 		r = follow_steps(&collector->follow, run->id, &collector->journal, err);

@@ -19,7 +19,8 @@ struct collector {
 };
 
 /* Collects a run. `record`: its run.json with the member "state". Does nothing where the run has no
- * tracking.url. Errors: -errno of the disk. */
+ * tracking.url, or has ended and has no files in either spool: the server has it. Errors: -errno of the disk.
+ */
 MUST_CHECK int collect_run(struct collector *collector, const struct run *run, const cJSON *record,
 			   struct error *err);
 /* Collects the series whose folder is in the spool: it is there since its first trial was collected. */
