@@ -68,9 +68,9 @@ static int errno_of(long status, const char *name)
 		return -ENOENT;
 	if (strcmp(name, "RESOURCE_ALREADY_EXISTS") == 0)
 		return -EEXIST;
-	if (status == 429 || status == 503)
+	if (status == 408 || status == 429 || status == 503)
 		return -EBUSY;
-	if (status == 404 || status / 100 == 3)
+	if (status == 404 || status / 100 == 3 || (status / 100 == 4 && !*name))
 		return -EPROTO;
 	return status / 100 == 4 ? -EINVAL : -EIO;
 }

@@ -21,9 +21,10 @@
  *   -EACCES    401, 403: the login is missing, wrong, or not allowed to do this
  *   -ENOENT    the server does not know the experiment, run or model (RESOURCE_DOES_NOT_EXIST)
  *   -EEXIST    RESOURCE_ALREADY_EXISTS
- *   -EINVAL    another 4xx: the server understood the request and refuses it
- *   -EPROTO    404 that is no answer of MLflow: another server, or a wrong path
- *   -EBUSY     429, 503: the server asks for fewer requests
+ *   -EINVAL    another 4xx with an error code of MLflow: the server understood the request and refuses it
+ *   -EPROTO    a redirection, another 404, or a 4xx without an error code of MLflow: another server, a proxy,
+ *              or a wrong path
+ *   -EBUSY     408, 429, 503: the server asks for fewer requests, or to send this one again
  *   -EIO       another 5xx
  *   -EBADMSG   the answer is no JSON, lacks a member, or is larger than MLFLOW_REPLY_BYTES
  *   -ECANCELED mlflow_cancel()

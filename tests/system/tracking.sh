@@ -116,7 +116,7 @@ drain
 is "$(told "$rows")" "$told" "a run that becomes the current run again after its end is not told again"
 
 # ---- The answers of a server ----
-fails() { # name, fault, words of the log
+fails() { # name, fault (its own "match" comes before "."), words of the log, more keys of tracking
 	begin "$1" "${4:-}"
 	points 2
 	finish_run finished
@@ -134,6 +134,8 @@ fails broken '"do": "answer", "status": 500, "code": "INTERNAL_ERROR"' 'HTTP 500
 fails elsewhere '"do": "answer", "status": 404, "body": "<h1>no such page</h1>"' 'HTTP 404: <h1>no such page'
 fails garbage '"do": "answer", "status": 200, "body": "<h1>hello</h1>"' 'not JSON'
 fails nothing '"do": "lose"' 'http://127.0.0.1'
+fails proxy '"match": "log-batch", "do": "answer", "status": 400, "body": "<h1>bad request</h1>"' 'HTTP 400: <h1>bad request'
+fails slow '"match": "log-batch", "do": "answer", "status": 408, "code": "INVALID_PARAMETER_VALUE"' 'HTTP 408 INVALID_PARAMETER_VALUE'
 
 begin busy
 points 2
