@@ -102,7 +102,8 @@ int s3_abort_stale(struct store *store, struct error *err)
 	struct s3_store *s3 = s3_store_of(store);
 	char key_marker[STORE_KEY_MAX + 1] = "", id_marker[S3_UPLOAD_BYTES] = "";
 	uint32_t aborted = 0;
-	bool more = true;
+	/* The gateway of lakeFS lists no uploads below a prefix, and the ref is a prefix of every key. */
+	bool more = !s3->lakefs;
 
 	/* A page may be empty, so pages are counted too. */
 	for (uint32_t page = 0; more && page < STORE_ABORTS_MAX; page++) {

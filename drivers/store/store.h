@@ -190,7 +190,7 @@ MUST_CHECK int store_put_file(struct store *store, const char *key, const char *
 			      uint64_t *ret_bytes, struct error *err);
 #define STORE_ABORTS_MAX 1000u
 /* Aborts unfinished multipart uploads below the prefix, at most STORE_ABORTS_MAX, and returns how many. On
- * file:// removes temporaries of killed writers and returns 0. */
+ * file:// removes temporaries of killed writers and returns 0. On lakefs:// does nothing and returns 0. */
 int store_abort_stale(struct store *store, struct error *err);
 /* Deletes an object. No error where there is no such object. */
 MUST_CHECK int store_delete(struct store *store, const char *key, struct error *err);

@@ -35,6 +35,7 @@ static const struct {
 	{ { "n", "v", "a,b", "say \"x\"\n" }, NULL, "n,v\r\n\"a,b\",\"say \"\"x\"\"\n\"\r\n" },
 	{ { "n", "v", "=1+2", "-3" }, NULL, "n,v\r\n'=1+2,-3\r\n" },
 	{ { "n", "v", "@x", "-" }, NULL, "n,v\r\n'@x,'-\r\n" },
+	{ { "n", "v", "-a, b", "\"" }, NULL, "n,v\r\n\"'-a, b\",\"\"\"\"\r\n" },
 };
 
 static char *printed(const struct grid *grid, void (*print)(const struct grid *grid, FILE *out))
@@ -110,6 +111,25 @@ static void test_show(void **state)
 		     "rung,started_s,took_s,rows_per_s,bytes,state,run,reason\r\n"
 		     "adam,adam,0.875,2,0.25,0.5,3,0,5,90,1234.5,2500000,finished,t-20260101-000000,\r\n"
 		     "sgd,sgd,,0,,,0,,,0,,,failed,,a NaN\r\n");
+}
+
+/* A setting that one trial alone has is an empty field of the others. */
+static void test_missing_setting(void **state)
+{
+	CLEANUP(json_free)
+	cJSON *series =
+		parse("{\"objective\":\"train.loss\",\"direction\":\"min\",\"config\":\"\",\"trials\":["
+		      "{\"name\":\"a\",\"overrides\":{\"model.layers.d.l2\":0.5},\"state\":\"waiting\"},"
+		      "{\"name\":\"b\",\"overrides\":{},\"state\":\"waiting\"}]}");
+	CLEANUP(free_ptr) char *csv = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&csv, &bytes);
+
+	(void)state;
+	assert_int_equal(series_print_csv(series, out, NULL), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(csv, "\r\na,0.5,,"));
+	assert_non_null(strstr(csv, "\r\nb,,,"));
 }
 
 static void test_list(void **state)
@@ -218,8 +238,11 @@ static void test_compare_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grid),         cmocka_unit_test(test_show),
-		cmocka_unit_test(test_list),         cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_grid),
+		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_missing_setting),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_compare_same),
 	};
 

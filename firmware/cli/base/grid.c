@@ -110,9 +110,9 @@ static bool is_formula(const char *text)
 	return end == text || *end;
 }
 
-static void print_quoted(const char *text, FILE *out)
+static void print_quoted(const char *before, const char *text, FILE *out)
 {
-	(void)fputc('"', out);
+	fprintf(out, "\"%s", before);
 	for (; *text; text++)
 		fprintf(out, "%s%c", *text == '"' ? "\"" : "", *text);
 	(void)fputc('"', out);
@@ -123,13 +123,13 @@ void grid_print_csv(const struct grid *grid, FILE *out)
 	for (uint32_t row = 0; row < rows_of(grid); row++)
 		for (uint32_t column = 0; column < grid->columns; column++) {
 			const char *text = cell_at(grid, row, column);
+			const char *before = is_formula(text) ? "'" : "";
 
 			fputs(column ? "," : "", out);
-			fputs(is_formula(text) ? "'" : "", out);
 			if (strpbrk(text, ",\"\r\n"))
-				print_quoted(text, out);
+				print_quoted(before, text, out);
 			else
-				fputs(text, out);
+				fprintf(out, "%s%s", before, text);
 			fputs(column + 1 == grid->columns ? "\r\n" : "", out);
 		}
 }

@@ -31,11 +31,12 @@ static void add_figure(struct grid *grid, double value, bool is_share)
 	grid_add(grid, format_number(is_share ? 100 * value : value, is_share ? "%.2f %%" : "%.4f", text));
 }
 
-static void add_setting(struct grid *grid, const cJSON *value)
+/* `none`: what stands for a setting that the trial does not have. */
+static void add_setting(struct grid *grid, const cJSON *value, const char *none)
 {
-	CLEANUP(free_ptr) char *text = setting_text(value);
+	CLEANUP(free_ptr) char *text = value ? setting_text(value) : NULL;
 
-	grid_add(grid, text ? text : "-");
+	grid_add(grid, text ? text : none);
 }
 
 /* ---- The list of series ---- */
@@ -121,7 +122,7 @@ static void add_trial(struct grid *grid, const struct compared *compared, const 
 	grid_add(grid, name);
 	grid_add(grid, client_text(trial, "state"));
 	for (uint32_t i = 0; i < compared->keys; i++)
-		add_setting(grid, compared_setting(compared, trial, compared->key[i]));
+		add_setting(grid, compared_setting(compared, trial, compared->key[i]), "-");
 	add_figure(grid, compared_value(trial), is_share);
 	grid_add(grid, client_number(trial, "best_epoch") > 0
 			       ? format_number(client_number(trial, "best_epoch"), "%.0f", text)
@@ -216,7 +217,7 @@ static void add_raw_trial(struct grid *grid, const struct compared *compared, co
 {
 	grid_add(grid, client_text(trial, "name"));
 	for (uint32_t i = 0; i < compared->keys; i++)
-		add_setting(grid, compared_setting(compared, trial, compared->key[i]));
+		add_setting(grid, compared_setting(compared, trial, compared->key[i]), "");
 	for (size_t i = 0; i < COUNT(raw_numbers); i++)
 		add_raw(grid, client_number(trial, raw_numbers[i]));
 	for (size_t i = 0; i < COUNT(raw_texts); i++) {
