@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/run/run.h"
+#include "drivers/digest/digest.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/store/dataset.h"
 #include "model/checkpoint.h"
@@ -39,6 +40,19 @@ static int open_run(struct trained *trained, char **ret_config, struct error *er
 	return 0;
 }
 
+static int check_digest(const struct trained *trained, uint64_t bytes, struct error *err)
+{
+	char found[DIGEST_HEX_BYTES];
+
+	if (!trained->sha256)
+		return 0;
+	digest_sha256(trained->data, bytes, found);
+	if (strcmp(found, trained->sha256) == 0)
+		return 0;
+	return error_set(err, -EBADMSG, "%s: found SHA-256 %s, expected %s", trained->name, found,
+			 trained->sha256);
+}
+
 int trained_load(struct trained *trained, struct error *err)
 {
 	CLEANUP(free_ptr) char *config = NULL;
@@ -47,6 +61,7 @@ int trained_load(struct trained *trained, struct error *err)
 
 	if ((r = locate_model(trained->name, &trained->where, &trained->folder, &trained->data, &bytes,
 			      err)) < 0 ||
+	    (r = check_digest(trained, bytes, err)) < 0 ||
 	    (r = model_file_open(trained->name, trained->data, bytes, &trained->saved, err)) < 0)
 		return r;
 	if (model_file_is_checkpoint(&trained->saved) && (r = open_run(trained, &config, err)) < 0)

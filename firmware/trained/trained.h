@@ -22,7 +22,8 @@
 #include <stdbool.h>
 
 struct trained {
-	const char *name; /* what locate_model() takes */
+	const char *name;   /* what locate_model() takes */
+	const char *sha256; /* the model's file must have it; NULL = any */
 	/* endpoint, region, credential, ca_file of the store that has the model; its url is the sink of run
 	 * ids. Those that a person gave for the sources, too; "" = none. */
 	struct config_store where, options;

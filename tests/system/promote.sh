@@ -120,6 +120,14 @@ is "$(json "$runs/current/run.json" '[r["promotion"]["outcome"], r["promotion"][
 
 like "$("$KILN_BIN/kiln" report "$worse" 2>&1)" "^promotion    kept: accuracy .*: no gain that holds" "and so does kiln report"
 
+# ---- Files of another content than champion.json says ----
+night 'epochs = 6; seed = 4;' 'against = "champion";'
+cp "$models/kiln/2/model.safetensors" "$work/kept" && cp "$models/kiln/1/model.safetensors" "$models/kiln/2/model.safetensors"
+promote
+like "$rc $said" "^65 .*$id: not promoted, .*kiln/2/model.safetensors: found SHA-256 [0-9a-f]+, expected $(champion \
+	'[f["sha256"] for f in r["files"] if f["key"] == "kiln/2/model.safetensors"][0]')" "nothing is judged against another file"
+cp "$work/kept" "$models/kiln/2/model.safetensors"
+
 # ---- By its loss, and with a bound ----
 night 'epochs = 8; seed = 2;' 'against = "champion"; objective = "validation.loss"; min_gain = 5.0;'
 bound=$id
@@ -148,6 +156,12 @@ mkdir -p "$models/saved_model/4/variables" && echo left >"$models/saved_model/4/
 is "$(find "$runs" -name 'promote.part*' -o -name promote.json)" "" "nothing is left on the disk"
 
 # ---- Back ----
+cp "$models/saved_model/2/saved_model.pb" "$work/kept"
+echo >>"$models/saved_model/2/saved_model.pb"
+promote --rollback
+like "$rc $said $(champion 'r["number"]')" "saved_model/2/saved_model.pb: found SHA-256 .* 3$" \
+	"a former champion with another file does not come back"
+cp "$work/kept" "$models/saved_model/2/saved_model.pb"
 promote --rollback
 like "$rc $said" "^0 .*$better: champion 5 of t again, in place of $bound" "the former champion comes back"
 is "$(champion '[r["number"], r["run_id"], r["before"], r["rolled_back"]]')" "[5, '$better', 1, 3]" \

@@ -102,6 +102,20 @@ int champion_get_former(struct store *models, uint64_t number, struct champion *
 	return get(models, history_key(number, key), ret_champion, err);
 }
 
+const char *champion_sha256(const struct champion *champion, const char *key)
+{
+	const cJSON *files = cJSON_GetObjectItemCaseSensitive(champion->record, "files"), *file;
+	const char *name, *sha256;
+
+	cJSON_ArrayForEach(file, files) {
+		name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "key"));
+		sha256 = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "sha256"));
+		if (sha256 && strcmp(name, key) == 0)
+			return sha256;
+	}
+	return "";
+}
+
 void champion_done(struct champion *champion)
 {
 	json_free(&champion->record);

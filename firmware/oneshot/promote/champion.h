@@ -24,7 +24,7 @@
  *     rolled_back             number of the champion that it replaced again; missing otherwise
  *
  * One writer: kiln-oneshot promote. Everybody who may write into the bucket can replace the files, so a
- * reader checks them.
+ * reader checks them; kiln-oneshot promote checks the SHA-256 of those that it judges or copies.
  */
 #pragma once
 
@@ -50,6 +50,8 @@ MUST_CHECK int champion_get(struct store *models, struct champion *ret_champion,
 /* Gets an earlier champion. Errors: also -ENOENT. */
 MUST_CHECK int champion_get_former(struct store *models, uint64_t number, struct champion *ret_champion,
 				   struct error *err);
+/* Returns the SHA-256 of a file of a champion, as its record has it; "": the record does not have it. */
+const char *champion_sha256(const struct champion *champion, const char *key);
 void champion_done(struct champion *champion); /* for CLEANUP() */
 
 /* Takes the number of the next champion, for the model of `run_id`, before a file is copied: larger than

@@ -2,6 +2,7 @@
 #include "oneshot/promote/copies.h"
 
 #include "core/base/paths.h"
+#include "drivers/digest/digest.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -96,17 +97,34 @@ int copies_of_champion(const struct champion *champion, uint64_t number, struct 
 			if (strncmp(key, folders[i], strlen(folders[i])) == 0)
 				r = add(ret_copies, key, folders[i],
 					strchr(key + strlen(folders[i]) + 1, '/') + 1);
+		if (r == 0)
+			ret_copies->copy[ret_copies->count - 1].expected = champion_sha256(champion, key);
 	}
 	return listed(ret_copies, r, err);
 }
 
 /* ---- The copy ---- */
 
+static int check_digest(const struct copy *copy, const char *path, const struct store *from,
+			struct error *err)
+{
+	char found[DIGEST_HEX_BYTES];
+	int r = copy->expected ? digest_file(path, found, err) : 0;
+
+	if (r < 0 || !copy->expected || strcmp(found, copy->expected) == 0)
+		return r;
+	return error_set(err, -EBADMSG,
+			 "%s/%s: found SHA-256 %s, expected %s, which the champion's record has",
+			 store_url(from), copy->from, found, copy->expected);
+}
+
 static int copy_one(struct copy *copy, struct store *from, struct store *models, struct error *err)
 {
 	char path[PATH_BYTES];
 	int r = store_get_file(from, copy->from, path_of(PATH_RUNS, PART_FILE, path), STORE_OBJECT_MAX, err);
 
+	if (r == 0)
+		r = check_digest(copy, path, from, err);
 	if (r == 0)
 		r = store_put_file(models, copy->to, path, copy->sha256, &copy->bytes, err);
 	(void)unlink(path);

@@ -13,7 +13,8 @@
 #include "oneshot/promote/champion.h"
 
 struct copy {
-	char *from, *to; /* keys */
+	char *from, *to;      /* keys */
+	const char *expected; /* SHA-256 of the file, in the champion's record; NULL = any */
 	uint64_t bytes;
 	char sha256[65];
 };
@@ -24,14 +25,16 @@ struct copies {
 	struct copy *copy;
 };
 
-/* List what to copy. `model`: the store of the run's folder `model`. Errors: -ENOENT the run has no finished
- * model; -ENOMEM. The caller calls copies_done(), also after an error. */
+/* List what to copy. `model`: the store of the run's folder `model`. `champion` must outlive the copies.
+ * Errors: -ENOENT the run has no finished model; -ENOMEM. The caller calls copies_done(), also after an
+ * error. */
 MUST_CHECK int copies_of_run(struct store *model, uint64_t number, struct copies *ret_copies,
 			     struct error *err);
 MUST_CHECK int copies_of_champion(const struct champion *champion, uint64_t number, struct copies *ret_copies,
 				  struct error *err);
 
-/* Copies all files, and sets bytes and sha256. First removes the unfinished uploads that a killed promotion
+/* Copies all files, and sets bytes and sha256. Errors: those of a store; -EBADMSG the file of a champion is
+ * another than its record says. First removes the unfinished uploads that a killed promotion
  * has left. */
 MUST_CHECK int copies_make(struct copies *copies, struct store *from, struct store *models,
 			   struct error *err);

@@ -56,14 +56,16 @@ static int compare(const struct promoting *promoting, const struct judge_wish *w
 	struct trained model = { .name = winner->run_id, .where = winner->config.sink };
 	CLEANUP(trained_done) struct trained champion = { .where = winner->config.sink };
 	CLEANUP(free_ptr) char *text = NULL, *url = NULL;
+	char key[64];
 	int r;
 
 	model.options = champion.options =
 		(struct config_store){ .endpoint = "", .region = "", .credential = "", .ca_file = "" };
-	if (asprintf(&url, "%s/kiln/%" PRIu64 "/model.safetensors", store_url(promoting->models),
-		     promoting->champion.number) < 0)
+	(void)snprintf(key, sizeof(key), "kiln/%" PRIu64 "/model.safetensors", promoting->champion.number);
+	if (asprintf(&url, "%s/%s", store_url(promoting->models), key) < 0)
 		return error_set(err, -ENOMEM, "no memory for a name");
 	champion.name = url;
+	champion.sha256 = champion_sha256(&promoting->champion, key);
 	/* The stores of this configuration may be read, and no others that a model names. */
 	if ((r = config_print(&winner->config, &text, err)) < 0 ||
 	    (r = config_text_load(text, &model.given, err)) < 0)
