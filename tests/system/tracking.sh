@@ -201,6 +201,21 @@ faults '[]'
 is "$(told 'r["status"], steps("batch_loss")')" "('FINISHED', [0, 1])" "parameters that are refused hold nothing up"
 like "$(cat "$KILN_ROOT/log")" 'INVALID_PARAMETER_VALUE: told to, leaving it out' "and are told"
 
+begin turns
+finish_run finished
+faults '[{"match": "runs/create", "do": "answer", "status": 400, "code": "INVALID_PARAMETER_VALUE"}]'
+drain
+begin turns
+finish_run finished
+: >"$KILN_ROOT/log"
+: >"$work/mlflow/log"
+start
+wait_for 20 eval '[ "$(grep -c runs/create "$work/mlflow/log")" -ge 5 ]'
+stop
+faults '[]'
+is "$(grep -c 'leaving it out' "$KILN_ROOT/log")" 2 "two runs that are refused in turns are told once each"
+drain
+
 begin forgotten
 points 2
 start
@@ -213,6 +228,22 @@ is_told 'r["status"] == "FINISHED" and len(steps("batch_loss")) == 2'
 ok $? "a server that has lost a run gets it again"
 stop
 faults '[]'
+
+# ---- Champions ----
+champion() { # fault
+	begin champion
+	finish_run finished
+	"$KILN_BUILD/system/note_champion" "$work/kiln.conf" "$id" "s3://models/champion/saved_model/1" 1
+	faults "[{\"match\": \"registered-models/create\", $1}]"
+	drain
+	faults '[]'
+}
+champion '"do": "answer", "status": 200, "body": "<h1>hello</h1>"'
+drain
+is "$(told 'd["models"]["champion"]["aliases"]')" "{'champion': '1'}" "a champion waits for a server whose answers are no JSON"
+champion '"do": "answer", "status": 400, "code": "INVALID_PARAMETER_VALUE"'
+like "$(cat "$KILN_ROOT/log")" "champion $id: .*INVALID_PARAMETER_VALUE: told to, leaving it out" "a champion that is refused is told"
+is "$(ls "$KILN_ROOT/data/kiln/spool/champions")" "" "and left out"
 
 # ---- Login ----
 mkdir -p "$work/credentials"

@@ -53,17 +53,24 @@ static int send_it(struct sender *sender, const cJSON *champion, struct error *e
 	return r < 0 ? r : mlflow_set_alias(sender->mlflow, model, ALIAS, version, err);
 }
 
-int send_champion(struct sender *sender, const char *name, struct error *err)
+int send_champion(struct sender *sender, const char *name, char ret_refused[static RUN_ID_BYTES],
+		  struct error *err)
 {
 	CLEANUP(json_free) cJSON *champion = NULL;
 	char path[PATH_BYTES];
 	int r = json_read(tracking_champion_path(name, path), TRACKING_CHAMPION_BYTES, &champion, err),
 	    removed;
+	bool is_lost = r == -EBADMSG;
 
-	if (r == 0)
+	if (r == 0) {
 		r = send_it(sender, champion, err);
-	if (r < 0 && r != -EINVAL && r != -EBADMSG)
+		is_lost = r == -EINVAL;
+	}
+	if (r < 0 && !is_lost)
 		return r;
-	removed = file_remove_durable(path, NULL);
-	return r < 0 ? r : removed;
+	removed = file_remove_durable(path, is_lost ? NULL : err);
+	if (!is_lost || removed < 0)
+		return removed;
+	(void)snprintf(ret_refused, RUN_ID_BYTES, "%s", files_text(champion, "run"));
+	return 1;
 }

@@ -152,7 +152,7 @@ static int leave_out(struct sending *sending, int r)
 {
 	if (r != -EINVAL)
 		return r;
-	sending->sender->refused(sending->sender->awake_context, sending->id, sending->err);
+	sending->sender->refused(sending->sender->awake_context, sending->id);
 	return 0;
 }
 

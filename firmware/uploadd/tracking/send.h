@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include "core/run/run.h"
 #include "uploadd/tracking/files.h"
 #include "uploadd/tracking/journal.h"
 
@@ -29,8 +30,8 @@ struct sender {
 	uint64_t metrics; /* sent by this process */
 	void (*awake)(void *context);
 	void *awake_context;
-	/* Called where the server refused a batch, which is left out. */
-	void (*refused)(void *context, const char *id, const struct error *err);
+	/* Called where the server refused a batch, which is left out; the reason is in the caller's `err`. */
+	void (*refused)(void *context, const char *id);
 	/* Called with the new connection, and with NULL before it is closed: another thread may cancel it. */
 	void (*connected)(void *context, struct mlflow *mlflow);
 };
@@ -39,8 +40,10 @@ struct sender {
  * the server has all so far. Errors: those of drivers/mlflow; -EKEYREJECTED the credential; -errno of the
  * disk. */
 MUST_CHECK int send_run(struct sender *sender, const char *id, struct error *err);
-/* Sends a champion, and removes its file. Errors: the same; of a refused one (-EINVAL, -EBADMSG) the file is
- * removed, too. */
-MUST_CHECK int send_champion(struct sender *sender, const char *name, struct error *err);
+/* Sends a champion, and removes its file. Returns 1 where the server refused the champion, or the file is
+ * damaged: the file is removed, too, and *ret_refused is the champion's run, "" = not known. Errors, with
+ * which the file stays: those of send_run(). */
+MUST_CHECK int send_champion(struct sender *sender, const char *name, char ret_refused[static RUN_ID_BYTES],
+			     struct error *err);
 /* Closes the connection. */
 void send_disconnect(struct sender *sender);

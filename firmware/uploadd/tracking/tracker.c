@@ -8,6 +8,7 @@
 #include "drivers/notify/alive.h"
 #include "uploadd/tracking/about.h"
 #include "uploadd/tracking/collect.h"
+#include "uploadd/tracking/refusals.h"
 #include "uploadd/tracking/send.h"
 
 #include <inttypes.h>
@@ -37,8 +38,8 @@ struct tracker {
 	struct alive_worker *worker;
 	struct sender sender;
 	bool failing;
-	char current[RUN_ID_BYTES], warned[RUN_ID_BYTES]; /* warned: the run whose refusal was told last */
-	struct error refused; /* the first refusal of a pass that is of one run only; code 0 = none */
+	char current[RUN_ID_BYTES];
+	struct refusals refusals;
 	struct error *err;
 };
 
@@ -51,17 +52,11 @@ static void awake(void *context)
 	alive_lease(tracker->worker, NULL, QUIET_S);
 }
 
-static void note_refused(void *context, const char *id, const struct error *err)
+static void note_refused(void *context, const char *id)
 {
 	struct tracker *tracker = context;
 
-	if (!tracker->refused.code)
-		tracker->refused = *err;
-	if (strcmp(tracker->warned, id) == 0)
-		return;
-	(void)snprintf(tracker->warned, sizeof(tracker->warned), "%s", id);
-	event_send(&(struct event){ .id = EVENT_TRACKING_REFUSED, .run_id = id }, "%s: %s, leaving it out",
-		   id, err->text);
+	refusals_of_run(&tracker->refusals, id, tracker->err);
 }
 
 static void note_connection(void *context, struct mlflow *mlflow)
@@ -192,19 +187,20 @@ static int pass_run(void *context, const char *id)
 		return remove_sent(tracker, id);
 	if (!is_of_one(r))
 		return r;
-	note_refused(tracker, id, tracker->err);
+	note_refused(tracker, id);
 	return 0;
 }
 
+/* Champions are sent in their order: one that stays holds up the later ones. */
 static int pass_champion(void *context, const char *name)
 {
 	struct tracker *tracker = context;
-	int r = send_champion(&tracker->sender, name, tracker->err);
+	char run[RUN_ID_BYTES];
+	int r = send_champion(&tracker->sender, name, run, tracker->err);
 
-	if (!is_of_one(r))
-		return r;
-	note_refused(tracker, "", tracker->err);
-	return 0;
+	if (r == 1)
+		refusals_of_champion(&tracker->refusals, run, tracker->err);
+	return r < 0 ? r : 0;
 }
 
 static int pass(struct tracker *tracker, struct error *err)
@@ -212,7 +208,7 @@ static int pass(struct tracker *tracker, struct error *err)
 	int r;
 
 	tracker->err = err;
-	tracker->refused.code = 0;
+	refusals_begin(&tracker->refusals);
 	collect_current(tracker);
 	r = tracking_each(pass_run, tracker, err);
 	return r < 0 ? r : tracking_each_champion(pass_champion, tracker, err);
@@ -254,9 +250,9 @@ static bool is_draining(struct tracker *tracker)
 /* Publishes the outcome of a pass. */
 static void note_pass(struct tracker *tracker, int r, bool drains)
 {
-	const char *problem = r < 0                        ? tracker->err->text
-			      : tracker->refused.code != 0 ? tracker->refused.text
-							   : "";
+	const char *problem = r < 0                               ? tracker->err->text
+			      : tracker->refusals.first.code != 0 ? tracker->refusals.first.text
+								  : "";
 	uint64_t waiting = 0;
 
 	(void)!tracking_each(count_one, &waiting, NULL);
@@ -311,6 +307,7 @@ static void *work(void *context)
 		note_pass(tracker, r, drains);
 		alive_lease(tracker->worker, NULL, QUIET_S + (unsigned)(due_ms / 1000));
 	} while (wait_ms(tracker, due_ms));
+	refusals_done(&tracker->refusals);
 	alive_lease_end(tracker->worker);
 	return NULL;
 }

@@ -8,7 +8,7 @@
  *     about.c       what is told of a run          follow.c    its points by step
  *     journal.c     its metrics                    files.c     the JSON files of the spool
  *     send.c        from the spool to the server   champion.c  models that were promoted
- *     connect.c     the connection
+ *     connect.c     the connection                 refusals.c  what a server refuses
  *
  * Order: tracker_open -> (tracker_collect | tracker_status)* -> tracker_close, all from one thread.
  * Crash: harmless at any point. What is not sent is in the spool of the tracking server, or still in that of
