@@ -92,6 +92,15 @@ is "$(json "$runs/current/run.json" 'r["promotion"]["outcome"]') $(json "$work/s
 # ---- A better one ----
 night 'epochs = 6; seed = 2;' 'against = "champion"; min_gain = 0.01;'
 better=$id
+state=$(cat "$runs/current/state")
+echo paused >"$runs/current/state"
+promote
+is "$rc $said" "0 " "a run that goes on is not judged"
+promote --force
+like "$rc $said" "^65 .*$better: not promoted, .*the run is paused: it has not ended" "also where a person asks for it"
+is "$(json "$runs/current/run.json" 'r.get("promotion")') $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "None 1" \
+	"neither an outcome nor the request stays"
+echo "$state" >"$runs/current/state"
 promote
 like "$rc $said" "^0 .*$better: promoted: it is champion 2 of t: accuracy 0.* on 800 records of the test, the champion's \($first\)" \
 	"a better model takes its place, and says why"
@@ -112,8 +121,16 @@ is "$rc $said $(champion 'r["number"]')" "0  2" "a second start does nothing: th
 # ---- A worse one ----
 night 'epochs = 1; seed = 3;' 'against = "champion";'
 worse=$id before=$(cat "$models/champion.json")
+mv "$models/champions/1.json" "$work/1.json"
+promote --rollback
+like "$rc $(head -n 1 <<<"$said")" "^65 .*champions/1.json.*so none comes back" "a champion of which nothing is left does not come back"
+mv "$work/1.json" "$models/champions/1.json"
+like "$said" "$worse: not promoted, the champion stays: accuracy .*: no gain that holds" \
+	"the same start judges the night's model: a worse model is not promoted, and it says so"
 promote
-like "$rc $said" "^0 .*$worse: not promoted, the champion stays: accuracy .*: no gain that holds" "a worse model is not promoted, and it says so"
+is "$rc $said" "0 " "a second start does neither again"
+KILN_CONFIG=$work/none promote --rollback
+is "$((rc > 0)) $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "1 1" "a request that fails does not stay, either"
 is "$(cat "$models/champion.json")" "$before" "champion.json is as before"
 is "$(json "$runs/current/run.json" '[r["promotion"]["outcome"], r["promotion"]["champion"], r["promotion"]["test"]["gain"] < 0]')" \
 	"['kept', '$better', True]" "run.json says so"

@@ -2,7 +2,8 @@
 /*
  * A person's request to promote a model, or to bring the former champion back: the file
  * PATH_RUNS/promote.json. kiln-controld writes it before kiln-promote.service starts; kiln-oneshot promote
- * removes it when the request is settled. While the file exists a second start goes on with the same request.
+ * removes it at its end, also where the request has failed. Only a kill or a power cut leaves it: the next
+ * start goes on with it.
  * Written as a whole.
  */
 #pragma once

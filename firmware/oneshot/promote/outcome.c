@@ -114,8 +114,10 @@ static int note_series(const struct winner *winner, const cJSON *promotion, stru
 	return put(winner, key, text, err);
 }
 
-static void say(const struct promotion *promotion, const struct winner *winner)
+void outcome_say(const struct promotion *promotion, const struct winner *winner)
 {
+	const char *who = *winner->run_id ? winner->run_id : winner_series(winner);
+
 	switch (promotion->outcome) {
 	case OUTCOME_PROMOTED:
 		event_send(&(struct event){ .id = EVENT_MODEL_PROMOTED,
@@ -131,8 +133,7 @@ static void say(const struct promotion *promotion, const struct winner *winner)
 		break;
 	case OUTCOME_REFUSED:
 		event_send(&(struct event){ .id = EVENT_MODEL_REFUSED, .run_id = winner->run_id },
-			   "%s: not promoted, because it cannot be judged: %s", winner->run_id,
-			   promotion->why);
+			   "%s: not promoted, because it cannot be judged: %s", who, promotion->why);
 		break;
 	}
 }
@@ -145,7 +146,6 @@ int outcome_note(const struct promotion *promotion, const struct winner *winner,
 
 	if (!json)
 		return error_set(err, -ENOMEM, "no memory for the outcome of a promotion");
-	say(promotion, winner);
 	if (!winner->record)
 		return 0;
 	r = note_run(winner, json, err);

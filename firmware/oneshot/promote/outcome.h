@@ -30,7 +30,10 @@ struct promotion {
 cJSON *outcome_test(const struct judgement *judgement, const struct judge_wish *wish, double min_gain,
 		    const char *champion);
 
-/* Sends the event, and notes the outcome in run.json and series.json. `champion`: the one that the model was
+/* Sends the event. */
+void outcome_say(const struct promotion *promotion, const struct winner *winner);
+
+/* Notes the outcome in run.json and series.json. `champion`: the one that the model was
  * compared with; its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
  * the records and of the store. */
 MUST_CHECK int outcome_note(const struct promotion *promotion, const struct winner *winner,

@@ -2,9 +2,10 @@
 #include "oneshot/promote/promote.h"
 
 #include "core/base/events.h"
+#include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/base/program.h"
 #include "core/base/version.h"
+#include "core/run/spool.h"
 #include "core/series/objective.h"
 #include "core/series/series.h"
 #include "drivers/notify/notify.h"
@@ -12,6 +13,7 @@
 #include "model/learn/objective.h"
 #include "oneshot/promote/copies.h"
 #include "oneshot/promote/outcome.h"
+#include "oneshot/promote/request.h"
 #include "oneshot/promote/rollback.h"
 
 #include <inttypes.h>
@@ -39,10 +41,12 @@ static void done(struct promoting *promoting)
 	json_free(&promoting->promotion.test);
 }
 
-/* Returns whether an error says that this model cannot be judged or copied, however often it is tried. */
+/* Returns whether an error says that this model, as it is, cannot be judged or copied, however often it is
+ * tried. */
 static bool is_refusal(int r)
 {
-	return r == -EINVAL || r == -EDOM || r == -ENOENT || r == -ENODATA || r == -EBADMSG || r == -ESTALE;
+	return r == -EAGAIN || r == -EINVAL || r == -EDOM || r == -ENOENT || r == -ENODATA || r == -EBADMSG ||
+	       r == -ESTALE;
 }
 
 /* ---- The two models ---- */
@@ -268,7 +272,7 @@ static bool is_settled(const struct promoting *promoting, int r)
 	const cJSON *settled = winner->series ? cJSON_GetObjectItemCaseSensitive(winner->series, "promotion")
 					      : cJSON_GetObjectItemCaseSensitive(winner->record, "promotion");
 
-	if (promoting->requested || (r < 0 && r != -EAGAIN && !is_refusal(r)))
+	if (promoting->requested || (r < 0 && !is_refusal(r)))
 		return false;
 	return r == -EAGAIN || cJSON_IsObject(settled) || winner->config.promote.against == AGAINST_OFF;
 }
@@ -285,13 +289,18 @@ static int promote(struct promoting *promoting, struct error *err)
 {
 	int r = winner_find(&promoting->request, &promoting->winner, err);
 
+	bool ended = r != -EAGAIN; /* the record of a run that goes on has no outcome yet */
+
 	if (is_settled(promoting, r))
 		return EX_OK;
 	if (r == 0)
 		r = judge_and_install(promoting, err);
 	if (r < 0 && is_refusal(r))
 		r = refuse(promoting, err);
-	if (r == 0)
+	if (r < 0)
+		return r;
+	outcome_say(&promoting->promotion, &promoting->winner);
+	if (ended)
 		r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion, err);
 	if (r < 0)
 		return r;
@@ -300,49 +309,73 @@ static int promote(struct promoting *promoting, struct error *err)
 
 /* ---- The verb ---- */
 
-static bool same_words(const struct promote_request *a, const struct promote_request *b)
+/* Does what is requested. The request is over at the end, whatever came of it: who asked has the answer, and
+ * asks again. */
+static int answer(int argc, char **argv, bool *ret_requested, struct error *err)
 {
-	return a->rollback == b->rollback && a->force == b->force && strcmp(a->series, b->series) == 0 &&
-	       strcmp(a->trial, b->trial) == 0;
+	CLEANUP(done) struct promoting promoting = { .requested = true };
+	struct error later = { 0 };
+	int r = request_read(argc, argv, &promoting.request, err);
+
+	*ret_requested = r != 0;
+	if (r == 0)
+		return EX_OK;
+	if (r == 1)
+		r = promoting.request.rollback ? rollback(&promoting.request, err) : promote(&promoting, err);
+	if (promote_request_remove(&later) < 0 && r >= 0) {
+		*err = later;
+		return later.code;
+	}
+	return r;
 }
 
-/* Reads what is requested: by the arguments or by the file. Arguments that are those of the file go on with
- * it. Returns 1, or 0 where nothing is requested. */
-static int read_request(int argc, char **argv, struct promote_request *ret_request, struct error *err)
+static int find_file(void *context, const char *name, uint64_t bytes)
 {
-	const char *series = program_option(argc, argv, "--series"),
-		   *trial = program_option(argc, argv, "--trial");
-	struct promote_request given = { .rollback = program_option(argc, argv, "--rollback"),
-					 .force = program_option(argc, argv, "--force") };
-	int r = promote_request_get(ret_request, err);
-
-	if (r < 0 || (!series && !trial && !given.rollback && !given.force))
-		return r;
-	(void)snprintf(given.series, sizeof(given.series), "%s", series ? series : "");
-	(void)snprintf(given.trial, sizeof(given.trial), "%s", trial ? trial : "");
-	if (r == 1 && same_words(&given, ret_request))
-		return 1;
-	*ret_request = given;
-	r = promote_request_put(&given, err);
-	return r < 0 ? r : 1;
+	(void)context;
+	(void)name;
+	(void)bytes;
+	return 1;
 }
 
-static int run(int argc, char **argv, struct error *err)
+/* Returns whether files of the current run are not in the store yet: then the night asks later. */
+static bool is_uploading(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	return run_load(&run, NULL) == 0 && spool_list(run.id, find_file, NULL, NULL) != 0;
+}
+
+/* Judges the night's own model. */
+static int judge_night(struct error *err)
 {
 	CLEANUP(done) struct promoting promoting = { 0 };
+
+	return promote(&promoting, err);
+}
+
+/* A start that the night made while a request was at work is one with it, so the night's own model follows.
+ */
+static int run(int argc, char **argv, struct error *err)
+{
 	CLEANUP(close_fd) int lock = -1;
+	struct error later = { 0 };
+	bool requested;
 	char path[PATH_BYTES];
-	int r;
+	int r, night = EX_OK;
 
 	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
-	    (r = file_lock(path_of(PATH_RUNS, LOCK_FILE, path), &lock, err)) < 0 ||
-	    (r = read_request(argc, argv, &promoting.request, err)) < 0)
+	    (r = file_lock(path_of(PATH_RUNS, LOCK_FILE, path), &lock, err)) < 0)
 		return r;
-	promoting.requested = r == 1;
-	r = promoting.request.rollback ? rollback(&promoting.request, err) : promote(&promoting, err);
-	if (r >= 0 && promoting.requested && promote_request_remove(err) < 0)
-		return err->code;
-	return r;
+	r = answer(argc, argv, &requested, err);
+	if (!requested || !is_uploading())
+		night = judge_night(&later);
+	if (night >= 0)
+		return r ? r : night;
+	if (r >= 0)
+		*err = later;
+	else
+		log_warning("%s", later.text);
+	return err->code;
 }
 
 int oneshot_promote(int argc, char **argv)

@@ -10,6 +10,7 @@
  *     champion.c   champion.json and its history
  *     copies.c     copies the files of a model to the folders of a champion
  *     outcome.c    events, and notes in run.json and series.json
+ *     request.c    what a person requests
  *     rollback.c   the former champion comes back
  *     ask.c        starts kiln-promote.service after a night
  *
@@ -20,9 +21,11 @@
  */
 #pragma once
 
-/* Judges a model, and promotes it or not; or brings the former champion back. Without arguments: what
- * PATH_RUNS/promote.json requests (core/series/promote_request.h), else the model of the current run or
- * series where promote.against asks for it and its record has no outcome yet.
+/* Judges a model, and promotes it or not; or brings the former champion back: what the arguments or
+ * PATH_RUNS/promote.json request (core/series/promote_request.h). Then, and without a request, judges the
+ * model of the current run or series, where it has ended and is in the store, promote.against asks for it and
+ * its record has no outcome yet.
  * [--series ID] [--trial NAME] [--force] [--rollback]
- * Exit codes: 0 promoted, brought back, kept, or nothing to do; 65 refused; those of an error. */
+ * Exit codes, of the request where there is one: 0 promoted, brought back, kept, or nothing to do; 65
+ * refused; those of an error. */
 int oneshot_promote(int argc, char **argv);

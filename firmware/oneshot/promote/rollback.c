@@ -56,11 +56,10 @@ static int bring_back(struct store *models, const struct champion *gone, const s
 	return EX_OK;
 }
 
-static int refuse(const char *name, const struct champion *champion)
+static int refuse(const char *name, const struct champion *champion, const char *why)
 {
 	event_send(&(struct event){ .id = EVENT_MODEL_REFUSED, .run_id = champion->run_id },
-		   "%s: %s, so none comes back", name,
-		   champion->record ? "the champion has no champion before it" : "there is no champion");
+		   "%s: %s, so none comes back", name, why);
 	return EX_DATAERR;
 }
 
@@ -75,7 +74,9 @@ int rollback(struct promote_request *request, struct error *err)
 	    (r = champion_store(&config, &models, err)) < 0 || (r = champion_get(models, &champion, err)) < 0)
 		return r;
 	if (!champion.record || !champion.before)
-		return refuse(config.run.name, &champion);
+		return refuse(config.run.name, &champion,
+			      champion.record ? "the champion has no champion before it"
+					      : "there is no champion");
 	if (request->from && request->from != champion.number) { /* the former one came back before a kill */
 		champion_track(&config, models, champion.run_id, champion.number);
 		return EX_OK;
@@ -85,5 +86,6 @@ int rollback(struct promote_request *request, struct error *err)
 		if ((r = promote_request_put(request, err)) < 0)
 			return r;
 	}
-	return bring_back(models, &champion, &config, err);
+	r = bring_back(models, &champion, &config, err);
+	return r == -ENOENT || r == -EBADMSG ? refuse(config.run.name, &champion, err->text) : r;
 }

@@ -107,6 +107,11 @@ static int check_finished(const struct winner *winner, struct error *err)
 
 	if (r < 0 || strcmp(state, run_state_name(RUN_FINISHED)) == 0)
 		return r;
+	for (int i = 0; i < RUN_STATE_MAX; i++)
+		if (!run_state_is_final((enum run_state)i) &&
+		    strcmp(state, run_state_name((enum run_state)i)) == 0)
+			return error_set(err, -EAGAIN, "%s: the run is %s: it has not ended", winner->run_id,
+					 state);
 	return error_set(err, -EINVAL, "%s: the run is %s: it has no finished model", winner->run_id, state);
 }
 
