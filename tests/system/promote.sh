@@ -268,6 +268,25 @@ is "$rc $(champion '[r["number"], r["trial"], r["lost"][0], r["test"]["p"] < 0.0
 	"and the winner of a series"
 is "$(json "$runs/series/$(champion 'r["series"]')/series.json" '[r["winner"], r["promotion"]["outcome"]]')" "['long', 'promoted']" \
 	"whose record says so"
+lose() { # python statement on r, the record of the current series
+	python3 - "$runs/series/$(champion 'r["series"]')/series.json" "$1" <<-'PY'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		exec(sys.argv[2])
+		json.dump(r, open(sys.argv[1], "w"))
+	PY
+}
+lose 'r["promotion"] = None'
+promote
+is "$rc $(json "$runs/series/$(champion 'r["series"]')/series.json" 'r["promotion"]["outcome"]') $(champion 'r["number"]')" "0 promoted 2" \
+	"killed before the series had its outcome, and repeated: it has it"
+lose 'r["promotion"] = r["winner"] = None'
+promote --trial none
+is "$rc $(json "$runs/series/$(champion 'r["series"]')/series.json" 'r["promotion"]["outcome"]')" "65 refused" \
+	"a series without a winner is refused, and its record says so"
+like "$said" "the series has no winner" "by the night, and not by a request for no trial of it"
+promote
+is "$rc $said" "0 " "once"
 
 # ---- In a real S3 store ----
 start_radosgw "a champion in S3"

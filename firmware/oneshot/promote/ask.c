@@ -4,7 +4,9 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/run/run.h"
+#include "core/series/series.h"
 #include "drivers/manager/manager.h"
+#include "oneshot/promote/outcome.h"
 
 #define UNIT   "kiln-promote.service"
 #define WAIT_S (3 * 3600u) /* TimeoutStartSec= of the unit */
@@ -25,12 +27,20 @@ void promote_ask(const struct config *config)
 		log_warning("%s; going on, the model of this night is not judged", err.text);
 }
 
+/* Returns the series that a run belongs to; NULL: none, or its record is gone. */
+static const cJSON *load_series(const cJSON *record, cJSON **ret_series)
+{
+	const char *id = cJSON_GetStringValue(json_member(record, "series.id"));
+
+	return id && series_load(id, ret_series, NULL) == 0 ? *ret_series : NULL;
+}
+
 bool promote_is_due(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(json_free) cJSON *record = NULL, *series = NULL;
 
 	return run_load(&run, NULL) == 0 && run.state == RUN_FINISHED &&
 	       run.config.promote.against != AGAINST_OFF && run_record(&record, NULL) == 0 &&
-	       !cJSON_HasObjectItem(record, "promotion");
+	       !outcome_is_noted(load_series(record, &series), record);
 }

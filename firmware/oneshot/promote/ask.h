@@ -12,6 +12,6 @@
  * network and without the device. */
 void promote_ask(const struct config *config);
 
-/* Returns whether the current run has finished, promote.against asks for a promotion, and its record has no
- * outcome: a power cut came between. */
+/* Returns whether the current run has finished, promote.against asks for a promotion, and its record, or
+ * that of its series, has no outcome: a power cut came between. */
 bool promote_is_due(void);

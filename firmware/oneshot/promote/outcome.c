@@ -138,6 +138,11 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
 	}
 }
 
+bool outcome_is_noted(const cJSON *series, const cJSON *record)
+{
+	return cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(series ? series : record, "promotion"));
+}
+
 int outcome_note(const struct promotion *promotion, const struct winner *winner,
 		 const struct champion *champion, struct error *err)
 {
@@ -146,8 +151,6 @@ int outcome_note(const struct promotion *promotion, const struct winner *winner,
 
 	if (!json)
 		return error_set(err, -ENOMEM, "no memory for the outcome of a promotion");
-	if (!winner->record)
-		return 0;
-	r = note_run(winner, json, err);
+	r = winner->record ? note_run(winner, json, err) : 0;
 	return r < 0 ? r : note_series(winner, json, err);
 }

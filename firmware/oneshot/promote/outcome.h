@@ -33,6 +33,10 @@ cJSON *outcome_test(const struct judgement *judgement, const struct judge_wish *
 /* Sends the event. */
 void outcome_say(const struct promotion *promotion, const struct winner *winner);
 
+/* Returns whether the outcome of a night's model is noted: in its series, which is noted last, or else in its
+ * run. Either record may be NULL. */
+bool outcome_is_noted(const cJSON *series, const cJSON *record);
+
 /* Notes the outcome in run.json and series.json. `champion`: the one that the model was
  * compared with; its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
  * the records and of the store. */

@@ -269,12 +269,11 @@ static int judge_and_install(struct promoting *promoting, struct error *err)
 static bool is_settled(const struct promoting *promoting, int r)
 {
 	const struct winner *winner = &promoting->winner;
-	const cJSON *settled = winner->series ? cJSON_GetObjectItemCaseSensitive(winner->series, "promotion")
-					      : cJSON_GetObjectItemCaseSensitive(winner->record, "promotion");
 
 	if (promoting->requested || (r < 0 && !is_refusal(r)))
 		return false;
-	return r == -EAGAIN || cJSON_IsObject(settled) || winner->config.promote.against == AGAINST_OFF;
+	return r == -EAGAIN || outcome_is_noted(winner->series, winner->record) ||
+	       winner->config.promote.against == AGAINST_OFF;
 }
 
 static int refuse(struct promoting *promoting, const struct error *why)
@@ -285,11 +284,18 @@ static int refuse(struct promoting *promoting, const struct error *why)
 	return 0;
 }
 
+/* Returns whether the outcome belongs in the records: a run that goes on has none yet, and a request that
+ * names no model says nothing of its series. `r`: what finding the model returned. */
+static bool has_outcome(const struct promoting *promoting, int r)
+{
+	return r != -EAGAIN && (promoting->winner.record || !promoting->requested);
+}
+
 static int promote(struct promoting *promoting, struct error *err)
 {
 	int r = winner_find(&promoting->request, &promoting->winner, err);
 
-	bool ended = r != -EAGAIN; /* the record of a run that goes on has no outcome yet */
+	bool noted = has_outcome(promoting, r);
 
 	if (is_settled(promoting, r))
 		return EX_OK;
@@ -300,7 +306,7 @@ static int promote(struct promoting *promoting, struct error *err)
 	if (r < 0)
 		return r;
 	outcome_say(&promoting->promotion, &promoting->winner);
-	if (ended)
+	if (noted)
 		r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion, err);
 	if (r < 0)
 		return r;
