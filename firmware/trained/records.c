@@ -16,7 +16,7 @@ struct records {
 	uint64_t next_shard;
 	const char *key; /* of the current shard */
 	struct whole_shard shard;
-	bool as_it_is_now;
+	bool as_it_is_now, unattended;
 	bool objects, unread; /* each object is a record; the current one has not been read */
 	bool filtered;
 	struct filter filter;
@@ -71,6 +71,7 @@ int records_open(const struct trained *trained, const struct records_source *sou
 		return error_set(err, -ENOMEM, "no memory");
 	records->config = &trained->saved.config;
 	records->as_it_is_now = source->as_it_is_now;
+	records->unattended = trained->unattended;
 	records->objects = config_reads_objects(records->config);
 	r = open_records(records, trained, source, model, err);
 	if (r == 0)
@@ -103,9 +104,8 @@ static int get_planned(struct records *records, const struct plan_shard *shard, 
 	if (r != -ESTALE)
 		return r;
 	if (!records->as_it_is_now) {
-		(void)error_prefix(err,
-				   "%s has changed since the run, --data-as-it-is-now reads it as it is now",
-				   shard->key);
+		(void)error_prefix(err, "%s has changed since the run%s", shard->key,
+				   records->unattended ? "" : ", --data-as-it-is-now reads it as it is now");
 		return r;
 	}
 	log_warning("%s has changed since the run, reading it as it is now: %s", shard->key, err->text);

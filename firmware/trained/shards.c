@@ -101,9 +101,8 @@ static int fetch_plan(const struct trained *trained, const char *path, struct er
 	if (r < 0)
 		return r;
 	r = store_get_file(run, "plan", path, PLAN_FILE_MAX, err);
-	return r == -ENOENT ? error_set(err, r,
-					"%s/plan: the model's run has no plan; give the shards with --data",
-					store_url(run))
+	return r == -ENOENT ? error_set(err, r, "%s/plan: the model's run has no plan%s", store_url(run),
+					trained->unattended ? "" : "; give the shards with --data")
 			    : r;
 }
 
@@ -114,10 +113,8 @@ static int check_reads_plan(const struct trained *trained, struct error *err)
 
 	if (!base)
 		return 0;
-	return error_set(err, -EINVAL,
-			 "%s: its run read features of %s, and the model reads pictures: give the pictures "
-			 "with --data",
-			 trained->name, base);
+	return error_set(err, -EINVAL, "%s: its run read features of %s, and the model reads pictures%s",
+			 trained->name, base, trained->unattended ? "" : ": give the pictures with --data");
 }
 
 /* Reads a lakefs:// source at the commit that the model's run has read. */
@@ -169,9 +166,9 @@ static int check_plan(const struct trained *trained, const char *path, struct er
 		return r;
 	return error_set(
 		err, -EBADMSG,
-		"%s: the plan of the model's run: found SHA-256 %s, expected %s, which the model names; "
-		"give the shards with --data",
-		store_url(trained->folder), found, expected);
+		"%s: the plan of the model's run: found SHA-256 %s, expected %s, which the model names%s",
+		store_url(trained->folder), found, expected,
+		trained->unattended ? "" : "; give the shards with --data");
 }
 
 static int open_checked(const struct trained *trained, const char *path, struct plan **ret_plan,

@@ -34,6 +34,7 @@ struct trained {
 	struct config given;     /* a configuration that says where requests may go, where there is one
 				    (any_given); the strings of `where` may belong to it */
 	bool any_given;
+	bool unattended; /* the program has no options for its records, such as --data: errors name none */
 	struct gpu *gpu; /* NULL before trained_open_model() */
 	struct model *model;
 };

@@ -227,6 +227,8 @@ like "$rc $said" "^65 .*cannot be judged" "so is a trial of a run that is no ser
 "$make_shards" "$data" test 2 300
 promote --series "$bound"
 like "$rc $said" "^65 .*$bound: not promoted, .*test.*has changed since the run" "a test split that has changed is refused"
+[[ $said != *--data* ]]
+ok $? "without an option that the verb does not have" "$said"
 is "$(json "$runs/current/run.json" 'r["promotion"]["outcome"]')" refused "run.json says so"
 rm -r "$data"
 floats=6

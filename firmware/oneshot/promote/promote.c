@@ -74,7 +74,7 @@ static int compare(const struct promoting *promoting, const struct judge_wish *w
 	if ((r = config_print(&winner->config, &text, err)) < 0 ||
 	    (r = config_text_load(text, &model.given, err)) < 0)
 		return r;
-	model.any_given = true;
+	model.any_given = model.unattended = champion.unattended = true;
 	if ((r = trained_load(&model, err)) < 0 || (r = trained_load(&champion, err)) < 0)
 		return r;
 	return judge(&model, &champion, wish, ret_judgement, err);
