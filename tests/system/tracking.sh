@@ -137,6 +137,15 @@ fails nothing '"do": "lose"' 'http://127.0.0.1'
 fails proxy '"match": "log-batch", "do": "answer", "status": 400, "body": "<h1>bad request</h1>"' 'HTTP 400: <h1>bad request'
 fails slow '"match": "log-batch", "do": "answer", "status": 408, "code": "INVALID_PARAMETER_VALUE"' 'HTTP 408 INVALID_PARAMETER_VALUE'
 
+server=http://127.0.0.1:1 begin two
+finish_run finished
+drain
+begin two
+finish_run finished
+drain
+is "$(told 'len(runs), r["status"]')" "(1, 'FINISHED')" "a server that is away holds up no run of another server"
+like "$(cat "$KILN_ROOT/log")" 'http://127.0.0.1:1/.*trying again' "and is told"
+
 begin busy
 points 2
 finish_run finished

@@ -215,3 +215,27 @@ int collect_series(const char *id, struct error *err)
 		return r;
 	return write_now(id, about_series_now(id, series, now_ms()), err);
 }
+
+int collect_is_series(const char *id, struct error *err)
+{
+	CLEANUP(json_free) cJSON *about = NULL;
+	int r = files_read(id, FILES_ABOUT, &about, err);
+
+	return r < 0 ? r : strcmp(files_text(about, "tag"), ABOUT_SERIES_TAG) == 0;
+}
+
+static int look_for_series(void *context, const char *id)
+{
+	CLEANUP(json_free) cJSON *about = NULL;
+
+	return files_read(id, FILES_ABOUT, &about, NULL) == 0 &&
+	       strcmp(files_text(about, "series"), context) == 0;
+}
+
+bool collect_has_trials(const char *id)
+{
+	char series[RUN_ID_BYTES];
+
+	(void)snprintf(series, sizeof(series), "%s", id);
+	return collect_is_series(id, NULL) != 0 && tracking_each(look_for_series, series, NULL) != 0;
+}

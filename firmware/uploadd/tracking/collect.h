@@ -25,4 +25,8 @@ MUST_CHECK int collect_run(struct collector *collector, const struct run *run, c
 			   struct error *err);
 /* Collects the series whose folder is in the spool: it is there since its first trial was collected. */
 MUST_CHECK int collect_series(const char *id, struct error *err);
+/* Returns 1 where the folder belongs to a series, 0 where to a run. Errors: -errno of the disk. */
+MUST_CHECK int collect_is_series(const char *id, struct error *err);
+/* Tells whether the folder belongs to a series of which the spool has a trial. */
+bool collect_has_trials(const char *id);
 void collect_close(struct collector *collector);

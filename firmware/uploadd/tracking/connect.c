@@ -13,9 +13,47 @@ void send_disconnect(struct sender *sender)
 	cJSON_Delete(TAKE(sender->where));
 }
 
+void send_done(struct sender *sender)
+{
+	send_disconnect(sender);
+	cJSON_Delete(TAKE(sender->failed));
+}
+
 static bool is_same(const cJSON *a, const cJSON *b, const char *key)
 {
 	return strcmp(files_text(a, key), files_text(b, key)) == 0;
+}
+
+static bool is_same_server(const cJSON *a, const cJSON *b)
+{
+	return is_same(a, b, "url") && is_same(a, b, "credential") && is_same(a, b, "ca_file");
+}
+
+void send_begin_pass(struct sender *sender)
+{
+	cJSON_Delete(TAKE(sender->failed));
+	sender->failed = cJSON_CreateArray();
+	sender->retry_after_s = 0;
+}
+
+void send_note_failed(struct sender *sender)
+{
+	const uint64_t seconds = sender->mlflow ? mlflow_retry_after_s(sender->mlflow) : 0;
+
+	if (seconds > sender->retry_after_s)
+		sender->retry_after_s = seconds;
+	(void)cJSON_AddItemToArray(sender->failed, cJSON_Duplicate(sender->where, true));
+}
+
+static bool has_failed(const struct sender *sender, const cJSON *where)
+{
+	const cJSON *server;
+
+	cJSON_ArrayForEach(server, sender->failed) {
+		if (is_same_server(server, where))
+			return true;
+	}
+	return false;
 }
 
 int connect_to(struct sender *sender, const cJSON *where, struct error *err)
@@ -29,10 +67,12 @@ int connect_to(struct sender *sender, const cJSON *where, struct error *err)
 	const char *credential = files_text(where, "credential");
 	int r = 0;
 
-	if (sender->mlflow && is_same(sender->where, where, "url") &&
-	    is_same(sender->where, where, "credential") && is_same(sender->where, where, "ca_file"))
+	if (has_failed(sender, where))
+		return error_set(err, -EALREADY, "%s: it has failed in this pass", options.url);
+	if (sender->mlflow && is_same_server(sender->where, where))
 		return 0;
 	send_disconnect(sender);
+	sender->where = cJSON_Duplicate(where, true);
 	if (*credential)
 		r = credential_load_line(credential, login, err);
 	if (r == 0)
@@ -40,7 +80,6 @@ int connect_to(struct sender *sender, const cJSON *where, struct error *err)
 	mbedtls_platform_zeroize(login, sizeof(login));
 	if (r < 0)
 		return r;
-	sender->where = cJSON_Duplicate(where, true);
 	sender->connected(sender->awake_context, sender->mlflow);
 	return 0;
 }

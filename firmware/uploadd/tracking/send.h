@@ -24,8 +24,10 @@
 #include "uploadd/tracking/journal.h"
 
 struct sender {
-	struct mlflow *mlflow; /* NULL = no connection */
-	cJSON *where;          /* the file that says where `mlflow` is connected to */
+	struct mlflow *mlflow;  /* NULL = no connection */
+	cJSON *where;           /* the file that says where the last connect_to() led */
+	cJSON *failed;          /* an array: `where` of each server that has failed in this pass */
+	uint64_t retry_after_s; /* the longest Retry-After of those servers */
 	struct journal_batch *batch;
 	uint64_t metrics; /* sent by this process */
 	void (*awake)(void *context);
@@ -36,9 +38,13 @@ struct sender {
 	void (*connected)(void *context, struct mlflow *mlflow);
 };
 
+/* Begins a pass: each server may be asked again. */
+void send_begin_pass(struct sender *sender);
+/* Notes that the server of the last call has failed, so that nothing is sent to it again in this pass. */
+void send_note_failed(struct sender *sender);
 /* Sends what is new of a run or series. Returns 1 where the server has all and knows that it ended, 0 where
- * the server has all so far. Errors: those of drivers/mlflow; -EKEYREJECTED the credential; -errno of the
- * disk. */
+ * the server has all so far. Errors: those of drivers/mlflow; -EALREADY the server has failed in this pass;
+ * -EKEYREJECTED the credential; -errno of the disk. */
 MUST_CHECK int send_run(struct sender *sender, const char *id, struct error *err);
 /* Sends a champion, and removes its file. Returns 1 where the server refused the champion, or the file is
  * damaged: the file is removed, too, and *ret_refused is the champion's run, "" = not known. Errors, with
@@ -47,3 +53,5 @@ MUST_CHECK int send_champion(struct sender *sender, const char *name, char ret_r
 			     struct error *err);
 /* Closes the connection. */
 void send_disconnect(struct sender *sender);
+/* Closes the connection, and frees the members of the sender but `batch`. */
+void send_done(struct sender *sender);

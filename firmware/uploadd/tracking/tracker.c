@@ -6,7 +6,6 @@
 #include "core/run/spool.h"
 #include "core/run/tracking.h"
 #include "drivers/notify/alive.h"
-#include "uploadd/tracking/about.h"
 #include "uploadd/tracking/collect.h"
 #include "uploadd/tracking/refusals.h"
 #include "uploadd/tracking/send.h"
@@ -40,6 +39,7 @@ struct tracker {
 	bool failing;
 	char current[RUN_ID_BYTES];
 	struct refusals refusals;
+	struct error failed; /* the first failure of a server in a pass; code 0 = none */
 	struct error *err;
 };
 
@@ -121,32 +121,14 @@ static bool is_of_one(int r)
 	return r == -EINVAL || r == -ENOENT || r == -EBADMSG || r == -EEXIST;
 }
 
-/* Returns 1 where the folder belongs to a series, 0 where to a run. */
-static int is_series(const char *id, struct error *err)
-{
-	CLEANUP(json_free) cJSON *about = NULL;
-	int r = files_read(id, FILES_ABOUT, &about, err);
-
-	return r < 0 ? r : strcmp(files_text(about, "tag"), ABOUT_SERIES_TAG) == 0;
-}
-
-static int look_for_series(void *context, const char *id)
-{
-	CLEANUP(json_free) cJSON *about = NULL;
-
-	return files_read(id, FILES_ABOUT, &about, NULL) == 0 &&
-	       strcmp(files_text(about, "series"), context) == 0;
-}
-
 /* Tells whether something may still come: the run is current, or its files wait for the store; or a trial of
  * the series is in the spool. */
 static bool may_grow(struct tracker *tracker, const char *id)
 {
-	char path[PATH_BYTES], series[RUN_ID_BYTES];
+	char path[PATH_BYTES];
 
-	(void)snprintf(series, sizeof(series), "%s", id);
 	return strcmp(id, tracker->current) == 0 || file_exists(spool_path(id, "", path), NULL) != 0 ||
-	       (is_series(id, NULL) != 0 && tracking_each(look_for_series, series, NULL) != 0);
+	       collect_has_trials(id);
 }
 
 /* Removes what the server has, where nothing of it can come any more. */
@@ -166,7 +148,7 @@ static int remove_sent(struct tracker *tracker, const char *id)
 
 static int collect_if_series(struct tracker *tracker, const char *id)
 {
-	int r = is_series(id, tracker->err);
+	int r = collect_is_series(id, tracker->err);
 
 	if (r <= 0)
 		return r;
@@ -174,6 +156,19 @@ static int collect_if_series(struct tracker *tracker, const char *id)
 	r = collect_series(id, tracker->err);
 	(void)pthread_mutex_unlock(&tracker->lock);
 	return r;
+}
+
+/* Notes the failure of a server. Returns 0 where the pass goes on, because there may be other servers. */
+static int note_failed(struct tracker *tracker, int r)
+{
+	if (r == -ECANCELED)
+		return r;
+	if (r >= 0 || r == -EALREADY)
+		return 0;
+	send_note_failed(&tracker->sender);
+	if (!tracker->failed.code)
+		tracker->failed = *tracker->err;
+	return 0;
 }
 
 static int pass_run(void *context, const char *id)
@@ -186,12 +181,12 @@ static int pass_run(void *context, const char *id)
 	if (r == 1)
 		return remove_sent(tracker, id);
 	if (!is_of_one(r))
-		return r;
+		return note_failed(tracker, r);
 	note_refused(tracker, id);
 	return 0;
 }
 
-/* Champions are sent in their order: one that stays holds up the later ones. */
+/* Champions are sent in their order: one that stays holds up the later ones of its server. */
 static int pass_champion(void *context, const char *name)
 {
 	struct tracker *tracker = context;
@@ -200,7 +195,7 @@ static int pass_champion(void *context, const char *name)
 
 	if (r == 1)
 		refusals_of_champion(&tracker->refusals, run, tracker->err);
-	return r < 0 ? r : 0;
+	return note_failed(tracker, r);
 }
 
 static int pass(struct tracker *tracker, struct error *err)
@@ -208,10 +203,17 @@ static int pass(struct tracker *tracker, struct error *err)
 	int r;
 
 	tracker->err = err;
+	tracker->failed.code = 0;
 	refusals_begin(&tracker->refusals);
+	send_begin_pass(&tracker->sender);
 	collect_current(tracker);
 	r = tracking_each(pass_run, tracker, err);
-	return r < 0 ? r : tracking_each_champion(pass_champion, tracker, err);
+	if (r == 0)
+		r = tracking_each_champion(pass_champion, tracker, err);
+	if (r < 0 || !tracker->failed.code)
+		return r;
+	*err = tracker->failed;
+	return err->code;
 }
 
 /* ---- The thread ---- */
@@ -296,8 +298,8 @@ static void *work(void *context)
 		awake(tracker);
 		r = pass(tracker, &err);
 		due_ms = r < 0 ? back_off_ms : PERIOD_MS;
-		if (tracker->sender.mlflow && mlflow_retry_after_s(tracker->sender.mlflow) * 1000 > due_ms)
-			due_ms = mlflow_retry_after_s(tracker->sender.mlflow) * 1000;
+		if (tracker->sender.retry_after_s * 1000 > due_ms)
+			due_ms = tracker->sender.retry_after_s * 1000;
 		say(tracker, r, due_ms);
 		back_off_ms = r == 0                              ? BACK_OFF_MS
 			      : 2 * back_off_ms < BACK_OFF_MAX_MS ? 2 * back_off_ms
@@ -366,7 +368,7 @@ void tracker_close(struct tracker *tracker, bool drain)
 	(void)pthread_cond_broadcast(&tracker->change);
 	(void)pthread_mutex_unlock(&tracker->lock);
 	(void)pthread_join(tracker->thread, NULL);
-	send_disconnect(&tracker->sender);
+	send_done(&tracker->sender);
 	collect_close(&tracker->collector);
 	free(tracker->sender.batch);
 	free(tracker);
