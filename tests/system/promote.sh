@@ -100,6 +100,10 @@ promote --force
 like "$rc $said" "^65 .*$better: not promoted, .*the run is paused: it has not ended" "also where a person asks for it"
 is "$(json "$runs/current/run.json" 'r.get("promotion")') $(ls "$runs/promote.json" 2>&1 | grep -c cannot)" "None 1" \
 	"neither an outcome nor the request stays"
+echo failed >"$runs/current/state"
+promote --series "$first"
+like "$rc $said" "^0 .*$first: promoted: it is champion 1 of t: it is the champion already" "a request for another model"
+is "$(json "$runs/current/run.json" 'r.get("promotion")') $(wc -l <<<"$said")" "None 1" "says nothing of a night that failed"
 echo "$state" >"$runs/current/state"
 promote
 like "$rc $said" "^0 .*$better: promoted: it is champion 2 of t: accuracy 0.* on 800 records of the test, the champion's \($first\)" \

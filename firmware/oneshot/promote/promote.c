@@ -11,6 +11,7 @@
 #include "drivers/notify/notify.h"
 #include "model/config_text.h"
 #include "model/learn/objective.h"
+#include "oneshot/promote/ask.h"
 #include "oneshot/promote/copies.h"
 #include "oneshot/promote/outcome.h"
 #include "oneshot/promote/request.h"
@@ -373,10 +374,10 @@ static int run(int argc, char **argv, struct error *err)
 	    (r = file_lock(path_of(PATH_RUNS, LOCK_FILE, path), &lock, err)) < 0)
 		return r;
 	r = answer(argc, argv, &requested, err);
-	if (!requested || !is_uploading())
+	if (!requested || (promote_is_due() && !is_uploading()))
 		night = judge_night(&later);
 	if (night >= 0)
-		return r ? r : night;
+		return requested ? r : night;
 	if (r >= 0)
 		*err = later;
 	else
