@@ -174,6 +174,35 @@ static void test_all_of_a_small_space(void **state)
 		assert_int_equal(seen[i], 1);
 }
 
+/* Every combination, but not in the order of a grid, and the same order each time. */
+static void test_drawn_order(void **state)
+{
+	unsigned seen[24] = { 0 }, in_place = 0;
+	double order[24];
+
+	(void)state;
+	for (int time = 0; time < 2; time++) {
+		CLEANUP(trials_done) struct trials trials = { 0 };
+
+		must_make(STORES "series = { method = \"halving\"; };\n"
+				 "vary = { run = { epochs = [ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
+				 "15, 16, 17, 18, 19, 20, 21, 22, 23, 24 ]; } };\n",
+			  &trials);
+		assert_int_equal(trials.count, 24);
+		for (uint32_t i = 0; i < 24; i++) {
+			const double epochs = number(&trials, i, "run.epochs");
+
+			seen[(int)epochs - 1]++;
+			in_place += epochs == i + 1;
+			assert_true(time == 0 || epochs == order[i]);
+			order[i] = epochs;
+		}
+	}
+	for (uint32_t i = 0; i < 24; i++)
+		assert_int_equal(seen[i], 2);
+	assert_true(in_place < 24);
+}
+
 /* ---- Mistakes ---- */
 
 static const struct refusal refusals[] = {
@@ -508,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_draws_are_fixed),
 		cmocka_unit_test(test_all_of_a_small_space),
+		cmocka_unit_test(test_drawn_order),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_network_of_every_trial),
 		cmocka_unit_test(test_objective),

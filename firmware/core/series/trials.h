@@ -12,9 +12,10 @@
  * The trials of the list `experiments` come first, in the order of the file, then those of `vary`:
  *
  *     grid       every combination of the values; the last key of the file changes fastest
- *     random     series.trials combinations, drawn with run.seed of the file, no two equal. A range of
- *                integers gives whole numbers with both ends, another range numbers of 6 digits
- *     halving    as random, or as grid where series.trials is 0; halving.h says what runs how long
+ *     random     series.trials combinations, drawn with run.seed of the file, no two equal; all of them, in
+ *                an order drawn with it, where series.trials is 0. A range of integers gives whole numbers
+ *                with both ends, another range numbers of 6 digits
+ *     halving    as random; halving.h says what runs how long
  *
  * The same file gives the same trials on every box. The trials of `vary` are named "grid-01", "random-01" or
  * "halving-01", with as many digits as the last one needs. Pure: the file is only read. No threads, no state.

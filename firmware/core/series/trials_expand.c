@@ -118,6 +118,19 @@ static void list_all(const struct draft *draft, struct combination *list, uint32
 	}
 }
 
+/* Shuffles the combinations. Halving promotes the best of the trials that came so far: in an order in which
+ * each is better than the one before, all of them. */
+static void shuffle(uint64_t state, struct combination *list, uint32_t count)
+{
+	for (uint32_t i = count; i > 1; i--) {
+		const uint64_t j = draw_word(&state) % i;
+		const struct combination last = list[i - 1];
+
+		list[i - 1] = list[j];
+		list[j] = last;
+	}
+}
+
 /* ---- Trials ---- */
 
 /* Returns a setting with a number that was drawn. NULL: no memory. */
@@ -216,16 +229,19 @@ static uint32_t count_trials(struct draft *draft, unsigned line)
 
 static int expand(struct draft *draft, const char *word, unsigned line)
 {
+	const struct config *config = draft->reading.config;
 	const uint32_t wanted = count_trials(draft, line);
 	CLEANUP(free_ptr) struct combination *list = calloc(wanted + 1, sizeof(*list));
 	uint32_t count = wanted;
 
 	if (!list)
 		return -ENOMEM;
-	if (draft->reading.config->series.trials)
+	if (config->series.trials)
 		count = draw_all(draft, list, wanted);
 	else
 		list_all(draft, list, wanted);
+	if (config->series.method != METHOD_GRID && !config->series.trials)
+		shuffle(config->run.seed, list, count);
 	if (count < wanted)
 		mistakes_add(draft->reading.mistakes, line,
 			     "vary: found %u different combinations in %u draws, allowed: as many as "
