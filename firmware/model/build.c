@@ -50,10 +50,8 @@ static void cut_head(struct graph *graph)
 {
 	uint32_t inputs = 0;
 
-	for (uint32_t i = graph->base_tensors; i < graph->tensors; i++)
-		free(graph->tensor[i].constant);
+	graph_cut(graph, graph->base_tensors);
 	graph->nodes = graph->base_nodes;
-	graph->tensors = graph->base_tensors;
 	graph->output = graph->node[graph->nodes - 1].output;
 	while (inputs < graph->inputs && graph->input[inputs] < graph->tensors)
 		inputs++;

@@ -36,7 +36,7 @@ static void add_gradients(struct graph *graph)
 	const uint32_t count = graph->tensors;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct tensor tensor = graph->tensor[i];
+		struct tensor tensor = *graph->tensor[i];
 		uint32_t gradient;
 
 		if (!tensor.trainable || is_view(graph, i))
@@ -46,11 +46,11 @@ static void add_gradients(struct graph *graph)
 		tensor.trainable = false;
 		tensor.initializer = NULL;
 		gradient = graph_tensor(graph, &tensor);
-		graph->tensor[i].gradient = gradient;
+		graph->tensor[i]->gradient = gradient;
 	}
 	for (uint32_t i = 0; i < graph->nodes; i++)
 		if (graph->node[i].op->view)
-			graph->tensor[graph->node[i].output].gradient =
+			graph->tensor[graph->node[i].output]->gradient =
 				graph_at(graph, graph->node[i].input[0])->gradient;
 }
 
@@ -59,7 +59,7 @@ static void add_slot(struct graph *graph, const char *slot)
 	const uint32_t count = graph->tensors;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct tensor tensor = graph->tensor[i];
+		struct tensor tensor = *graph->tensor[i];
 
 		if (tensor.role != ROLE_PARAMETER || !tensor.trainable)
 			continue;
@@ -68,7 +68,7 @@ static void add_slot(struct graph *graph, const char *slot)
 		tensor.initializer = NULL;
 		/* The lengths of layer names are bounded, so the text fits. */
 		(void)snprintf(tensor.name, sizeof(tensor.name), "optimizer/%.12s/%.120s", slot,
-			       graph->tensor[i].name);
+			       graph->tensor[i]->name);
 		(void)graph_tensor(graph, &tensor);
 	}
 }
@@ -98,7 +98,7 @@ static void set_some_offsets(struct graph *graph, enum arena arena, enum role ro
 	uint64_t *used = &graph->arena_bytes[arena];
 
 	for (uint32_t i = 0; i < graph->tensors; i++) {
-		struct tensor *tensor = &graph->tensor[i];
+		struct tensor *tensor = graph->tensor[i];
 
 		if (tensor->arena != arena || tensor->role != role || tensor->offset != UINT64_MAX ||
 		    (trainable_alone && !tensor->trainable))
@@ -117,8 +117,8 @@ static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, u
 {
 	uint32_t index = add(graph, "region", ROLE_WORK, DTYPE_F32, bytes / sizeof(float));
 
-	graph->tensor[index].arena = arena;
-	graph->tensor[index].offset = offset;
+	graph->tensor[index]->arena = arena;
+	graph->tensor[index]->offset = offset;
 	return index;
 }
 

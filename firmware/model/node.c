@@ -281,6 +281,6 @@ void graph_add_node(struct graph *graph, const struct config_layer *layer, struc
 	node->output = graph_tensor(graph, &output);
 	if (graph_at(graph, node->output)->elements)
 		add_parameters(graph, node, mistakes);
-	graph->tensor[node->output].trainable = depends_on_training(graph, node);
+	graph->tensor[node->output]->trainable = depends_on_training(graph, node);
 	graph->nodes++;
 }

@@ -32,7 +32,10 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 		if (!graph->tensor)
 			abort();
 	}
-	added = &graph->tensor[graph->tensors];
+	added = malloc(sizeof(*added));
+	if (!added)
+		abort();
+	graph->tensor[graph->tensors] = added;
 	*added = *tensor;
 	added->gradient = GRAPH_NO_TENSOR;
 	added->splits = tensor->splits ? tensor->splits : GRAPH_NO_TENSOR;
@@ -106,10 +109,19 @@ const char *shape_text(const struct tensor *tensor, char out[static SHAPE_TEXT_B
 	return out;
 }
 
+void graph_cut(struct graph *graph, uint32_t tensors)
+{
+	while (graph->tensors > tensors) {
+		struct tensor *last = graph->tensor[--graph->tensors];
+
+		free(last->constant);
+		free(last);
+	}
+}
+
 void graph_done(struct graph *graph)
 {
-	for (uint32_t i = 0; i < graph->tensors; i++)
-		free(graph->tensor[i].constant);
+	graph_cut(graph, 0);
 	free(graph->tensor);
 	free(graph->node);
 	*graph = (struct graph){ 0 };

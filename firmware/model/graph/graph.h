@@ -137,7 +137,7 @@ struct graph {
 	const struct loss *loss;
 	const struct optimizer *optimizer;
 	uint32_t tensors, tensors_capacity, nodes;
-	struct tensor *tensor;
+	struct tensor **tensor;
 	struct node *node;
 	uint32_t base_nodes,
 		base_tensors; /* of config.model.base: its nodes are the first ones; all tensors so far */
@@ -167,15 +167,17 @@ struct graph {
 };
 
 void graph_done(struct graph *graph);
+/* Removes the youngest tensors, so that `tensors` are left. */
+void graph_cut(struct graph *graph, uint32_t tensors);
 
-/* Adds a tensor and returns its index, which stays valid; pointers into graph->tensor do not. layout.h sets
- * its offset later. Ends the program when there is no memory, because the description of a model needs only
- * kilobytes. */
+/* Adds a tensor and returns its index. Index and address of a tensor stay valid until it is removed. layout.h
+ * sets its offset later. Ends the program when there is no memory, because the description of a model needs
+ * only kilobytes. */
 uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor);
 
 static inline const struct tensor *graph_at(const struct graph *graph, uint32_t tensor)
 {
-	return &graph->tensor[tensor];
+	return graph->tensor[tensor];
 }
 
 /* Returns the node that alone reads a tensor, once; NULL: none, or several. */

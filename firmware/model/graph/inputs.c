@@ -62,7 +62,7 @@ static uint32_t ragged_input(struct graph *graph, const struct config_feature *f
 	values.shape[0] = graph->batch_rows * feature->values_max;
 	of = note_input(graph, &values);
 	splits_of = note_input(graph, &splits);
-	graph->tensor[of].splits = splits_of;
+	graph->tensor[of]->splits = splits_of;
 	return of;
 }
 

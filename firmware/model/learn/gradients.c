@@ -56,7 +56,7 @@ static uint32_t work(struct graph *graph, const char *name, enum dtype dtype, ui
 
 	(void)snprintf(tensor.name, sizeof(tensor.name), "%s", name);
 	index = graph_tensor(graph, &tensor);
-	graph->tensor[index].constant = constant;
+	graph->tensor[index]->constant = constant;
 	return index;
 }
 

@@ -38,7 +38,7 @@ void loss_scale_layout_state(struct graph *graph)
 	if (!initial)
 		abort(); /* no memory: end the program, like graph_tensor() */
 	*initial = LOSS_SCALE_INITIAL;
-	graph->tensor[scale->scale].constant = initial;
+	graph->tensor[scale->scale]->constant = initial;
 }
 
 static uint64_t vectors_of(const struct graph *graph)

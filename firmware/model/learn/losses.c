@@ -269,7 +269,7 @@ void loss_layout(struct graph *graph)
 	for (uint32_t i = 0; i < weights->count; i++)
 		numbers[i] = (float)weights->at[i];
 	graph->class_weights = graph_tensor(graph, &tensor);
-	graph->tensor[graph->class_weights].constant = numbers;
+	graph->tensor[graph->class_weights]->constant = numbers;
 }
 
 static struct argument in_if(bool is, uint32_t tensor)

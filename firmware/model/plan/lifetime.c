@@ -105,7 +105,7 @@ static uint64_t best_offset(const struct places *places, uint32_t tensor)
 static void put(struct places *places, uint32_t index)
 {
 	struct graph *graph = places->graph;
-	struct tensor *tensor = &graph->tensor[index];
+	struct tensor *tensor = graph->tensor[index];
 	uint32_t at = 0;
 
 	tensor->offset = best_offset(places, index);

@@ -24,7 +24,7 @@ void storage_layout(struct graph *graph)
 {
 	graph->storage = graph->training ? policies[graph->config->model.precision].storage : DTYPE_F32;
 	for (uint32_t i = 0; i < graph->tensors; i++) {
-		struct tensor *tensor = &graph->tensor[i];
+		struct tensor *tensor = graph->tensor[i];
 
 		if (tensor->role != ROLE_ACTIVATION)
 			continue;

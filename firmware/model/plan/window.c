@@ -106,7 +106,7 @@ uint32_t window_tensor(struct plan *plan, const struct node *node, const char *n
 				      .rank = 1,
 				      .shape = { sizeof(*window) / sizeof(uint32_t) } };
 	const uint32_t index = plan_work(plan, node, name, &shape);
-	struct tensor *tensor = &plan->graph->tensor[index];
+	struct tensor *tensor = plan->graph->tensor[index];
 
 	if (tensor->constant)
 		return index;
