@@ -103,8 +103,9 @@ static void test_labels(void **state)
 	char label[2][AXIS_LABEL_SIZE];
 
 	(void)state;
-	for (double value = 1e-9; value < 1e9; value *= 7)
-		for (double share = 1e-9; share < 10; share *= 3) {
+	for (int i7 = 0; i7 < 21; i7++)
+		for (int i3 = 0; i3 < 21; i3++) {
+			const double value = 1e-9 * pow(7, i7), share = 1e-9 * pow(3, i3);
 			const struct axis axis = axis_of_values(value, value * (1 + share), INFINITY, false);
 
 			for (uint32_t i = 0; i < axis.ticks; i++) {

@@ -108,7 +108,7 @@ static void print_reasons(const struct report_page *page, const struct compared 
 
 		if (strcmp(report_words(trial, "state"), "failed") != 0)
 			continue;
-		html_print(page->out, before);
+		fputs(before, page->out);
 		html_print(page->out, "<li><b>%s</b>: %s</li>\n", report_words(trial, "name"), reason);
 		before = "";
 	}

@@ -27,6 +27,7 @@
 /* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
  * The last one is for small products, without chunks. */
 static const struct tile tiles[] = {
+	/* The macros join the names of kernels. NOLINTNEXTLINE(bugprone-suspicious-missing-comma) */
 	TILE_SIZES(TILE) MMA_SIZES(MMA_TILE) /**/
 	{ .kernel = { "gemm_16x16", "gemm_16x16", "gemm_16x16" },
 	  .rows = 16,
