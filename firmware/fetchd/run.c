@@ -26,6 +26,7 @@ struct loop {
 	struct producer producer;
 	struct tune tune;
 	struct page page;
+	bool closed; /* of the producer, when the page was written last because of it */
 	bool said_spilled;
 };
 
@@ -115,6 +116,15 @@ static void say_spilled(struct loop *loop)
 		   budget->max, bytes, path_of(PATH_CACHE, NULL, folder));
 }
 
+/* Writes the page before the reader sees the end of the run: its record gets the bytes that were read,
+ * however short the run was. */
+static void show_end(struct loop *loop)
+{
+	if (loop->producer.closed && !loop->closed)
+		page_write(&loop->page, &loop->producer, &loop->tune);
+	loop->closed = loop->producer.closed;
+}
+
 /* One turn of the loop; the lock is held. True: nothing can be done until the reader releases a slot or asks
  * for a generation. */
 static bool turn(struct loop *loop, int *ret_broken, struct error *err)
@@ -125,6 +135,7 @@ static bool turn(struct loop *loop, int *ret_broken, struct error *err)
 	follow(producer);
 	stall_look(&producer->stall, !producer->closed && ring_reader_waits(producer->fetch->ring));
 	step = produce(producer);
+	show_end(loop);
 	say_spilled(loop);
 	*ret_broken = check_ring(producer->fetch, step, err);
 	if (*ret_broken < 0 || publish_ready(producer) || step == STEP_DONE)
