@@ -28,7 +28,7 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 
 	if (graph->tensors == graph->tensors_capacity) {
 		graph->tensors_capacity = graph->tensors_capacity ? 2 * graph->tensors_capacity : 64;
-		graph->tensor = realloc(graph->tensor, graph->tensors_capacity * sizeof(*graph->tensor));
+		graph->tensor = realloc(graph->tensor, graph->tensors_capacity * sizeof(struct tensor *));
 		if (!graph->tensor)
 			abort();
 	}
