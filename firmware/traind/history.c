@@ -26,18 +26,11 @@ static cJSON *detach(cJSON *record, const char *key, cJSON *otherwise)
 
 /* ---- The list of epochs ---- */
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
-}
-
 /* Returns the number of an epoch, counted from 0. The record may come from outside: 0 for a number that is
  * none. */
 static uint64_t number_of(const cJSON *entry)
 {
-	const double found = number(entry, "epoch");
+	const double found = json_number(entry, "epoch", NAN);
 
 	return found >= 0 && found < NUMBER_MAX ? (uint64_t)found : 0;
 }
@@ -72,13 +65,13 @@ static void find_extremes(const cJSON *epochs, const cJSON *ret_found[static EXT
 
 		*least = *most = NULL;
 		cJSON_ArrayForEach(entry, epochs) {
-			const double value = number(entry, compared[i]);
+			const double value = json_number(entry, compared[i], NAN);
 
 			if (isnan(value))
 				continue;
-			if (!*least || value < number(*least, compared[i]))
+			if (!*least || value < json_number(*least, compared[i], NAN))
 				*least = entry;
-			if (!*most || value > number(*most, compared[i]))
+			if (!*most || value > json_number(*most, compared[i], NAN))
 				*most = entry;
 		}
 	}
@@ -204,9 +197,9 @@ struct callbacks_figures history_figures(const struct history *history, uint64_t
 	if (found != epoch)
 		entry = NULL;
 	return (struct callbacks_figures){
-		.loss = number(entry, "loss"),
-		.accuracy = number(entry, "accuracy"),
-		.validation_loss = number(entry, "validation_loss"),
-		.validation_accuracy = number(entry, "validation_accuracy"),
+		.loss = json_number(entry, "loss", NAN),
+		.accuracy = json_number(entry, "accuracy", NAN),
+		.validation_loss = json_number(entry, "validation_loss", NAN),
+		.validation_accuracy = json_number(entry, "validation_accuracy", NAN),
 	};
 }

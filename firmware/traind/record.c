@@ -14,22 +14,17 @@
 /* Returns a number of the record; 0 where it is missing. */
 static uint64_t number_of(const cJSON *record, const char *path)
 {
-	const cJSON *item = json_member(record, path);
-
-	return cJSON_IsNumber(item) && item->valuedouble > 0 ? (uint64_t)item->valuedouble : 0;
+	return (uint64_t)fmax(json_number(record, path, 0), 0);
 }
 
 static int load(struct train *train, uint64_t passes, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
-	const cJSON *throttled_s;
 	int r = run_record(&json, err);
 
 	if (r < 0)
 		return r;
-	throttled_s = cJSON_GetObjectItemCaseSensitive(json, "throttled_s");
-	if (cJSON_IsNumber(throttled_s))
-		publish_throttled(train, (uint64_t)(1e6 * fmax(0, throttled_s->valuedouble)));
+	publish_throttled(train, (uint64_t)(1e6 * fmax(0, json_number(json, "throttled_s", 0))));
 	stages_restore(&train->stages, json);
 	train->record.bytes_before = number_of(json, "store.before");
 	train->record.bytes = number_of(json, "store.bytes");

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 
 #include <assert.h>
+#include <math.h>
 
 static const char *const names[] = {
 	[STAGE_STARTING] = "starting_s",       [STAGE_WAITING] = "waiting_s",
@@ -16,20 +17,13 @@ void stages_begin(struct stages *stages)
 	*stages = (struct stages){ .now = STAGE_STARTING, .since_us = clock_us(), .starts = 1 };
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0;
-}
-
 void stages_restore(struct stages *stages, const cJSON *record)
 {
 	const cJSON *time = cJSON_GetObjectItemCaseSensitive(record, "time");
 
 	for (int i = 0; i < STAGE_MAX; i++)
-		stages->before_s[i] = number(time, names[i]);
-	stages->starts += (uint64_t)number(time, "starts");
+		stages->before_s[i] = fmax(json_number(time, names[i], 0), 0);
+	stages->starts += (uint64_t)fmax(json_number(time, "starts", 0), 0);
 }
 
 enum stage stages_enter(struct stages *stages, enum stage stage)

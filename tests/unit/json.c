@@ -288,6 +288,9 @@ static void test_member(void **state)
 	assert_null(json_member(object, "a.b.c.d"));
 	assert_null(json_member(object, "x.y"));
 	assert_null(json_member(NULL, "a"));
+	assert_float_equal(json_number(object, "a.B", 7), 2, 0);
+	assert_float_equal(json_number(object, "x", 7), 7, 0);
+	assert_float_equal(json_number(object, "a.c", 7), 7, 0);
 }
 
 int main(void)

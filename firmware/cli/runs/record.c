@@ -14,18 +14,11 @@ static const cJSON *member(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = member(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 /* ---- Epochs ---- */
 
 static void print_metric(const cJSON *epoch, const char *key, bool percent, FILE *out)
 {
-	const double value = number(epoch, key);
+	const double value = json_number(epoch, key, NAN);
 
 	if (isnan(value))
 		fprintf(out, "  %10s", "-");
@@ -44,11 +37,11 @@ static int best_of(const cJSON *epochs)
 	int best = 0, index = 0;
 
 	cJSON_ArrayForEach(epoch, epochs)
-		if (!isnan(number(epoch, "validation_loss")))
+		if (!isnan(json_number(epoch, "validation_loss", NAN)))
 			key = "validation_loss";
 	cJSON_ArrayForEach(epoch, epochs) {
-		if (number(epoch, key) < least) {
-			least = number(epoch, key);
+		if (json_number(epoch, key, NAN) < least) {
+			least = json_number(epoch, key, NAN);
 			best = index;
 		}
 		index++;
@@ -79,7 +72,7 @@ static void print_epochs(const cJSON *epochs, bool all, FILE *out)
 	cJSON_ArrayForEach(epoch, epochs) {
 		if (++index != best && some && !is_spread(index, count))
 			continue;
-		fprintf(out, "%-6.0f", number(epoch, "epoch") + 1);
+		fprintf(out, "%-6.0f", json_number(epoch, "epoch", NAN) + 1);
 		print_metric(epoch, "loss", false, out);
 		print_metric(epoch, "accuracy", true, out);
 		print_metric(epoch, "validation_loss", false, out);
@@ -103,8 +96,8 @@ static void draw_epochs(const cJSON *epochs, FILE *out)
 	if (count < CURVE_LEAST || !loss || !held_out)
 		return;
 	cJSON_ArrayForEach(epoch, epochs) {
-		loss[index] = number(epoch, "loss");
-		held_out[index] = number(epoch, "validation_loss");
+		loss[index] = json_number(epoch, "loss", NAN);
+		held_out[index] = json_number(epoch, "validation_loss", NAN);
 		any = any || isfinite(held_out[index]);
 		index++;
 	}

@@ -359,6 +359,13 @@ const cJSON *json_member(const cJSON *object, const char *path)
 	return object;
 }
 
+double json_number(const cJSON *object, const char *path, double otherwise)
+{
+	const cJSON *item = json_member(object, path);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
 cJSON *json_string(const char *text)
 {
 	CLEANUP(free_ptr) char *repaired = utf8_repaired(text, strlen(text));

@@ -45,6 +45,8 @@ MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char
 /* Returns the member at a path such as "progress.step"; NULL where there is none. The empty path returns the
  * object. */
 const cJSON *json_member(const cJSON *object, const char *path);
+/* Returns the number at such a path; `otherwise` where there is none. */
+double json_number(const cJSON *object, const char *path, double otherwise);
 
 /* Gives all strings and keys of a value their visible form (core/base/visible.h), before they are printed as
  * text. A string for which memory is short becomes "". */

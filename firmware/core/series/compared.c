@@ -22,9 +22,7 @@ static const char *words(const cJSON *object, const char *key)
 
 double compared_value(const cJSON *trial)
 {
-	const cJSON *value = member(trial, "value");
-
-	return cJSON_IsNumber(value) ? value->valuedouble : NAN;
+	return json_number(trial, "value", NAN);
 }
 
 bool compared_minimizes(const cJSON *series)

@@ -30,17 +30,10 @@ bool objective_find(const char *name, struct objective *ret_objective)
 	return false;
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
 /* Returns the number of an epoch, counted from 1. A record of a test may not say it: then it is `place`. */
 static uint64_t epoch_of(const cJSON *entry, uint64_t place)
 {
-	const double epoch = number(entry, "epoch");
+	const double epoch = json_number(entry, "epoch", NAN);
 
 	return epoch >= 0 && epoch < 9e15 ? (uint64_t)epoch + 1 : place;
 }
@@ -54,7 +47,7 @@ static bool best_epoch(const struct objective *objective, const cJSON *list, uin
 
 	cJSON_ArrayForEach(entry, list) {
 		const uint64_t epoch = epoch_of(entry, ++place);
-		const double value = number(entry, objective->member);
+		const double value = json_number(entry, objective->member, NAN);
 
 		if (isnan(value) || (epochs && epoch > epochs) ||
 		    (found && (objective->maximize ? value <= *ret_value : value >= *ret_value)))
@@ -74,7 +67,7 @@ bool objective_best(const struct objective *objective, const cJSON *record, uint
 	if (!objective->test)
 		return best_epoch(objective, cJSON_GetObjectItemCaseSensitive(record, "epochs"), epochs,
 				  ret_value, ret_epoch);
-	value = number(json_member(record, "metrics.test"), objective->member);
+	value = json_number(json_member(record, "metrics.test"), objective->member, NAN);
 	if (isnan(value))
 		return false;
 	*ret_value = value;

@@ -6,6 +6,7 @@
  *     version, id         id: <run.name>-series-YYYYMMDD-HHMMSS, UTC
  *     name, state         state: "running", "stopped", "expired" (unfinished), "finished", "failed" (final)
  *     started_s, ended_s  Unix time; ended_s 0: it has not ended
+ *     since_s             Unix time at which its present night was asked for
  *     ends_s              Unix time at which series.budget is spent, as known at the last change; 0: there is
  *                         no budget
  *     spent_s, mark       time of work so far, and when it was counted last (oneshot/series/spent.h)

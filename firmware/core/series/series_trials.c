@@ -151,15 +151,14 @@ int series_best(const cJSON *series, bool finished)
 	double most = 0;
 
 	cJSON_ArrayForEach(trial, member(series, "trials")) {
-		const cJSON *value = member(trial, "value");
+		const double value = json_number(trial, "value", NAN);
 
 		index++;
-		if (!cJSON_IsNumber(value) || isnan(value->valuedouble) ||
-		    !counts(trial_state_of(trial), finished) ||
-		    (best >= 0 && (maximize ? value->valuedouble <= most : value->valuedouble >= most)))
+		if (isnan(value) || !counts(trial_state_of(trial), finished) ||
+		    (best >= 0 && (maximize ? value <= most : value >= most)))
 			continue;
 		best = index;
-		most = value->valuedouble;
+		most = value;
 	}
 	return best;
 }

@@ -110,7 +110,7 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 	const cJSON *trial = series_trial(series, next->trial);
 	const char *run_id = series_text(trial, "run");
 	const bool goes_on = *run_id;
-	const struct set_up how = { .since_s = (int64_t)json_member(series, "since_s")->valuedouble,
+	const struct set_up how = { .since_s = (int64_t)json_number(series, "since_s", 0),
 				    .ends_s = ends_of(series, config),
 				    .adopted = goes_on,
 				    .repeats = "" };

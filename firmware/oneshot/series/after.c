@@ -32,10 +32,16 @@ static bool is_spent(const cJSON *series, const struct config *config, int64_t r
 	return spent_left_s(series, config->series.budget) <= reserve_s;
 }
 
+/* Returns when the night was asked for; 0 = not known. */
+static int64_t since_of(const cJSON *series)
+{
+	return (int64_t)json_number(series, "since_s", 0);
+}
+
 static bool night_is_over(const cJSON *series, const struct config *config)
 {
-	const cJSON *since = cJSON_GetObjectItemCaseSensitive(series, "since_s");
-	const int64_t ends = cJSON_IsNumber(since) ? night_end(config, (int64_t)since->valuedouble) : 0;
+	const int64_t since = since_of(series);
+	const int64_t ends = since ? night_end(config, since) : 0;
 
 	return ends && time(NULL) >= ends;
 }
@@ -105,7 +111,7 @@ static int note_trial(cJSON *series, const struct config *config, uint32_t index
 	if (run_state_is_final(run->state))
 		return note_final(series, trial, record, run->state, next_rungs(config, series), err);
 	if (run->state == RUN_STOPPED && !is_stopped_by_hand() && rest &&
-	    cJSON_GetObjectItemCaseSensitive(trial, "epochs")->valuedouble >= (double)rest)
+	    json_number(trial, "epochs", 0) >= (double)rest)
 		return note_parked(series, trial, record, rest, err);
 	if (run->state == RUN_EXPIRED && is_spent(series, config, BUDGET_REST_S))
 		return end_trial(series, index, "series.budget is spent", err);
@@ -135,7 +141,6 @@ static bool any_ran(const cJSON *series)
 static int follow(cJSON *series, const struct config *config, int64_t reserve_s, enum after *ret_after,
 		  struct error *err)
 {
-	const cJSON *since = cJSON_GetObjectItemCaseSensitive(series, "since_s");
 	int r = prune_lost(series, config, err);
 
 	if (r < 0)
@@ -156,9 +161,9 @@ static int follow(cJSON *series, const struct config *config, int64_t reserve_s,
 		return rest_series(series, SERIES_EXPIRED, err);
 	}
 	*ret_after = AFTER_NEXT;
-	if ((r = series_write(series, err)) < 0 || !cJSON_IsNumber(since))
+	if ((r = series_write(series, err)) < 0 || !since_of(series))
 		return r;
-	return run_asked_set((int64_t)since->valuedouble, err);
+	return run_asked_set(since_of(series), err);
 }
 
 int after_run_of(cJSON *series, enum after *ret_after, struct error *err)

@@ -10,13 +10,6 @@ static const cJSON *member(const cJSON *object, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-static double figure_of(const cJSON *object, const char *path)
-{
-	const cJSON *item = json_member(object, path);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 int note_find(const cJSON *series, const cJSON *record)
 {
 	const char *id = cJSON_GetStringValue(json_member(record, "series.id")),
@@ -38,9 +31,10 @@ static bool best_of(const cJSON *series, const cJSON *record, uint64_t epochs, d
 
 static double rows_per_s(const cJSON *record, double epochs)
 {
-	const double took_s = figure_of(record, "time.training_s") + figure_of(record, "time.waiting_s");
+	const double took_s =
+		json_number(record, "time.training_s", 0) + json_number(record, "time.waiting_s", 0);
 
-	return took_s > 0 ? figure_of(record, "metrics.train.rows") * epochs / took_s : 0;
+	return took_s > 0 ? json_number(record, "metrics.train.rows", 0) * epochs / took_s : 0;
 }
 
 void note_run(const cJSON *series, cJSON *trial, const cJSON *record)
@@ -56,8 +50,8 @@ void note_run(const cJSON *series, cJSON *trial, const cJSON *record)
 	(void)series_set(trial, "epochs", cJSON_CreateNumber(epochs));
 	(void)series_set(trial, "value", any ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 	(void)series_set(trial, "best_epoch", cJSON_CreateNumber((double)epoch));
-	(void)series_set(trial, "took_s", cJSON_CreateNumber(figure_of(summary, "took_s")));
-	(void)series_set(trial, "bytes", cJSON_CreateNumber(figure_of(record, "store.bytes")));
+	(void)series_set(trial, "took_s", cJSON_CreateNumber(json_number(summary, "took_s", 0)));
+	(void)series_set(trial, "bytes", cJSON_CreateNumber(json_number(record, "store.bytes", 0)));
 	(void)series_set(trial, "rows_per_s", cJSON_CreateNumber(rows_per_s(record, epochs)));
 	(void)series_set(trial, "summary", summary);
 }

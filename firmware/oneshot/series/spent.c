@@ -12,13 +12,6 @@
 
 #define BOOT_ID_BYTES 37u
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
 /* Reads the id of this boot; "" where it is not known. */
 static void read_boot(char out[static BOOT_ID_BYTES])
 {
@@ -65,8 +58,8 @@ static double since(const cJSON *mark, const char *boot, double idle)
 	if (!mark)
 		return 0;
 	if (then && *then && strcmp(then, boot) == 0)
-		return fmax(boot_s() - number(mark, "boot_s") - idle, 0);
-	return fmin(fmax((double)time(NULL) - number(mark, "unix_s") - idle, 0), SPENT_JUMP_MAX_S);
+		return fmax(boot_s() - json_number(mark, "boot_s", 0) - idle, 0);
+	return fmin(fmax((double)time(NULL) - json_number(mark, "unix_s", 0) - idle, 0), SPENT_JUMP_MAX_S);
 }
 
 static void set_mark(cJSON *series, const char *boot)
@@ -81,7 +74,7 @@ static void set_mark(cJSON *series, const char *boot)
 
 static void count(cJSON *series, bool goes_on, double idle)
 {
-	const double so_far = number(series, "spent_s");
+	const double so_far = json_number(series, "spent_s", 0);
 	char boot[BOOT_ID_BYTES];
 
 	read_boot(boot);
@@ -100,7 +93,7 @@ void spent_count(cJSON *series, bool goes_on)
 
 int64_t spent_s(const cJSON *series)
 {
-	return (int64_t)number(series, "spent_s");
+	return (int64_t)json_number(series, "spent_s", 0);
 }
 
 int64_t spent_left_s(const cJSON *series, const char *budget)
