@@ -239,19 +239,26 @@ int config_open(const struct config_overlay *overlay, struct mistakes *mistakes,
 	return 0;
 }
 
-int config_load(const char *path, struct config *ret_config, struct error *err)
+int config_open_good(const struct config_overlay *overlay, struct mistakes *mistakes,
+		     struct config *ret_config)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	struct mistakes mistakes = { .file = path, .err = err };
-	int r = config_open(NULL, &mistakes, &config);
+	int r = config_open(overlay, mistakes, &config);
 
-	if (r == 0 && mistakes.count)
+	if (r == 0 && mistakes->count)
 		r = -EINVAL;
 	if (r < 0)
 		return r;
 	*ret_config = config;
 	config.memory = NULL;
 	return 0;
+}
+
+int config_load(const char *path, struct config *ret_config, struct error *err)
+{
+	struct mistakes mistakes = { .file = path, .err = err };
+
+	return config_open_good(NULL, &mistakes, ret_config);
 }
 
 void config_done(struct config *config)

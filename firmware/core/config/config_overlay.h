@@ -27,6 +27,10 @@ struct config_overlay {
 MUST_CHECK int config_open(const struct config_overlay *overlay, struct mistakes *mistakes,
 			   struct config *ret_config);
 
+/* Does the same for a caller that takes no file with mistakes. Errors: as of config_load(). */
+MUST_CHECK int config_open_good(const struct config_overlay *overlay, struct mistakes *mistakes,
+				struct config *ret_config);
+
 /* Puts the values into the parsed file of the memory. Notes a layer that the file does not have. For
  * config_open(). */
 MUST_CHECK int config_lay_over(struct config_memory *memory, const struct config_overlay *overlay,

@@ -286,24 +286,15 @@ static uint32_t overlay_of(const cJSON *overrides, config_t *tree, struct config
 
 int trials_config(const char *file, const cJSON *overrides, struct config *ret, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(config_destroy) config_t tree;
 	struct mistakes mistakes = { .file = file, .err = err };
 	CLEANUP(free_ptr)
 	struct config_override *list = calloc((size_t)cJSON_GetArraySize(overrides) + 1, sizeof(*list));
 	struct config_overlay overlay = { .override = list };
-	int r;
 
 	config_init(&tree);
 	if (!list)
 		return error_set(err, -ENOMEM, "%s: no memory", file);
 	overlay.count = overlay_of(overrides, &tree, list, &mistakes);
-	r = config_open(&overlay, &mistakes, &config);
-	if (r == 0 && mistakes.count)
-		r = -EINVAL;
-	if (r < 0)
-		return r;
-	*ret = config;
-	config.memory = NULL;
-	return 0;
+	return config_open_good(&overlay, &mistakes, ret);
 }
