@@ -127,8 +127,8 @@ static int may_abandon(struct call *call, enum run_state state, const char *id, 
 			 run_state_name(state));
 }
 
-/* The reason of the run stays readable in the new one. */
-static int note_abandoned(const char *record_text, struct error *err)
+/* Ends the run. Its reason stays readable in the new one. */
+static int end_abandoned(const char *record_text, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 	char reason[REASON_BYTES];
@@ -143,7 +143,7 @@ static int note_abandoned(const char *record_text, struct error *err)
 		       cJSON_IsString(before) ? before->valuestring : "");
 	if ((r = run_note("{\"abandoned\": true}", err)) < 0)
 		return r;
-	return run_reason_set(reason, err);
+	return run_end(RUN_FAILED, reason, err);
 }
 
 /* Gives a run up whose record no program can read: there is no current run then. `err` says why run_load()
@@ -198,7 +198,7 @@ int method_run_abandon(struct call *call, struct error *err)
 	if (r == -E2BIG || r == -EBADMSG)
 		return abandon_unreadable(call, state, err);
 	if (r < 0 || (r = may_abandon(call, state, run.id, err)) < 0 || (r = run_json(&text, err)) < 0 ||
-	    (r = note_abandoned(text, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
+	    (r = end_abandoned(text, err)) < 0)
 		return r;
 	run_asked_over(true);
 	event_send(&(struct event){ .id = EVENT_RUN_ABANDONED, .run_id = run.id },

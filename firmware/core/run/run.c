@@ -144,6 +144,13 @@ int run_reason_set(const char *reason, struct error *err)
 	return run_note_members(members, err);
 }
 
+int run_end(enum run_state state, const char *reason, struct error *err)
+{
+	int r = run_reason_set(reason, err);
+
+	return r < 0 ? r : run_state_set(state, err);
+}
+
 int run_note_archived(const char *id, const char *json_object, struct error *err)
 {
 	return note(id, json_object, err);

@@ -311,6 +311,8 @@ MUST_CHECK int run_write_locked(const char *path, const char *text, struct error
 
 /* Sets the member "reason" of run.json. */
 MUST_CHECK int run_reason_set(const char *reason, struct error *err);
+/* Gives the current run a final state, after its reason. */
+MUST_CHECK int run_end(enum run_state state, const char *reason, struct error *err);
 
 /* Return the text of run.json, with the current state added as the member "state". The store gets this text.
  * The caller frees it. */

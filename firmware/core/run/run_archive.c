@@ -211,15 +211,6 @@ int run_set_aside(char ret_path[static PATH_BYTES], struct error *err)
 
 /* ---- After a repeat ---- */
 
-static int fail(const struct run *run, const char *reason, struct error *err)
-{
-	int r = 0;
-
-	if (run->state != RUN_FAILED && (r = run_reason_set(reason, err)) == 0)
-		r = run_state_set(RUN_FAILED, err);
-	return r;
-}
-
 int run_give_back(const char *reason, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
@@ -229,7 +220,8 @@ int run_give_back(const char *reason, struct error *err)
 
 	if (r < 0 || !*run.repeats || run.state == RUN_FINISHED)
 		return r;
-	if ((r = fail(&run, reason, err)) < 0 || (r = record_lock(&lock, err)) < 0)
+	if ((run.state != RUN_FAILED && (r = run_end(RUN_FAILED, reason, err)) < 0) ||
+	    (r = record_lock(&lock, err)) < 0)
 		return r;
 	(void)snprintf(tail, sizeof(tail), "%s/state", run.before);
 	if (*run.before && (back = file_exists(path_of(PATH_ARCHIVE, tail, path), err)) < 0)

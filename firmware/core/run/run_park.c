@@ -141,8 +141,7 @@ int run_prune(const char *id, const char *reason, struct error *err)
 			       : error_set(err, -ENOENT, "there is no run %s to prune", id);
 	if (r > 0 && run_state_is_final(state) && state != RUN_PRUNED)
 		return error_set(err, -EPERM, "%s is %s, so it cannot be pruned", id, run_state_name(state));
-	if (r < 0 || (state != RUN_PRUNED &&
-		      ((r = run_reason_set(reason, err)) < 0 || (r = run_state_set(RUN_PRUNED, err)) < 0)))
+	if (r < 0 || (state != RUN_PRUNED && (r = run_end(RUN_PRUNED, reason, err)) < 0))
 		return r;
 	return run_archive(err);
 }

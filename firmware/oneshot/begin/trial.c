@@ -152,7 +152,7 @@ static int fail_run(const cJSON *series, uint32_t index, const char *why, struct
 	if ((r = set_aside(err)) < 0 || (r = is_current(series, index, &run, err)) <= 0 ||
 	    run_state_is_final(run.state))
 		return r < 0 ? r : 0;
-	if ((r = run_reason_set(why, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
+	if ((r = run_end(RUN_FAILED, why, err)) < 0)
 		return r;
 	(void)series_set(series_trial(series, index), "run", cJSON_CreateString(run.id));
 	return run_archive(err);

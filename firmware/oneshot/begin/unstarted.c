@@ -75,8 +75,7 @@ int unstarted_give_up(const struct run *run, struct error *err)
 	struct error sink_err = { 0 };
 	int r;
 
-	if ((r = run_reason_set("it never started, and kiln.conf changed", err)) < 0 ||
-	    (r = run_state_set(RUN_FAILED, err)) < 0)
+	if ((r = run_end(RUN_FAILED, "it never started, and kiln.conf changed", err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_RUN_REPLACED, .run_id = run->id },
 		   "%s never started, and kiln.conf has changed since: a new run takes its place", run->id);

@@ -250,9 +250,8 @@ int after_failure(int exit_code, const char *reason, struct error *err)
 		return r == -ENOENT ? 0 : r;
 	if (run_state_is_final(state) || note_find(series, record) < 0)
 		return 0;
-	if ((r = run_reason_set(reason, err)) < 0 || (r = run_state_set(RUN_FAILED, err)) < 0)
-		return r;
-	return 1;
+	r = run_end(RUN_FAILED, reason, err);
+	return r < 0 ? r : 1;
 }
 
 int after_halt(struct error *err)
