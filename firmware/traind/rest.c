@@ -56,11 +56,7 @@ static int fail(const struct train *train, const struct error *why, struct error
  * has read the request. */
 static enum run_state rest_of(const struct train *train)
 {
-	struct run_want want;
-
-	if (train->want.rest == RUN_RUNNING && run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
-		return RUN_STOPPED;
-	return train->want.rest;
+	return train->want.rest == RUN_RUNNING && run_want_is_stop() ? RUN_STOPPED : train->want.rest;
 }
 
 int rest(struct train *train, int result, struct error *err)

@@ -280,6 +280,8 @@ struct run_want {
 MUST_CHECK int run_want_get(struct run_want *ret_want, struct error *err);
 MUST_CHECK int run_want_set(const struct run_want *want, struct error *err);
 
+/* Tells whether the operator asks the run to stop. False where the request cannot be read. */
+bool run_want_is_stop(void);
 /* Removes a request to stop, because it was meant for the last night only. A request to pause is not removed:
  * it is valid until the operator resumes the run. */
 void run_want_forget_stop(void);

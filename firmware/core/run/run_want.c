@@ -55,12 +55,18 @@ int run_want_set(const struct run_want *want, struct error *err)
 	return file_write_durable(path_of(PATH_RUN, "want", path), text, (uint64_t)bytes, err);
 }
 
-void run_want_forget_stop(void)
+bool run_want_is_stop(void)
 {
 	struct run_want want;
+
+	return run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED;
+}
+
+void run_want_forget_stop(void)
+{
 	char path[PATH_BYTES];
 
-	if (run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED)
+	if (run_want_is_stop())
 		(void)unlink(path_of(PATH_RUN, "want", path));
 }
 

@@ -170,7 +170,7 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 }
 
 /* Returns whether a person stopped the run, and so is probably working with the box. A run that stopped
- * because of heat does not count. */
+ * because of heat does not count. A request that cannot be read may be a person's. */
 static bool is_stopped_by_hand(const struct run *run)
 {
 	struct run_want want;

@@ -218,7 +218,6 @@ static int go_on(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
-	struct run_want want;
 	bool asked, interrupted, started;
 	int64_t since;
 	int r = run_load(&run, err);
@@ -231,7 +230,7 @@ static int go_on(struct error *err)
 			       ? r
 			       : finish_again(err);
 	/* The run was to stop, but the power failed before the trainer had stopped. */
-	if (interrupted && run_want_get(&want, err) == 0 && want.state == RUN_STOPPED) {
+	if (interrupted && run_want_is_stop()) {
 		run_asked_over(true);
 		return run_state_set(RUN_STOPPED, err);
 	}

@@ -19,14 +19,6 @@
 #define BUDGET_REST_S 60
 #define SPACE_WAIT_S  1 /* between two looks whether the disk has space again */
 
-/* Returns whether a person asked the run to stop. */
-static bool is_stopped_by_hand(void)
-{
-	struct run_want want;
-
-	return run_want_get(&want, NULL) == 0 && want.state == RUN_STOPPED;
-}
-
 static bool is_spent(const cJSON *series, const struct config *config, int64_t reserve_s)
 {
 	return spent_left_s(series, config->series.budget) <= reserve_s;
@@ -110,7 +102,7 @@ static int note_trial(cJSON *series, const struct config *config, uint32_t index
 	note_run(series, trial, record);
 	if (run_state_is_final(run->state))
 		return note_final(series, trial, record, run->state, next_rungs(config, series), err);
-	if (run->state == RUN_STOPPED && !is_stopped_by_hand() && rest &&
+	if (run->state == RUN_STOPPED && !run_want_is_stop() && rest &&
 	    json_number(trial, "epochs", 0) >= (double)rest)
 		return note_parked(series, trial, record, rest, err);
 	if (run->state == RUN_EXPIRED && is_spent(series, config, BUDGET_REST_S))
