@@ -17,6 +17,7 @@
 #include "oneshot/begin/unstarted.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
+#include "oneshot/series/after.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -36,17 +37,6 @@ static int put_aside(struct run *run, const char *adopt, struct error *err)
 	run_done(run);
 	*run = (struct run){ 0 };
 	return run_archive(err);
-}
-
-/* Sets a record aside that no program can read, because no later night could begin with it. */
-static int set_aside(struct error *err)
-{
-	char path[PATH_BYTES];
-	int r = run_set_aside(path, err);
-
-	if (r > 0)
-		log_warning("%s; the record is now in %s, going on without it", err->text, path);
-	return r < 0 ? r : 0;
 }
 
 /* Finds the last run: the record on this disk or, without one, the newest run in the store. An unfinished run
@@ -96,7 +86,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	int r;
 
 	fit_forget();
-	if ((r = set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
+	if ((r = begin_set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
 		return r;
 	if (!*adopt && (r = series_begin(file, since, err)) != SERIES_BEGUN_NONE)
 		return r < 0 ? r : r == SERIES_BEGUN_OVER ? SERIES_EXIT_OVER : 0;
@@ -168,7 +158,7 @@ static int begin_with_retries(const char *file, struct error *err)
 	for (uint32_t failures = 1;; failures++) {
 		if ((r = note_asked(&since, err)) == 0) {
 			if (expire_is_due(file, since))
-				return (r = expire_asked(err)) < 0 || (r = series_expire(err)) < 0
+				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0
 					       ? r
 					       : EXIT_NIGHT_OVER;
 			r = begin(file, since, err);

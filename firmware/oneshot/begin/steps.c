@@ -50,6 +50,16 @@ static int check_sources(const struct config *config, bool whole, struct error *
 
 /* ---- The steps ---- */
 
+int begin_set_aside(struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = run_set_aside(path, err);
+
+	if (r > 0)
+		log_warning("%s; the record is now in %s, going on without it", err->text, path);
+	return r < 0 ? r : 0;
+}
+
 int begin_new(const struct new_run *new, struct run *ret_run, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };

@@ -5,6 +5,9 @@
 #include "core/base/json.h"
 #include "core/run/run.h"
 
+/* Sets the current record aside where no program can read it, because no later night could begin with it. */
+MUST_CHECK int begin_set_aside(struct error *err);
+
 /* A new run. */
 struct new_run {
 	const char *file;       /* its configuration */

@@ -132,24 +132,13 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 	return 1;
 }
 
-/* Sets a record aside that no program can read. */
-static int set_aside(struct error *err)
-{
-	char path[PATH_BYTES];
-	const int r = run_set_aside(path, err);
-
-	if (r > 0)
-		log_warning("the record of the trial cannot be read; it is in %s", path);
-	return r < 0 ? r : 0;
-}
-
 /* Fails the run of a trial, where there is one, so that no other trial goes on with it. */
 static int fail_run(const cJSON *series, uint32_t index, const char *why, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	int r;
 
-	if ((r = set_aside(err)) < 0 || (r = is_current(series, index, &run, err)) <= 0 ||
+	if ((r = begin_set_aside(err)) < 0 || (r = is_current(series, index, &run, err)) <= 0 ||
 	    run_state_is_final(run.state))
 		return r < 0 ? r : 0;
 	if ((r = run_end(RUN_FAILED, why, err)) < 0)
@@ -304,16 +293,4 @@ int series_let_go(struct run *run, struct error *err)
 	log_warning("%s is a trial, and its series is not on this disk: it trains to its end", run->id);
 	run->rest_after_epoch = 0;
 	return 0;
-}
-
-int series_expire(struct error *err)
-{
-	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_load_unfinished(&series, err);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	spent_count(series, false);
-	series_set_state(series, SERIES_EXPIRED);
-	return series_write(series, err);
 }

@@ -20,6 +20,3 @@ MUST_CHECK int series_begin(const char *file, int64_t since, struct error *err);
 
 /* Lets a current run that rests after a rung train to its end, because its series is lost. */
 MUST_CHECK int series_let_go(struct run *run, struct error *err);
-
-/* The night of a series is over before its run could go on: the next night goes on with it. */
-MUST_CHECK int series_expire(struct error *err);

@@ -256,6 +256,16 @@ int after_halt(struct error *err)
 	return rest_series(series, SERIES_STOPPED, err);
 }
 
+int after_night(struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return rest_series(series, SERIES_EXPIRED, err);
+}
+
 /* Fails the trial by the exit code that `kiln run` saw; fetchd's and traind's last words say why. */
 static int fail_by(const char *code, struct error *err)
 {

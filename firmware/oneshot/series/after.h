@@ -43,6 +43,9 @@ MUST_CHECK int after_failure(int exit_code, const char *reason, struct error *er
 /* The unfinished series, where there is one, waits: a service that a trial needs cannot work, and another
  * trial could not either. The next night, or kiln start, goes on. */
 MUST_CHECK int after_halt(struct error *err);
+/* The unfinished series, where there is one, waits: its night is over before a trial could begin or go on.
+ * The next night goes on. */
+MUST_CHECK int after_night(struct error *err);
 
 /* Tells whether a series is at work: after a boot it goes on. */
 bool after_goes_on(void);
