@@ -76,6 +76,17 @@ static int begin_asked(const char *file, const struct run *last, bool unstarted,
 	return begin_new(&new, ret_run, err);
 }
 
+/* Goes on with the last run. */
+static int go_on(const char *file, bool brought, struct run *ret_run, struct error *err)
+{
+	int r = begin_go_on(file, brought, ret_run, err);
+
+	if (r == 0 && !brought && unstarted_differs(file))
+		log_info("%s has changed since %s was begun; the change counts for the next run", file,
+			 ret_run->id);
+	return r;
+}
+
 /* Returns 0, or SERIES_EXIT_OVER. */
 static int begin(const char *file, int64_t since, struct error *err)
 {
@@ -94,8 +105,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);
 	how.adopted = unfinished && (*adopt || !unstarted_is_superseded(file, &last));
-	r = how.adopted ? begin_go_on(file, brought, &run, err)
-			: begin_asked(file, &last, unfinished, &run, err);
+	r = how.adopted ? go_on(file, brought, &run, err) : begin_asked(file, &last, unfinished, &run, err);
 	if (r == 0 && run.rest_after_epoch)
 		r = series_let_go(&run, err);
 	return r < 0 ? r : begin_set_up(&run, &how, err);

@@ -108,9 +108,6 @@ int begin_go_on(const char *file, bool brought, struct run *ret_run, struct erro
 	    (r = configured_store_open(&ret_run->config, &ret_run->config.sink, &sink, err)) < 0 ||
 	    (r = spool_make(ret_run->id, err)) < 0)
 		return r;
-	if (unstarted_differs(file))
-		log_info("%s has changed since %s was begun; the change counts for the next run", file,
-			 ret_run->id);
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
