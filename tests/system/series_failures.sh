@@ -54,6 +54,15 @@ begin weights
 is "$code $(of_series '[x["state"] for x in t]') $(state)" "0 ['failed', 'running'] good running" \
 	"a trial whose weights are missing fails, and the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
 
+# ---- A trial whose network has a mistake ----
+node network
+config network 'experiments = ( { name = "wrong"; overrides = { model = { loss = "none"; }; }; },
+	{ name = "good"; overrides = { run = { seed = 2; }; }; } );'
+begin network
+is "$code $(of_series '[x["state"] for x in t]') $(state)" "0 ['failed', 'running'] good running" \
+	"a trial whose network has a mistake fails, and the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(of_series 't[0]["reason"]')" '/series/[^/]+/kiln\.conf:11: model\.loss: found "none"' "its reason names the line of kiln.conf"
+
 # ---- A series that cannot begin ----
 node mended
 config mended "$three"

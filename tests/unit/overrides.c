@@ -64,17 +64,20 @@ static void test_print(void **state)
 static void test_apply(void **state)
 {
 	CLEANUP(json_free) cJSON *list = cJSON_Parse("{\"run.epochs\": 7}");
-	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(config_done) struct config config = { 0 }, plain = { 0 }, changed = { 0 };
 	char path[PATH_BYTES], folder[PATH_BYTES];
 	const char *file = NULL;
 	struct error err = { 0 };
 
 	(void)state;
 	assert_int_equal(path_make(path_of(PATH_RUNS, NULL, folder), &err), 0);
-	assert_int_equal(overrides_apply(conf, NULL, path, &file, &err), 0);
+	assert_int_equal(overrides_apply(conf, NULL, path, &file, &plain, &err), 0);
 	assert_ptr_equal(file, conf);
-	assert_int_equal(overrides_apply(conf, list, path, &file, &err), 0);
+	assert_int_not_equal(plain.run.epochs, 7);
+	assert_int_equal(overrides_apply(conf, list, path, &file, &changed, &err), 0);
 	assert_ptr_equal(file, path);
+	assert_int_equal(changed.run.epochs, 7);
+	assert_string_equal(changed.file, conf);
 	if (config_load(file, &config, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(config.run.epochs, 7);

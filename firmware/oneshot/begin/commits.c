@@ -53,15 +53,6 @@ int commits_fix(struct run *run, const struct config *from, struct error *err)
 	return r < 0 ? r : run_note_members(note, err);
 }
 
-int commits_given(const cJSON *members, struct config *config, struct error *err)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && members && i < config->sources; i++)
-		r = run_commits_use("run.json", members, i, &config->source[i].store, err);
-	return r;
-}
-
 /* Takes the commit that the series has for the url of a store. */
 static void take_known(const cJSON *known, struct config_store *store)
 {
@@ -87,21 +78,19 @@ static int note_known(cJSON *series, const struct config *config, struct error *
 	return series_write(series, err);
 }
 
-int commits_of_series(cJSON *series, const char *file, cJSON *members, struct error *err)
+int commits_of_series(cJSON *series, struct config *config, cJSON *members, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	bool any = false, fixed = false;
-	int r = config_load(file, &config, err);
+	bool any, fixed = false;
+	int r;
 
-	for (uint32_t i = 0; r == 0 && i < config.sources; i++) {
-		if (is_open(&config.source[i].store))
+	for (uint32_t i = 0; i < config->sources; i++) {
+		if (is_open(&config->source[i].store))
 			take_known(cJSON_GetObjectItemCaseSensitive(series, "commits"),
-				   &config.source[i].store);
-		fixed = fixed || config.source[i].store.at[0];
+				   &config->source[i].store);
+		fixed = fixed || config->source[i].store.at[0];
 	}
-	if (r == 0)
-		r = commits_find(&config, &any, err);
+	r = commits_find(config, &any, err);
 	if (r == 0 && any)
-		r = note_known(series, &config, err);
-	return r < 0 || !(any || fixed) ? r : run_commits_add(&config, members, err);
+		r = note_known(series, config, err);
+	return r < 0 || !(any || fixed) ? r : run_commits_add(config, members, err);
 }

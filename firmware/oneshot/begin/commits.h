@@ -10,12 +10,9 @@
  * there was such a source. */
 MUST_CHECK int commits_find(struct config *config, bool *ret_any, struct error *err);
 
-/* Sets source[i].store.at from the commits among the members of a new record; NULL: there are none. */
-MUST_CHECK int commits_given(const cJSON *members, struct config *config, struct error *err);
-
 /* Gives the current run, which is `run`, the commits of `from`, and notes them in its record. */
 MUST_CHECK int commits_fix(struct run *run, const struct config *from, struct error *err);
 
-/* Fixes the commits of a trial with the configuration `file`: all trials of a series read the same commit of
- * the same url. Adds them to the members of the trial's run.json, and those that are new to series.json. */
-MUST_CHECK int commits_of_series(cJSON *series, const char *file, cJSON *members, struct error *err);
+/* Fixes the commits in the configuration of a trial: all trials of a series read the same commit of the same
+ * url. Adds them to the members of the trial's run.json, and those that are new to series.json. */
+MUST_CHECK int commits_of_series(cJSON *series, struct config *config, cJSON *members, struct error *err);

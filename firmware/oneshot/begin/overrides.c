@@ -52,30 +52,38 @@ int overrides_of_run(cJSON **ret_list, struct error *err)
 
 /* ---- The configuration with overrides ---- */
 
+static int print(const char *file, const struct config *config, char **ret_text, struct error *err)
+{
+	return config_print(config, ret_text, err) < 0 ? error_prefix(err, "%s", file) : 0;
+}
+
 int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	int r = trials_config(file, list, &config, err);
 
-	if (r < 0)
-		return r;
-	return config_print(&config, ret_text, err) < 0 ? error_prefix(err, "%s", file) : 0;
+	return r < 0 ? r : print(file, &config, ret_text, err);
 }
 
 int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES], const char **ret_file,
-		    struct error *err)
+		    struct config *ret_config, struct error *err)
 {
+	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
-	int r;
+	int r = list ? trials_config(file, list, &config, err) : config_load(file, &config, err);
 
 	*ret_file = file;
-	if (!list)
-		return 0;
-	if ((r = overrides_print(file, list, &text, err)) < 0)
+	if (r == 0 && list) {
+		log_notice("%s, with values for this run alone", file);
+		*ret_file = path_of(PATH_RUNS, "next.conf", path);
+		if ((r = print(file, &config, &text, err)) == 0)
+			r = file_write_durable(path, text, strlen(text), err);
+	}
+	if (r < 0)
 		return r;
-	log_notice("%s, with values for this run alone", file);
-	*ret_file = path_of(PATH_RUNS, "next.conf", path);
-	return file_write_durable(path, text, strlen(text), err);
+	*ret_config = config;
+	config.memory = NULL;
+	return 0;
 }
 
 int overrides_done(const cJSON *list, struct error *err)

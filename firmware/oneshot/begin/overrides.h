@@ -24,10 +24,12 @@ MUST_CHECK int overrides_of_run(cJSON **ret_list, struct error *err);
 
 /* Writes the configuration of `file`, changed by the overrides, as text. Errors: as of trials_config(). */
 MUST_CHECK int overrides_print(const char *file, const cJSON *list, char **ret_text, struct error *err);
-/* Sets *ret_file to the configuration to use: `file` itself or, where there are overrides, a copy of it with
- * the overrides. Writes the path of this copy into `path`. */
+/* Loads the configuration of `file`, changed by the overrides; config_line() finds the lines of `file`. Sets
+ * *ret_file to the file that says the same: `file` itself or, where there are overrides, a copy of it with
+ * the overrides. Writes the path of this copy into `path`. The caller calls config_done(). Errors: as of
+ * trials_config(). */
 MUST_CHECK int overrides_apply(const char *file, const cJSON *list, char path[static PATH_BYTES],
-			       const char **ret_file, struct error *err);
+			       const char **ret_file, struct config *ret_config, struct error *err);
 
 /* Notes the overrides in the current run.json, then removes next.json, so that they do not apply to the run
  * after this one. A kill between the two steps does no harm: begin then reads next.json again, for the same

@@ -62,21 +62,22 @@ int begin_set_aside(struct error *err)
 
 int begin_new(const struct new_run *new, struct run *ret_run, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(config_done) struct config own = { 0 };
 	/* The graph is built only as a check: it finds mistakes that config_load() cannot find. The run
 	 * record would freeze them. */
 	CLEANUP(graph_done) struct graph graph = { 0 };
+	struct config *config = new->config ? new->config : &own;
 	const char *file = new->file;
 	char path[PATH_BYTES];
 	struct start start;
 	bool adopted, commits;
 	int r;
 
-	if ((r = overrides_apply(file, new->overrides, path, &file, err)) < 0 ||
-	    (r = config_load(file, &config, err)) < 0 || (r = graph_build(&config, true, &graph, err)) < 0 ||
-	    (r = commits_given(new->members, &config, err)) < 0 ||
-	    (r = commits_find(&config, &commits, err)) < 0 || (r = check_sources(&config, true, err)) < 0 ||
-	    (r = start_choose(file, &graph, new->last, &start, err)) < 0 || (r = fit_check(&config, err)) < 0)
+	if ((!new->config && (r = overrides_apply(new->file, new->overrides, path, &file, &own, err)) < 0) ||
+	    (r = graph_build(config, true, &graph, err)) < 0 ||
+	    (r = commits_find(config, &commits, err)) < 0 || (r = check_sources(config, true, err)) < 0 ||
+	    (r = start_choose(config->file, &graph, new->last, &start, err)) < 0 ||
+	    (r = fit_check(config, err)) < 0)
 		return r;
 	if (new->unstarted && (r = unstarted_give_up(new->last, err)) < 0)
 		return r;
@@ -85,7 +86,7 @@ int begin_new(const struct new_run *new, struct run *ret_run, struct error *err)
 	start.with.members = new->members;
 	r = run_begin(file, new->last->id, &start.with, ret_run, &adopted, err);
 	if (r == 0 && commits)
-		r = commits_fix(ret_run, &config, err);
+		r = commits_fix(ret_run, config, err);
 	return r < 0 ? r : overrides_done(new->overrides, err);
 }
 

@@ -10,10 +10,13 @@ MUST_CHECK int begin_set_aside(struct error *err);
 
 /* A new run. */
 struct new_run {
-	const char *file;       /* its configuration */
+	const char *file;       /* its configuration, which run.json freezes */
+	struct config *config;  /* what `file` says, with the lines of the file that a person wrote, and the
+				 * commits that the run reads; NULL = begin_new() loads it */
 	const struct run *last; /* the last run of this box; its id is "" where there is none */
 	bool unstarted;         /* the last run is unfinished, but never started: give it up */
-	const cJSON *overrides; /* what run.start asked for, which goes to run.json; NULL = nothing */
+	const cJSON *overrides; /* what run.start asked for, which goes to run.json; NULL = nothing. Not with
+				 * `config` */
 	const cJSON *members;   /* more members of run.json; NULL = none */
 };
 

@@ -67,17 +67,18 @@ static int begin_waiting(cJSON *series, const struct next *next, struct run *ret
 {
 	CLEANUP(json_free)
 	cJSON *members = members_of(series, series_trial(series, next->trial), next->epochs);
+	CLEANUP(config_done) struct config config = { 0 };
 	struct run before = { 0 };
 	char path[PATH_BYTES];
-	const struct new_run new = { .file = path, .last = &before, .members = members };
+	const struct new_run new = { .file = path, .config = &config, .last = &before, .members = members };
 	int r;
 
 	if ((r = check_no_other(series, next->trial, err)) < 0 ||
-	    (r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), err)) < 0)
+	    (r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), &config, err)) < 0)
 		return r;
 	if (!members)
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	if ((r = commits_of_series(series, path, members, err)) < 0)
+	if ((r = commits_of_series(series, &config, members, err)) < 0)
 		return r;
 	(void)snprintf(before.id, sizeof(before.id), "%s", series_text(series, "before"));
 	return begin_new(&new, ret_run, err);

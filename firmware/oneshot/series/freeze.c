@@ -119,7 +119,8 @@ int freeze_config(const cJSON *series, struct config *ret_config, struct error *
 	return r < 0 ? r : config_load(path, ret_config, err);
 }
 
-int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct error *err)
+int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct config *ret_config,
+		 struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
@@ -132,6 +133,9 @@ int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct e
 	if (config.fetch.cache_bytes == 0 &&
 	    (r = json_get_u64("series.json", series, "cache_bytes", &config.fetch.cache_bytes, err)) < 0)
 		return r;
-	r = config_print(&config, &text, err);
-	return r < 0 ? r : run_write_locked(path, text, err);
+	if ((r = config_print(&config, &text, err)) < 0 || (r = run_write_locked(path, text, err)) < 0)
+		return r;
+	*ret_config = config;
+	config.memory = NULL;
+	return 0;
 }

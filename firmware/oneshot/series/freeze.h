@@ -13,6 +13,8 @@ MUST_CHECK int freeze_series(const char *file, const char *before, cJSON **ret_s
 /* Loads the frozen configuration of the series. Owns: the caller calls config_done(). */
 MUST_CHECK int freeze_config(const cJSON *series, struct config *ret_config, struct error *err);
 
-/* Writes the configuration of a trial to `path`. Without a cache in the frozen configuration the trial gets
- * that of the series, so that all trials together read the store once. */
-MUST_CHECK int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct error *err);
+/* Loads the configuration of a trial, with the lines of the frozen one, and writes it to `path`. Without a
+ * cache in the frozen configuration the trial gets that of the series, so that all trials together read the
+ * store once. Owns: the caller calls config_done(). */
+MUST_CHECK int freeze_trial(const cJSON *series, uint32_t trial, const char *path, struct config *ret_config,
+			    struct error *err);
