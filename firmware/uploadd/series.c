@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NOTE_MAX 32u /* bytes of the note of what the store has */
+#define NOTE     "uploaded" /* beside a record: the time of the record that the store has, in nanoseconds */
+#define NOTE_MAX 32u        /* bytes of the note */
 
 /* Opens the sink of a series, by the configuration beside its record (oneshot/series/freeze.h). *ret_store is
  * NULL where there is none yet. */
@@ -17,10 +18,8 @@ static int open_sink(const char *id, struct alive_worker *worker, struct store *
 	CLEANUP(config_done) struct config config = { 0 };
 	struct store_options options = { 0 };
 	char path[PATH_BYTES];
-	int r;
+	int r = config_load(series_file(id, SERIES_CONFIG_FILE, path), &config, err);
 
-	(void)snprintf(strrchr(series_path(id, path), '/'), sizeof("/kiln.conf"), "/kiln.conf");
-	r = config_load(path, &config, err);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	options = store_options_of(&config);
@@ -46,19 +45,12 @@ static int put(const char *id, struct alive_worker *worker, struct error *err)
 
 /* ---- What the store has ---- */
 
-/* Returns the path of the note beside a record: the time of the record that the store has, in nanoseconds. */
-static const char *note_path(const char *id, char path[static PATH_BYTES])
-{
-	(void)snprintf(strrchr(series_path(id, path), '/'), sizeof("/uploaded"), "/uploaded");
-	return path;
-}
-
 static bool is_uploaded(const char *id, uint64_t changed)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 
-	return file_read(note_path(id, path), NOTE_MAX, &text, NULL, NULL) == 0 &&
+	return file_read(series_file(id, NOTE, path), NOTE_MAX, &text, NULL, NULL) == 0 &&
 	       strtoull(text, NULL, 10) == changed;
 }
 
@@ -67,7 +59,7 @@ static int note_uploaded(const char *id, uint64_t changed, struct error *err)
 	char path[PATH_BYTES], text[NOTE_MAX];
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, changed);
-	return file_write_durable(note_path(id, path), text, strlen(text), err);
+	return file_write_durable(series_file(id, NOTE, path), text, strlen(text), err);
 }
 
 static uint64_t changed_ns(const char *id)

@@ -14,12 +14,17 @@
 #define GIVEN_UP    "given-up" /* beside series.json: a person gave the series up */
 #define STAMP_BYTES (sizeof("YYYYMMDD-HHMMSS") - 1)
 
-char *series_path(const char *id, char out[static PATH_BYTES])
+char *series_file(const char *id, const char *name, char out[static PATH_BYTES])
 {
 	char tail[RUN_ID_BYTES + 32];
 
-	(void)snprintf(tail, sizeof(tail), FOLDER "/%.95s/series.json", id);
+	(void)snprintf(tail, sizeof(tail), FOLDER "/%.95s%s%s", id, *name ? "/" : "", name);
 	return path_of(PATH_RUNS, tail, out);
+}
+
+char *series_path(const char *id, char out[static PATH_BYTES])
+{
+	return series_file(id, "series.json", out);
 }
 
 static bool is_id(const char *id)
@@ -200,8 +205,7 @@ static void trim(void)
 	if (series_list(&ids, &count, NULL) < 0)
 		return;
 	for (uint32_t i = 0; i + SERIES_KEPT_MAX <= count; i++) {
-		*strrchr(series_path(ids[i], path), '/') = '\0';
-		path_empty(path);
+		path_empty(series_file(ids[i], "", path));
 		(void)rmdir(path);
 	}
 }
@@ -214,7 +218,7 @@ int series_write(const cJSON *series, struct error *err)
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	int r = json_print(series, &text, err);
 
-	*strrchr(series_path(series_id(series), folder), '/') = '\0';
+	(void)series_file(series_id(series), "", folder);
 	if (r == 0 && strlen(text) > SERIES_JSON_MAX)
 		r = error_set(err, -E2BIG, "%s/series.json: %zu bytes to write, at most %u expected", folder,
 			      strlen(text), SERIES_JSON_MAX);
@@ -266,24 +270,16 @@ int series_create(const char *name, cJSON *series, struct error *err)
 
 /* ---- Giving up ---- */
 
-static char *given_up_path(const cJSON *series, char path[static PATH_BYTES])
-{
-	char tail[RUN_ID_BYTES + 32];
-
-	(void)snprintf(tail, sizeof(tail), FOLDER "/%.95s/" GIVEN_UP, series_id(series));
-	return path_of(PATH_RUNS, tail, path);
-}
-
 int series_give_up(const cJSON *series, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	return file_write_durable(given_up_path(series, path), "", 0, err);
+	return file_write_durable(series_file(series_id(series), GIVEN_UP, path), "", 0, err);
 }
 
 bool series_is_given_up(const cJSON *series)
 {
 	char path[PATH_BYTES];
 
-	return file_exists(given_up_path(series, path), NULL) > 0;
+	return file_exists(series_file(series_id(series), GIVEN_UP, path), NULL) > 0;
 }

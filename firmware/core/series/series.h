@@ -47,6 +47,10 @@
 #define SERIES_KEPT_MAX 30u         /* series that a box keeps */
 #define SERIES_JSON_MAX (16u << 20) /* bytes of series.json */
 
+/* In the folder of a series: its frozen configuration, which oneshot/series/freeze.h writes from the member
+ * "config". */
+#define SERIES_CONFIG_FILE "kiln.conf"
+
 enum series_state {
 	SERIES_RUNNING,
 	SERIES_STOPPED,
@@ -76,6 +80,8 @@ enum series_exit {
 const char *series_state_name(enum series_state state);
 const char *trial_state_name(enum trial_state state);
 
+/* Returns the path of a file in the folder of a series; for an empty name the folder. */
+char *series_file(const char *id, const char *name, char out[static PATH_BYTES]);
 /* Returns the path of series.json of a series. */
 char *series_path(const char *id, char out[static PATH_BYTES]);
 

@@ -5,7 +5,6 @@
 #include "drivers/cache/cache.h"
 #include "model/learn/objective.h"
 
-#include <string.h>
 #include <sys/statvfs.h>
 
 /* ---- The disk cache ---- */
@@ -100,15 +99,9 @@ int freeze_series(const char *file, const char *before, cJSON **ret_series, stru
 /* Writes the frozen configuration beside series.json, where it is missing, for those who read a file. */
 static int config_file(const cJSON *series, char path[static PATH_BYTES], struct error *err)
 {
-	const char *text = cJSON_GetObjectItemCaseSensitive(series, "config")->valuestring;
-	char folder[PATH_BYTES];
-	int r;
+	int r = file_exists(series_file(series_id(series), SERIES_CONFIG_FILE, path), err);
 
-	*strrchr(series_path(series_id(series), folder), '/') = '\0';
-	if ((size_t)snprintf(path, PATH_BYTES, "%s/kiln.conf", folder) >= PATH_BYTES)
-		return error_set(err, -ENAMETOOLONG, "%s: the path is too long", folder);
-	r = file_exists(path, err);
-	return r != 0 ? (r < 0 ? r : 0) : run_write_locked(path, text, err);
+	return r != 0 ? (r < 0 ? r : 0) : run_write_locked(path, series_text(series, "config"), err);
 }
 
 int freeze_config(const cJSON *series, struct config *ret_config, struct error *err)
