@@ -87,7 +87,7 @@ int daemons_start_uploads(struct error *err)
 {
 	static const char *const arguments[] = { "kiln-uploadd", NULL };
 
-	return spawn(arguments[0], arguments, &uploader, err);
+	return uploader ? 0 : spawn(arguments[0], arguments, &uploader, err);
 }
 
 void daemons_end_uploads(void)

@@ -21,7 +21,8 @@ MUST_CHECK int daemons_run_program(const char *const *arguments, struct error *e
 /* Runs kiln-fetchd and kiln-traind until the trainer is done, with `uploads` also kiln-uploadd until all
  * outputs are in the store. Returns EX_OK, or the exit code of the first daemon with a permanent failure. */
 MUST_CHECK int daemons_train(bool uploads, struct error *err);
-/* Starts kiln-uploadd beside the runs that follow. Errors: -errno of the start. */
+/* Starts kiln-uploadd beside the runs, where it does not work yet. It needs a run. Errors: -errno of the
+ * start. */
 MUST_CHECK int daemons_start_uploads(struct error *err);
 /* Ends this kiln-uploadd, where it has not ended yet. */
 void daemons_end_uploads(void);

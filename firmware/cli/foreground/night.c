@@ -23,15 +23,20 @@ static int trial_ended(int code, struct error *err)
 	return daemons_run_program(words, err);
 }
 
-/* Trains run after run. Returns EX_OK after the last one, or where begin has ended a series, or the exit code
- * of what failed. */
-static int train_all(const char *config, struct error *err)
+/* Trains run after run. Uploads never delay a trial: they go on beside it. *ret_began: there is a run whose
+ * outputs may wait for their upload. Returns EX_OK after the last one, or where begin has ended a series, or
+ * the exit code of what failed. */
+static int train_all(const char *config, bool *ret_began, struct error *err)
 {
 	int r, code;
 
 	do {
-		if ((r = begin(config, err)) != EX_OK || (code = daemons_train(false, err)) < 0)
-			return r == SERIES_EXIT_OVER ? EX_OK : r != EX_OK ? r : code;
+		r = begin(config, err);
+		*ret_began = *ret_began || r == EX_OK || r == SERIES_EXIT_OVER;
+		if (r != EX_OK)
+			return r == SERIES_EXIT_OVER ? EX_OK : r;
+		if ((code = daemons_start_uploads(err)) < 0 || (code = daemons_train(false, err)) < 0)
+			return code;
 		if (daemons_are_stopped())
 			return EX_TEMPFAIL;
 		r = trial_ended(code, err);
@@ -45,16 +50,15 @@ int night_run(const char *config, struct error *err)
 {
 	static const char *const drain[] = { "kiln-uploadd", "--drain", NULL };
 	static const char *const promote[] = { "kiln-oneshot", "promote", NULL };
+	bool began = false;
 	int code, r;
 
 	daemons_catch_signals();
-	/* Uploads never delay a trial: they go on beside it, and what is left follows the last one. */
-	if ((r = daemons_start_uploads(err)) < 0)
-		return r;
-	code = train_all(config, err);
+	code = train_all(config, &began, err);
 	daemons_end_uploads();
-	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL)
+	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL || !began)
 		return code;
+	/* What is left to upload. */
 	r = daemons_run_program(drain, err);
 	/* Where promote.against asks for it; else this does nothing. */
 	if (r == EX_OK && code == EX_OK)
