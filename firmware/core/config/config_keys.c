@@ -247,7 +247,7 @@ const struct config_key config_keys[] = {
 	{ "series.method", KEY_ENUM, "", "grid", NO_BOUNDS, { "grid", "random", "halving" }, AT(series.method),
 	  "how the trials of `vary` are made and run: grid = every combination of the values; random = `trials` combinations, drawn with run.seed; halving = as random, and all trials begin, but only the best of them train to the end" },
 	{ "series.trials", KEY_INT, "trials", "0", 0, 1000, NO_NAMES, AT(series.trials),
-	  "number of combinations that random and halving draw; 0 = every combination, as with grid" },
+	  "number of combinations that random and halving draw; 0 = every combination, in a drawn order" },
 	{ "series.parallel", KEY_INT, "trials", "1", 1, 64, NO_NAMES, AT(series.parallel),
 	  "largest number of trials that train at a time, each on a device of its own" },
 	{ "series.budget", KEY_TIME, "", "", NO_BOUNDS, NO_NAMES, AT(series.budget),
