@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the rows of the tables of keys. Private to the files of the tables. */
+/* Macros for the rows of the tables of keys. Private to config_keys.c and config_elements.c. */
 #pragma once
 
 #include "core/config/config_keys.h"

@@ -22,9 +22,8 @@
 
 #define TRACKING_CHAMPION_BYTES 65536u /* upper bound of a champion's file */
 
-/* Return out: "PATH_SPOOL/tracking/<id>/<name>", and "PATH_SPOOL/champions/<name>". An empty name: the
- * folder.
- */
+/* Return out: "PATH_SPOOL/tracking/<id>/<name>", and "PATH_SPOOL/champions/<name>"; for an empty name the
+ * folder. */
 char *tracking_path(const char *id, const char *name, char out[static PATH_BYTES]);
 char *tracking_champion_path(const char *name, char out[static PATH_BYTES]);
 

@@ -14,8 +14,9 @@
  *
  * A NaN is worse than every number, and is never promoted. Of two equal values the earlier trial is better. A
  * failed trial counts in the size of the rungs that it has ended, but is better than no other: the next best
- * takes its place. Pure functions of the trials'
- * states; after a restart the same states give the same answer.
+ * takes its place.
+ *
+ * Pure functions of the trials' states; after a restart the same states give the same answer.
  */
 #pragma once
 
@@ -58,8 +59,7 @@ struct halving_next {
 	uint64_t epochs; /* end of its next rung, counted from the start of the run */
 };
 
-/* Returns the number of rungs, 1 .. HALVING_RUNGS_MAX, and the epochs at the end of a rung below this number.
- */
+/* Return the number of rungs, 1 .. HALVING_RUNGS_MAX, and the epochs at the end of a rung, counted from 0. */
 uint32_t halving_rungs(const struct halving *rule);
 uint64_t halving_epochs(const struct halving *rule, uint32_t rung);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A person's request to promote a model, or to bring the former champion back: the file
- * PATH_RUNS/promote.json. kiln-controld writes it before kiln-promote.service starts; kiln-oneshot promote
- * removes it at its end, also where the request has failed. Only a kill or a power cut leaves it: the next
- * start goes on with it.
- * Written as a whole.
+ * PATH_RUNS/promote.json, which is written as a whole. kiln-controld writes it before kiln-promote.service
+ * starts; kiln-oneshot promote removes it at its end, also where the request has failed. Only a kill or a
+ * power cut leaves it: the next start goes on with it.
  */
 #pragma once
 

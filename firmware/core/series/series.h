@@ -70,7 +70,8 @@ enum trial_state {
 	TRIAL_STATE_MAX,
 };
 
-/* How `kiln-oneshot trial-ended` exits where no other trial follows. */
+/* How `kiln-oneshot trial-ended` exits where no other trial follows, and with SERIES_EXIT_OVER `kiln-oneshot
+ * begin`. `kiln run` and systemd (kiln-begin.service) read the code. */
 enum series_exit {
 	SERIES_EXIT_NONE = 80, /* the run was no trial */
 	SERIES_EXIT_REST,      /* the series waits: stopped, or its night is over */

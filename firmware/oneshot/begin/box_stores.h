@@ -20,7 +20,6 @@ MUST_CHECK int box_stores_check(const struct config *record, const struct config
 /* Prints a run.json again, with a configuration that has the stores, `notify` and machine of kiln.conf
  * (`box`). Where the configuration has them already, its text stays as it is. `what` is the name of the text
  * in errors. The caller frees *ret_text. Errors: -EPERM the record has another number of sources, or weights
- * elsewhere; those of
- * stored_record_config(). */
+ * elsewhere; those of stored_record_config(). */
 MUST_CHECK int box_stores_put(const struct config *box, const char *what, const char *text, uint64_t bytes,
 			      char **ret_text, struct error *err);
