@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(r == 0 || checked < 0);
 	if (r == 0) {
 		r = graph_build(&config, true, &graph, &err);
-		must(r == checked || (r == 0 && trials_wanted(&config)));
+		must(r == checked || (r == 0 && config_has_trials(&config)));
 		if (r == 0)
 			graph_done(&graph);
 	}

@@ -445,7 +445,7 @@ static void test_config_of_a_trial(void **state)
 	(void)state;
 	write_file("k.conf", text, strlen(text));
 	assert_int_equal(trials_config("k.conf", overrides, &config, &err), 0);
-	assert_false(trials_wanted(&config));
+	assert_false(config_has_trials(&config));
 	assert_int_equal(config.run.epochs, 3);
 	assert_true(config.optimizer.learning_rate == 1);
 	assert_int_equal(config.series.trials, 0);

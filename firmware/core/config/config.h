@@ -425,7 +425,7 @@ const char *config_validation_monitor(const struct config *config);
 bool config_asks(const struct config *config, const char *key, const char *beside,
 		 char out[static CONFIG_VALUE_BYTES]);
 
-/* Tells whether the file has several trials: the list `experiments` or the group `vary`
+/* Tells whether the file has the list `experiments` or the group `vary`: then a night is a series
  * (core/series/trials.h). */
 bool config_has_trials(const struct config *config);
 

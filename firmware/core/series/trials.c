@@ -205,14 +205,9 @@ static int examine(struct mistakes *to, check_fn *check, struct trials *ret)
 		return r;
 	if (check)
 		check(&config, &mistakes);
-	if (trials_wanted(&config))
+	if (config_has_trials(&config))
 		r = examine_trials(&config, check, teller, ret);
 	return r == 0 && to->count ? -EINVAL : r;
-}
-
-bool trials_wanted(const struct config *config)
-{
-	return config_has_trials(config);
 }
 
 int trials_make(const char *file, struct trials *ret, struct error *err)

@@ -41,9 +41,6 @@ struct trials {
 	uint64_t seed;      /* run.seed of the file */
 };
 
-/* Tells whether the file has `experiments` or `vary`: then a night is a series. */
-bool trials_wanted(const struct config *config);
-
 /* Makes the trials of a file. Owns: the caller calls trials_done(). Errors: as of config_load(): -EINVAL with
  * one line for each mistake in the file and in a trial, "FILE:LINE: trial "NAME": KEY: found ..., allowed:
  * ..."; the same mistake of several trials is told once. A file without trials gives none. */

@@ -248,7 +248,7 @@ static bool is_wanted(const char *file)
 	/* Errors of the file are said by what follows. */
 	return (run_load(&run, NULL) == -ENOENT || run_state_is_final(run.state)) &&
 	       overrides_asked(&overrides, NULL) == 0 && !overrides &&
-	       config_load(file, &config, NULL) == 0 && trials_wanted(&config);
+	       config_load(file, &config, NULL) == 0 && config_has_trials(&config);
 }
 
 static int begin_series(const char *file, cJSON **ret_series, struct error *err)
