@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/series/compared.h"
 
+#include "core/series/series.h"
 #include "core/series/settings.h"
 
 #include <math.h>
@@ -9,13 +10,6 @@
 static const cJSON *member(const cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *words(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(member(object, key));
-
-	return text ? text : "";
 }
 
 /* ---- The objective ---- */
@@ -27,19 +21,19 @@ double compared_value(const cJSON *trial)
 
 bool compared_minimizes(const cJSON *series)
 {
-	return strcmp(words(series, "direction"), "min") == 0;
+	return strcmp(series_text(series, "direction"), "min") == 0;
 }
 
 bool compared_is_share(const cJSON *series)
 {
-	return strstr(words(series, "objective"), "accuracy") != NULL;
+	return strstr(series_text(series, "objective"), "accuracy") != NULL;
 }
 
 const char *compared_objective(const cJSON *series, char out[static COMPARED_WORDS_BYTES])
 {
 	char *point;
 
-	(void)snprintf(out, COMPARED_WORDS_BYTES, "%s", words(series, "objective"));
+	(void)snprintf(out, COMPARED_WORDS_BYTES, "%s", series_text(series, "objective"));
 	while ((point = strpbrk(out, "._")))
 		*point = ' ';
 	return out;
@@ -57,9 +51,9 @@ const char *compared_test(const cJSON *series)
 
 bool compared_is_winner(const struct compared *compared, const cJSON *trial)
 {
-	const char *winner = words(compared->series, "winner");
+	const char *winner = series_text(compared->series, "winner");
 
-	return *winner && strcmp(winner, words(trial, "name")) == 0;
+	return *winner && strcmp(winner, series_text(trial, "name")) == 0;
 }
 
 /* ---- Order ---- */
@@ -138,7 +132,7 @@ void compared_prepare(cJSON *series)
 {
 	cJSON *settings = NULL;
 
-	if (settings_of(words(series, "config"), &settings, NULL) < 0)
+	if (settings_of(series_text(series, "config"), &settings, NULL) < 0)
 		return;
 	cJSON_DeleteItemFromObjectCaseSensitive(series, "config");
 	(void)cJSON_AddItemToObject(series, "settings", settings);

@@ -238,29 +238,25 @@ static bool is_superseded(const char *file, const cJSON *series)
 	       strcmp(text, series_text(series, "config")) != 0;
 }
 
-/* Tells whether a new night is a series. */
-static bool is_wanted(const char *file)
+/* Tells whether a new night is a series. `last`: the current run; its id is "" where there is none. */
+static bool is_wanted(const char *file, const struct run *last)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(json_free) cJSON *overrides = NULL;
 
 	/* Errors of the file are said by what follows. */
-	return (run_load(&run, NULL) == -ENOENT || run_state_is_final(run.state)) &&
-	       overrides_asked(&overrides, NULL) == 0 && !overrides &&
-	       config_load(file, &config, NULL) == 0 && config_has_trials(&config);
+	return (!*last->id || run_state_is_final(last->state)) && overrides_asked(&overrides, NULL) == 0 &&
+	       !overrides && config_load(file, &config, NULL) == 0 && config_has_trials(&config);
 }
 
 static int begin_series(const char *file, cJSON **ret_series, struct error *err)
 {
-	CLEANUP(run_done) struct run run = { 0 };
-	int r;
+	CLEANUP(run_done) struct run last = { 0 };
+	int r = run_load(&last, err);
 
-	if (!is_wanted(file))
-		return 0;
-	(void)!run_load(&run, NULL);
-	r = freeze_series(file, run.id, ret_series, err);
-	if (r < 0)
+	if ((r < 0 && r != -ENOENT) || !is_wanted(file, &last))
+		return r == -ENOENT ? 0 : r;
+	if ((r = freeze_series(file, last.id, ret_series, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_SERIES_BEGUN, .count = series_trials(*ret_series) },
 		   "%s: %" PRIu32 " trials, %s", series_id(*ret_series), series_trials(*ret_series),
