@@ -26,7 +26,7 @@ struct loop {
 	struct producer producer;
 	struct tune tune;
 	struct page page;
-	bool closed; /* of the producer, when the page was written last because of it */
+	bool closed; /* producer.closed in the turn before */
 	bool said_spilled;
 };
 

@@ -151,8 +151,9 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 	const enum split split = batches_split(slot);
 	const uint64_t segment = slot->segment, batches = slot->total_batches;
 	struct cursor after = slot->cursor;
-	const bool last = split == SPLIT_VALIDATION ||
-			  (split == SPLIT_TRAIN && after.split != SPLIT_VALIDATION); /* of its epoch */
+	/* the segment is the last one of its epoch */
+	const bool last =
+		split == SPLIT_VALIDATION || (split == SPLIT_TRAIN && after.split != SPLIT_VALIDATION);
 	bool stop = false;
 	int r = batches_add_left_out(train, slot, err);
 

@@ -7,7 +7,7 @@
 
 #define LAYERS       "model.layers"
 #define LAYERS_BYTES (sizeof(LAYERS) - 1)
-#define NAME_BYTES   160u /* of a part of a key; libconfig accepts no longer one from a person */
+#define NAME_BYTES   160u /* bytes of one part of a dotted key, with the NUL */
 
 /* ---- The name of a layer ---- */
 

@@ -12,7 +12,7 @@
  * or "sources". Line 0: the line of the key in the file. */
 struct config_override {
 	const char *key;
-	const config_setting_t *value; /* of another tree; it is copied */
+	const config_setting_t *value; /* belongs to another tree, and is copied */
 };
 
 struct config_overlay {

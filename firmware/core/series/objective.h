@@ -9,7 +9,7 @@
 struct objective {
 	const char *name;   /* "validation.accuracy" ..., a string constant */
 	const char *member; /* its member in "epochs" or in "metrics"."test" */
-	bool test;          /* of the test, which a run has once, at its end */
+	bool test;          /* a figure of the test, which a run has once, at its end */
 	bool maximize;      /* a larger value is better */
 };
 

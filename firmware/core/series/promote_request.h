@@ -17,7 +17,7 @@ struct promote_request {
 	bool force;                   /* promote without a test against the champion */
 	char series[RUN_ID_BYTES];    /* the series, or the run; "" = the current one */
 	char trial[TRIAL_NAME_BYTES]; /* a trial of the series; "" = its winner */
-	uint64_t from; /* of a rollback that has begun: number of the champion that goes; 0 = not begun */
+	uint64_t from; /* number of the champion that a rollback replaces; 0 = no rollback has begun */
 };
 
 /* Returns 1 where there is a request, 0 where there is none. Errors: -EBADMSG. */

@@ -15,7 +15,7 @@
  *     method              "list", "grid", "random", "halving"
  *     objective           "validation.accuracy" and the like (core/series/objective.h)
  *     direction           "max" or "min"
- *     seed                of the choice of the trials
+ *     seed                run.seed of kiln.conf, which the trials are drawn with
  *     config              text of kiln.conf as it was frozen
  *     before              id of the run before the series: with run.start_from = "latest" every trial starts
  *                         with its weights; "" = none

@@ -18,7 +18,7 @@ struct teller {
 	struct mistakes *to;
 	const char *trial; /* NULL: the file */
 	uint32_t told;
-	uint64_t hash[TOLD_MAX]; /* of the line and the text */
+	uint64_t hash[TOLD_MAX]; /* each made of a line and a text */
 };
 
 /* FNV-1a: Fowler, Noll, Vo. */

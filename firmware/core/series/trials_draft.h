@@ -17,9 +17,9 @@ struct draft_trial {
 	const char *name; /* NULL: the file gives none, or a wrong one */
 	unsigned line;
 	struct config_overlay overlay;
-	uint32_t room;                    /* of `override` */
-	struct config_override *override; /* overlay.override */
-	char made_name[TRIAL_NAME_BYTES]; /* of a trial of `vary` */
+	uint32_t room;                    /* overrides that `override` has room for */
+	struct config_override *override; /* the list that overlay.override points to */
+	char made_name[TRIAL_NAME_BYTES]; /* the name, where `vary` made the trial */
 };
 
 /* A key of `vary`: a list of values, or a range. */

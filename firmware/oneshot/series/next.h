@@ -9,7 +9,7 @@ struct config;
 
 struct next {
 	bool over;       /* no trial runs any more */
-	uint32_t trial;  /* its index */
+	uint32_t trial;  /* index of the trial that runs next */
 	uint64_t epochs; /* the trial rests once so many epochs are done; 0 = it trains to its end */
 };
 
