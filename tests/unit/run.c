@@ -944,12 +944,16 @@ static void test_want(void **state)
 	assert_int_equal(run_want_set(&want, &err), 0);
 	assert_int_equal(run_want_get(&found, &err), 0);
 	assert_true(found.seq == want.seq && found.checkpoint_seq == 3 && found.state == RUN_PAUSED);
+	assert_false(run_want_is_stop());
+	assert_int_equal(run_want_set(&(struct run_want){ .state = RUN_STOPPED }, &err), 0);
+	assert_true(run_want_is_stop());
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(file_write_durable(path_of(PATH_RUN, "want", path), wrong[i].text,
 						    strlen(wrong[i].text), &err),
 				 0);
 		assert_int_equal(run_want_get(&found, &err), -EBADMSG);
 		assert_non_null(strstr(err.text, wrong[i].words));
+		assert_false(run_want_is_stop());
 	}
 	set_state(RUN_FINISHED);
 	(void)begin(id);
@@ -957,11 +961,29 @@ static void test_want(void **state)
 	assert_true(found.seq == 0 && found.state == RUN_RUNNING);
 }
 
+static void test_end(void **state)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char id[RUN_ID_BYTES];
+	enum run_state found;
+	struct error err = { 0 };
+
+	(void)state;
+	(void)begin(id);
+	assert_int_equal(run_end(RUN_FAILED, "no power", &err), 0);
+	assert_int_equal(run_state_get(&found, &err), 0);
+	assert_int_equal(found, RUN_FAILED);
+	text = json_now();
+	assert_non_null(strstr(text, "no power"));
+	assert_int_equal(run_end(RUN_PRUNED, "later", &err), -EPERM);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_want),
+		TEST(test_end),
 		TEST(test_new_record),
 		TEST(test_wrong_config_makes_no_record),
 		TEST(test_what_follows_each_state),
