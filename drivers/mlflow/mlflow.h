@@ -45,7 +45,6 @@
 #define MLFLOW_METRICS_MAX     1000u
 #define MLFLOW_PARAMS_MAX      100u
 #define MLFLOW_TAGS_MAX        100u
-#define MLFLOW_KEY_BYTES       250u
 #define MLFLOW_PARAM_BYTES     500u
 #define MLFLOW_TAG_BYTES       5000u
 #define MLFLOW_DOUBLES_MAX     8u
@@ -119,9 +118,6 @@ MUST_CHECK int mlflow_log(struct mlflow *mlflow, const char *run_id, const struc
 /* Sets the status of a run; `end_ms`: 0 = it has not ended. May be sent again. */
 MUST_CHECK int mlflow_update_run(struct mlflow *mlflow, const char *run_id, enum mlflow_status status,
 				 int64_t end_ms, struct error *err);
-/* Sets one tag. May be sent again. */
-MUST_CHECK int mlflow_set_tag(struct mlflow *mlflow, const char *run_id, const struct mlflow_text *tag,
-			      struct error *err);
 /* Deletes a run, so that MLflow shows it in its trash only. May be sent again. */
 MUST_CHECK int mlflow_delete_run(struct mlflow *mlflow, const char *run_id, struct error *err);
 

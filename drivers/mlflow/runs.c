@@ -145,17 +145,6 @@ int mlflow_update_run(struct mlflow *mlflow, const char *run_id, enum mlflow_sta
 	return mlflow_call(mlflow, "runs/update", body, NULL, err);
 }
 
-int mlflow_set_tag(struct mlflow *mlflow, const char *run_id, const struct mlflow_text *tag,
-		   struct error *err)
-{
-	cJSON *body = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(body, "run_id", run_id);
-	cJSON_AddStringToObject(body, "key", tag->key);
-	cJSON_AddItemToObject(body, "value", json_string(tag->value));
-	return mlflow_call(mlflow, "runs/set-tag", body, NULL, err);
-}
-
 int mlflow_delete_run(struct mlflow *mlflow, const char *run_id, struct error *err)
 {
 	cJSON *body = cJSON_CreateObject();
