@@ -73,8 +73,7 @@ struct lakefs_difference {
 };
 
 /* Calls `each` for every object that differs, in order of paths: what `right` has changed since both
- * parted. Where `each` returns a value other than 0, that is the
- * result. */
+ * parted. Where `each` returns a value other than 0, that is the result. */
 MUST_CHECK int lakefs_diff(struct lakefs *lakefs, const char *left, const char *right,
 			   int (*each)(void *context, const struct lakefs_difference *difference),
 			   void *context, struct error *err);
@@ -89,7 +88,7 @@ struct lakefs_import {
 	const char *from; /* the prefix to import, such as s3://bucket/prefix/ */
 	const char *to;   /* prefix below the branch; "" = its root */
 	const char *message;
-	const cJSON *metadata; /* of the import's commit; NULL = none */
+	const cJSON *metadata; /* metadata of the import's commit; NULL = none */
 	/* Called after each look at the import's state; may be NULL. */
 	void (*progress)(void *context, uint64_t objects);
 	void *context;

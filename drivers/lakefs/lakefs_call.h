@@ -17,9 +17,9 @@ struct lakefs {
 };
 
 struct lakefs_answer {
-	long status;              /* of HTTP; 0 = there was none */
-	cJSON *json;              /* of a 2xx answer; NULL = it has no JSON */
-	char id[LAKEFS_ID_BYTES]; /* of a 2xx answer that is the id of a commit and no JSON */
+	long status;              /* status of HTTP; 0 = there was no answer */
+	cJSON *json;              /* JSON of a 2xx answer; NULL = it has none */
+	char id[LAKEFS_ID_BYTES]; /* id of a commit, where the 2xx answer is only that; else "" */
 };
 
 void lakefs_answer_done(struct lakefs_answer *answer);

@@ -7,14 +7,15 @@
 
 #include "drivers/lakefs/lakefs.h"
 
-#define LAKEFS_TOKEN_BYTES 1200u /* of a page of differences: the last path */
+#define LAKEFS_TOKEN_BYTES 1200u /* the last path of a page of differences, and a NUL */
 #define LAKEFS_SAID_BYTES  1024u
 
-/* Writes the message of an answer that refuses, as one line; of an answer that is no Error of the API its
- * beginning. "" = it says nothing. */
+/* Writes the message of an answer that refuses, as one line. Where the answer is no Error of the API, writes
+ * its beginning. "" = the answer says nothing. */
 void lakefs_reply_said(const char *text, size_t bytes, char out[static LAKEFS_SAID_BYTES]);
 
-/* Return the id of a commit: of a Commit ("id"), a Ref ("commit_id") or a MergeResult ("reference"). */
+/* Writes the id of a commit: the member `key` of a Commit ("id"), a Ref ("commit_id") or a MergeResult
+ * ("reference"). */
 MUST_CHECK int lakefs_reply_id(const cJSON *answer, const char *key, char ret_id[static LAKEFS_ID_BYTES],
 			       struct error *err);
 /* Writes the id that is the whole text of an answer, such as that of a new branch. */
@@ -39,8 +40,8 @@ MUST_CHECK int lakefs_reply_differences(const cJSON *answer,
 struct lakefs_progress {
 	bool completed;
 	uint64_t objects;
-	char error[LAKEFS_SAID_BYTES]; /* why the import failed; "" = it has not */
-	char id[LAKEFS_ID_BYTES];      /* of its commit, when it is completed */
+	char error[LAKEFS_SAID_BYTES]; /* why the import failed; "" = it has not failed */
+	char id[LAKEFS_ID_BYTES];      /* id of the import's commit, once the import is completed */
 };
 
 MUST_CHECK int lakefs_reply_import(const cJSON *answer, struct lakefs_progress *ret, struct error *err);

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 struct mlflow {
-	struct mlflow_options options; /* its strings are the copies below */
-	char *url, *login;
+	struct mlflow_options options; /* only awake() and its context are valid after mlflow_open() */
+	char *url, *login;             /* copies of the strings of the options */
 	struct http *http;
 	struct http_request request;
 	char *reply, *body;
@@ -34,7 +34,8 @@ MUST_CHECK int mlflow_get(struct mlflow *mlflow, const char *path, cJSON **ret_r
  * too long. */
 MUST_CHECK int mlflow_reply_text(const cJSON *reply, const char *path, char *ret_text, size_t size,
 				 struct error *err);
-/* Adds "tags" to a body: a list of {key, value}. */
+/* Adds the texts to a body as the list `member` of {key, value}. Cuts each value to `value_bytes`. Adds
+ * nothing where there are no texts. */
 void mlflow_add_texts(cJSON *body, const char *member, const struct mlflow_text *texts, uint32_t count,
 		      size_t value_bytes);
 /* Returns a text as a part of a query, which the caller frees with curl_free(); NULL: no memory. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define VERSIONS_MAX 1000 /* of one model that are looked at, the newest first */
+#define VERSIONS_MAX 1000 /* versions of one model that are looked at, the newest first */
 
 int mlflow_model(struct mlflow *mlflow, const char *name, struct error *err)
 {

@@ -27,8 +27,7 @@ struct s3_store {
 	struct store store;
 	struct http *http;
 	bool tls, aws, path_style, anonymous;
-	bool lakefs;  /* the server is lakeFS: its keys begin with a ref, and it keeps no versions of objects
-		       */
+	bool lakefs;  /* the server is lakeFS: keys begin with a ref, and objects have no versions */
 	bool presign; /* lakeFS is asked to redirect each get of an object to its own store */
 	/* with the port, unless it is the default port; begins with the bucket in virtual-hosted style */
 	char host[S3_HOST_BYTES];

@@ -80,8 +80,8 @@ MUST_CHECK int versions_create(struct versions *versions, const char *storage, s
 struct versions_import {
 	const char *from; /* a prefix in the store below, such as s3://bucket/prefix/ */
 	const char *message;
-	const cJSON *metadata; /* of the commit; NULL = none */
-	/* called after each look at the import; may be NULL */
+	const cJSON *metadata; /* metadata of the commit; NULL = none */
+	/* Called after each look at the import's state; may be NULL. */
 	void (*progress)(void *context, uint64_t objects);
 	void *context;
 };

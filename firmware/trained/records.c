@@ -14,7 +14,7 @@ struct records {
 	const struct config *config;
 	struct shards shards;
 	uint64_t next_shard;
-	const char *key; /* of the current shard */
+	const char *key; /* key of the current shard */
 	struct whole_shard shard;
 	bool as_it_is_now, unattended;
 	bool objects, unread; /* each object is a record; the current one has not been read */

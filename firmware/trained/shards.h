@@ -20,7 +20,8 @@ struct shards {
 	struct plan *plan; /* NULL: the shards below a URL, `key` */
 	struct plan
 		*names; /* the plan of the run for objects below a URL: it has their classes; NULL = none */
-	struct plan_classes classes; /* in their place for a model that was trained on features */
+	struct plan_classes classes; /* the classes of a model that was trained on features; empty
+					otherwise */
 	cJSON *dataset;              /* dataset.json, which has these classes; NULL = none */
 	enum split split;
 	char **key;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole shard of a store in memory, and its records one after another. Of an object (source.format
- * "objects") `data` is the object.
+ * A whole shard of a store in memory, and its records one after another. A shard of the source.format
+ * "objects" is one object, and `data` has its bytes.
  *
  * Order: (whole_shard_get or whole_shard_get_pinned -> whole_shard_inflate -> whole_shard_next*)* ->
  * whole_shard_done. One thread.
@@ -17,15 +17,16 @@
 #define WHOLE_SHARD_MAX (UINT64_C(1) << 34) /* bytes, also inflated */
 
 struct whole_shard {
-	const uint8_t *data; /* as it is in the store; of records after whole_shard_inflate() */
+	const uint8_t *data; /* the bytes in the store; after whole_shard_inflate() the records */
 	uint64_t bytes;
 	uint64_t at, record; /* the offset and the number of the next record */
-	char *raw;           /* as it is in the store; NULL once it is inflated */
+	char *raw;           /* the bytes in the store; NULL once they are inflated */
 	struct inflated inflated;
 };
 
 /* Gets a shard in the place of the one before, from *shard, which is zero at first: as it is now, as
- * whole_get() does; or the version that a plan pins, as whole_get_pinned() does. Errors: those of these. */
+ * whole_get() does; or the version that a plan pins, as whole_get_pinned() does. Errors: those of the two
+ * functions. */
 MUST_CHECK int whole_shard_get(struct whole_shard *shard, struct store *store, const char *key,
 			       struct error *err);
 MUST_CHECK int whole_shard_get_pinned(struct whole_shard *shard, struct store *store,

@@ -256,7 +256,7 @@ int upload_pass(struct upload *upload, struct tracker *tracker, bool *ret_comple
 
 /* ---- Without the store ---- */
 
-/* It is not known what the store has, so every checkpoint that the store should have stays in the spool. */
+/* What the store has is not known, so every checkpoint that the store should have stays in the spool. */
 int upload_trim_spool(struct error *err)
 {
 	struct upload upload = { 0 };

@@ -67,7 +67,7 @@ static int pass_archived(void *context, const char *run_id)
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == -ENOENT && is_current(run_id))
-		return 0; /* it was parked, and goes on */
+		return 0; /* the run was parked meanwhile, and goes on */
 	if (r == 0)
 		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
 	if (r == 0) {

@@ -13,7 +13,7 @@
 #include "uploadd/watch.h"
 
 struct uploader {
-	int lock; /* of the uploads from the spool */
+	int lock; /* held by the one process that uploads from the spool */
 	struct watch watch;
 	struct upload current; /* the current run; open where current.store is not NULL */
 	/* id of the current run, once it is final and all its files are in the store */

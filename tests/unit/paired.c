@@ -119,7 +119,7 @@ static void test_bootstrap_bounds(void **state)
 	assert_near(paired.gain, 0.25, 0);
 }
 
-/* Of many rows there are fewer resamples, so that a test ends in seconds. */
+/* Many rows have fewer resamples, so that a test ends in seconds. */
 static void test_bootstrap_many(void **state)
 {
 	(void)state;

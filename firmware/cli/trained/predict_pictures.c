@@ -25,7 +25,7 @@ struct picture_files {
 	uint32_t rows, most; /* pictures in the batch, and their largest number */
 	uint64_t row_bytes;
 	uint8_t *pixels; /* most x row_bytes */
-	char **name;     /* of each picture in the batch */
+	char **name;     /* name of each picture in the batch */
 	float *output;
 	uint64_t files, wrong;
 };

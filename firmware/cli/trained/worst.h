@@ -16,7 +16,8 @@
 struct worst_row {
 	struct records_origin origin;
 	uint64_t label, predicted;
-	double label_probability, probability; /* of the label's class, and of the predicted one */
+	double label_probability, probability; /* probability of the label's class, and of the predicted
+						one */
 };
 
 struct worst {

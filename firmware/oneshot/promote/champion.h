@@ -6,8 +6,8 @@
  *     champions/<n>.json            champion.json of each number, the history
  *     saved_model/<n>/, onnx/<n>/   the model's files; TensorFlow Serving polls saved_model/
  *     kiln/<n>/                     model.safetensors and the files beside it, with which it is judged again
- *     next.json                     {number, run_id}: the number that was taken last, and the run of its
- * model
+ *     next.json                     {number, run_id}: the number that was taken last, and the run that
+ *                                   trained its model
  *
  * n is 1 for the first champion and grows, also when the former champion comes back. A number has the files
  * of one model: a promotion that does not end leaves its number to a promotion of the same run. The members:
@@ -36,7 +36,7 @@
 #define CHAMPION_BYTES_MAX (4u << 20)
 
 struct champion {
-	cJSON *record; /* owned; the strings below are its own */
+	cJSON *record; /* owned; the strings below belong to this record */
 	const char *run_id;
 	uint64_t number, before;
 };

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PART_FILE    "promote.part" /* in PATH_RUNS: the file that is copied now */
+#define PART_FILE    "promote.part" /* the file that is copied now; it lies in PATH_RUNS */
 #define LAST_FILE    "/saved_model.pb"
 #define MODEL_FILE   "model.safetensors"
 #define SAVED_FOLDER "saved_model/1/"

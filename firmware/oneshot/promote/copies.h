@@ -20,7 +20,7 @@ struct copy {
 };
 
 struct copies {
-	uint64_t number; /* of the champion that gets the files */
+	uint64_t number; /* number of the champion that gets the files */
 	uint32_t count;
 	struct copy *copy;
 };

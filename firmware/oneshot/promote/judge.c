@@ -24,8 +24,8 @@ struct judging {
 	struct side side[2]; /* the model and the champion */
 	const struct judge_wish *wish;
 	struct records *records;
-	double *label, *weight; /* of the current batch */
-	double *gain;           /* of each record so far */
+	double *label, *weight; /* labels and weights of the current batch */
+	double *gain;           /* gain of each record so far */
 	uint64_t rows, capacity, won, lost;
 };
 

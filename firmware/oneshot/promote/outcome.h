@@ -6,7 +6,7 @@
  *     outcome     "promoted", "kept" (the champion stays), "refused" (there was nothing to compare)
  *     why         a sentence
  *     at_s        Unix time
- *     number      of the new champion; missing otherwise
+ *     number      number of the new champion; missing otherwise
  *     champion    id of the run that the model was compared with; missing where there was none
  *     test        the paired test (outcome_test()); missing where there was none
  */
@@ -21,7 +21,7 @@ enum outcome { OUTCOME_PROMOTED, OUTCOME_KEPT, OUTCOME_REFUSED };
 struct promotion {
 	enum outcome outcome;
 	char why[1024];
-	uint64_t number; /* of the new champion; 0 = none */
+	uint64_t number; /* number of the new champion; 0 = none */
 	cJSON *test;     /* owned; NULL = none */
 };
 
@@ -37,8 +37,8 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
  * run. Either record may be NULL. */
 bool outcome_is_noted(const cJSON *series, const cJSON *record);
 
-/* Notes the outcome in run.json and series.json. `champion`: the one that the model was
- * compared with; its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
+/* Notes the outcome in run.json and series.json. `champion`: the champion that the model was compared with;
+ * its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
  * the records and of the store. */
 MUST_CHECK int outcome_note(const struct promotion *promotion, const struct winner *winner,
 			    const struct champion *champion, struct error *err);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define DEVIATIONS 1.959963984540054 /* of a normal distribution, at 97.5 % */
+#define DEVIATIONS 1.959963984540054 /* the 97.5 % quantile of the normal distribution */
 
 /* Returns the probability of at most `few` heads in `tosses` tosses of a coin. The terms fall from few down,
  * each by the ratio k / (tosses - k + 1), until they no longer count. */

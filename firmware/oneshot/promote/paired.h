@@ -21,8 +21,8 @@
 
 #define PAIRED_LEVEL        0.05 /* a gain holds where p is below this: 95 % */
 #define PAIRED_SEED         20u
-#define PAIRED_DRAWS        UINT64_C(200000000) /* of one bootstrap, about 2 s */
-#define PAIRED_RESAMPLES    10000u              /* most; of many rows fewer, because of PAIRED_DRAWS */
+#define PAIRED_DRAWS        UINT64_C(200000000) /* draws of one bootstrap, about 2 s */
+#define PAIRED_RESAMPLES    10000u /* most resamples; many rows have fewer, because of PAIRED_DRAWS */
 #define PAIRED_RESAMPLE_MIN 1000u
 
 struct paired {
@@ -30,16 +30,16 @@ struct paired {
 	uint64_t rows;
 	double gain; /* mean over the rows: above 0 = the new model is better */
 	double low, high, p;
-	uint64_t won, lost;       /* rows that one model alone gets right; of a bootstrap 0 */
-	uint64_t seed, resamples; /* of McNemar's test 0 */
+	uint64_t won, lost;       /* rows that one model alone gets right; 0 for a bootstrap */
+	uint64_t seed, resamples; /* 0 for McNemar's test */
 };
 
 /* `won`: rows that the new model alone gets right; `lost`: those that the other one alone gets right; of
  * `rows` > 0. */
 struct paired paired_mcnemar(uint64_t rows, uint64_t won, uint64_t lost);
 
-/* `gain`: of each row, finite, above 0 where the new model is better; `rows` of them, 1 .. 2^32. Errors:
- * -ENOMEM. */
+/* `gain`: the gain of each row, finite, above 0 where the new model is better; `rows` of them, 1 .. 2^32.
+ * Errors: -ENOMEM. */
 MUST_CHECK int paired_bootstrap(const double *gain, uint64_t rows, uint64_t seed, struct paired *ret_paired,
 				struct error *err);
 

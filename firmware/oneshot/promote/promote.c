@@ -23,7 +23,7 @@
 #include <sysexits.h>
 #include <time.h>
 
-#define LOCK_FILE "promote.lock" /* in PATH_RUNS */
+#define LOCK_FILE "promote.lock" /* a file in PATH_RUNS */
 
 struct promoting {
 	struct promote_request request;

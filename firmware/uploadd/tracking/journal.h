@@ -27,8 +27,8 @@
 enum journal_kind {
 	JOURNAL_STEP,       /* n: the step */
 	JOURNAL_TRAIN,      /* n: the epoch, counted from 1 */
-	JOURNAL_VALIDATION, /* the same */
-	JOURNAL_TEST,       /* once */
+	JOURNAL_VALIDATION, /* n: the epoch, counted from 1 */
+	JOURNAL_TEST,       /* n: how many epochs are trained; there is one such line at most */
 	JOURNAL_TRIAL,      /* n: number of the trial in the series, counted from 1; in any order */
 	JOURNAL_KINDS
 };
@@ -39,8 +39,8 @@ struct journal {
 	int fd;
 	uint64_t bytes;
 	uint64_t next[JOURNAL_KINDS]; /* the smallest n that may be added */
-	bool trial[JOURNAL_TRIALS];   /* which trials are there */
-	bool added;                   /* since the last journal_sync() */
+	bool trial[JOURNAL_TRIALS];   /* whether the journal has the trial */
+	bool added;                   /* a line was added since the last journal_sync() */
 };
 
 /* Opens the journal of a run, and makes it and its folder where they are missing. Errors: -errno of the file;

@@ -7,7 +7,7 @@
 
 struct refusals {
 	cJSON *told;        /* an object: its keys are the runs and series whose refusal was told */
-	struct error first; /* of a pass; code 0 = none */
+	struct error first; /* the first refusal of a pass; code 0 = none */
 };
 
 /* Begins a pass. */
