@@ -76,6 +76,25 @@ int retry_errno_of_curl(CURLcode code)
 	return -EIO;
 }
 
+int retry_errno_of_status(long status)
+{
+	switch (status) {
+	case 400:
+		return -EINVAL;
+	case 401:
+	case 403:
+	case 407:
+		return -EACCES;
+	case 404:
+	case 410:
+		return -ENOENT;
+	case 501:
+		return -EOPNOTSUPP;
+	default:
+		return 0;
+	}
+}
+
 uint64_t retry_delay_ms(uint32_t failures, uint64_t random_bits, uint64_t retry_after_s)
 {
 	uint64_t most = failures < 16 ? (uint64_t)RETRY_BASE_MS << failures : RETRY_CAP_MS;

@@ -54,5 +54,8 @@ enum retry_class retry_class_of_curl(CURLcode code, bool connected);
  * one. */
 uint64_t retry_delay_ms(uint32_t failures, uint64_t random_bits, uint64_t retry_after_s);
 
+/* Returns the errno of a status that means the same to every server: -EINVAL 400, -EACCES 401, 403, 407,
+ * -ENOENT 404, 410, -EOPNOTSUPP 501; 0 = the server says what the status means. */
+int retry_errno_of_status(long status);
 /* Returns the errno for a transfer that ended with this code of libcurl. */
 int retry_errno_of_curl(CURLcode code);

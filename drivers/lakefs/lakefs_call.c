@@ -106,16 +106,9 @@ static int read_answer(struct call *call, struct error *err)
 
 static int code_of(long status)
 {
+	const int r = retry_errno_of_status(status);
+
 	switch (status) {
-	case 400:
-		return -EINVAL;
-	case 401:
-	case 403:
-	case 407:
-		return -EACCES;
-	case 404:
-	case 410:
-		return -ENOENT;
 	case 409:
 		return -EEXIST;
 	case 412:
@@ -125,12 +118,8 @@ static int code_of(long status)
 	case 429:
 	case 503:
 		return -EAGAIN;
-	case 501:
-		return -EOPNOTSUPP;
-	case 511:
-		return -ENONET;
 	default:
-		return status / 100 == 5 ? -EIO : -EBADMSG;
+		return r < 0 ? r : status / 100 == 5 ? -EIO : -EBADMSG;
 	}
 }
 

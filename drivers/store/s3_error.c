@@ -38,25 +38,17 @@ static const struct {
 
 static int result_of_status(long status)
 {
+	const int r = retry_errno_of_status(status);
+
 	switch (status) {
-	case 400:
-		return -EINVAL;
-	case 401:
-	case 403:
-	case 407:
-		return -EACCES;
-	case 404:
-	case 410:
-		return -ENOENT;
 	case 405:
-	case 501:
 		return -EOPNOTSUPP;
 	case 412:
 		return -ESTALE;
 	case 416:
 		return -ERANGE;
 	default:
-		return status / 100 == 3 ? -EBADMSG : -EIO;
+		return r < 0 ? r : status / 100 == 3 ? -EBADMSG : -EIO;
 	}
 }
 

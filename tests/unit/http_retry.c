@@ -14,18 +14,25 @@ static void test_statuses(void **state)
 	static const struct {
 		long status;
 		enum retry_class class;
+		int result;
 	} cases[] = {
-		{ 200, RETRY_NEVER },     { 301, RETRY_NEVER },  { 400, RETRY_NEVER },
-		{ 401, RETRY_NEVER },     { 403, RETRY_NEVER },  { 404, RETRY_NEVER },
-		{ 408, RETRY_SERVER },    { 412, RETRY_NEVER },  { 416, RETRY_NEVER },
-		{ 500, RETRY_SERVER },    { 501, RETRY_NEVER },  { 502, RETRY_SERVER },
-		{ 504, RETRY_SERVER },    { 505, RETRY_NEVER },  { 429, RETRY_SLOW_DOWN },
-		{ 503, RETRY_SLOW_DOWN }, { 511, RETRY_SERVER },
+		{ 200, RETRY_NEVER, 0 },           { 301, RETRY_NEVER, 0 },
+		{ 400, RETRY_NEVER, -EINVAL },     { 401, RETRY_NEVER, -EACCES },
+		{ 403, RETRY_NEVER, -EACCES },     { 404, RETRY_NEVER, -ENOENT },
+		{ 407, RETRY_NEVER, -EACCES },     { 408, RETRY_SERVER, 0 },
+		{ 410, RETRY_NEVER, -ENOENT },     { 412, RETRY_NEVER, 0 },
+		{ 416, RETRY_NEVER, 0 },           { 500, RETRY_SERVER, 0 },
+		{ 501, RETRY_NEVER, -EOPNOTSUPP }, { 502, RETRY_SERVER, 0 },
+		{ 504, RETRY_SERVER, 0 },          { 505, RETRY_NEVER, 0 },
+		{ 429, RETRY_SLOW_DOWN, 0 },       { 503, RETRY_SLOW_DOWN, 0 },
+		{ 511, RETRY_SERVER, 0 },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(retry_class_of_status(cases[i].status), cases[i].class);
+		assert_int_equal(retry_errno_of_status(cases[i].status), cases[i].result);
+	}
 }
 
 static void test_codes(void **state)
