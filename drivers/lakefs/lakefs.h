@@ -19,7 +19,8 @@
  * -EACCES refused (401, 403); -ENOENT no such repository, branch, ref (404, 410); -EINVAL the server calls
  * the request wrong (400); -EPERM a hook of the repository refused (412); after all attempts -EBUSY the
  * branch is locked (423), -EAGAIN too many requests (429, 503), -EIO another answer 5xx, -EBADMSG an answer
- * that makes no sense, -ETIMEDOUT, -ECONNREFUSED and the like. A Retry-After is honoured (http/retry.h).
+ * that makes no sense, -ENONET the network answers in the server's place (a login page, a redirection),
+ * -ETIMEDOUT, -ECONNREFUSED and the like. A Retry-After is honoured (http/retry.h).
  */
 #pragma once
 

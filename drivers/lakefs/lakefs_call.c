@@ -4,6 +4,7 @@
 #include "drivers/lakefs/lakefs_reply.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* A page of 100 differences, each with a path of at most 1024 bytes that JSON may escape. */
 #define ANSWER_BYTES (1u << 20)
@@ -139,12 +140,28 @@ static const char *meaning_of(long status)
 	}
 }
 
+/* Tells whether something on the network answers in the server's place, such as a login page. The API does
+ * not redirect; a new branch alone is told as text/html, with 201; and 403 has JSON. */
+static bool is_foreign(const struct http_request *request)
+{
+	const bool page = strncasecmp(http_header(request, "Content-Type"), "text/html", 9) == 0;
+
+	return request->status / 100 == 3 || request->status == 511 ||
+	       (page && (request->status == 200 || request->status == 403));
+}
+
 static int judge(struct http_request *request, enum retry_class *retry, struct error *err)
 {
 	struct call *call = call_of(request);
 	char said[LAKEFS_SAID_BYTES];
 
 	call->answer.status = request->status;
+	if (is_foreign(request))
+		return error_set(err, -ENONET,
+				 "the network answers for lakeFS: found status %ld, Content-Type '%.40s', "
+				 "Location '%.200s'",
+				 request->status, http_header(request, "Content-Type"),
+				 http_header(request, "Location"));
 	if (request->status / 100 == 2)
 		return read_answer(call, err);
 	/* A locked branch is free again when another commit or merge has ended. */

@@ -93,6 +93,21 @@ fault GET commits/main 200 9 '{"id": "../x", "parents": [], "committer": "", "me
 	'{"X-Foreign": "1"}'
 like "$(change resolve main)" "^-74 .*id of a commit: found the byte 0x2e" "an id that could be a path is refused"
 lakefs_test faults '[]' >/dev/null
+page() { # method, path, status, times, headers: a web page in the place of the answer
+	fault "$1" "$2" "$3" "$4" '"<html>log in</html>"' "{\"X-Foreign\": \"1\", \"Content-Type\": \"text/html; charset=utf-8\"$5}"
+}
+page GET commits/main 200 2 ''
+is "$(change resolve main)" "$merged" "a login page in the place of an answer is tried again"
+for status in 200 403 511; do
+	page GET commits/main $status 9 ''
+	like "$(change resolve main)" "^-64 .*the network answers for lakeFS: found status $status, Content-Type 'text/html" \
+		"a web page with $status that stays is no answer of lakeFS"
+done
+page GET commits/main 302 9 ', "Location": "http://portal/login"'
+like "$(change resolve main)" "^-64 .*found status 302, .*Location 'http://portal/login'" "a redirection is no answer of lakeFS"
+page POST branches 200 1 ''
+is "$(change branch behind-a-page main)" "0 " "a login page in the place of a new branch is tried again"
+lakefs_test faults '[]' >/dev/null
 
 # ---- Answers that are lost ----
 
