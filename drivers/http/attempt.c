@@ -325,6 +325,8 @@ void attempt_set_options(struct http_request *request)
 		(void)curl_easy_setopt(easy, CURLOPT_CAINFO, http->ca_file);
 	/* the head of a proxy's answer is no head of the server's */
 	(void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, request->status_only ? 1L : 0L);
+	/* libcurl sends a request again by itself where an idle connection turns out to be closed. */
+	(void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->once ? 1L : 0L);
 	set_limits(easy, &http->options, request->patient);
 	set_method(easy, request);
 }

@@ -201,7 +201,7 @@ static bool may_try_again(const struct http *http, const struct http_request *re
 	bool passes = class == RETRY_CONNECT || class == RETRY_TIMEOUT || class == RETRY_RESET ||
 		      class == RETRY_SLOW_DOWN;
 
-	if (class == RETRY_NEVER)
+	if (class == RETRY_NEVER || (request->once && class != RETRY_CONNECT && class != RETRY_SLOW_DOWN))
 		return false;
 	return request->failures < http->options.attempts_max ||
 	       (passes && clock_ms() - request->failed_ms < http->options.patience_ms);

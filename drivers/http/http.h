@@ -89,6 +89,9 @@ struct http_request {
 	char *buffer;          /* receives the body where the handler has no data() */
 	uint64_t buffer_bytes; /* size of `buffer`; a longer body is -EBADMSG */
 	bool patient;          /* the server may work for minutes before it answers */
+	/* The server must not get the request twice: no other attempt follows one that it may have carried
+	 * out. After a failed connection, 429 and 503 it has not. */
+	bool once;
 	/* Only the status counts: a 2xx answer is complete with its head, and its body is not read. An answer
 	 * with another status that is cut in its body goes to judge(), too. */
 	bool status_only;
