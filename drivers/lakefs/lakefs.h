@@ -13,7 +13,8 @@
  *
  * Threads: one, the caller's; every call blocks. Order: lakefs_open -> calls -> lakefs_close.
  * Crash: a call was carried out by the server or not. Each call that changes something may be made again: it
- * recognizes what an earlier call has done (below), also where only that call's answer was lost.
+ * recognizes what an earlier call has done (below), also where only that call's answer was lost. An import is
+ * not recognized, and is begun once only: made again, it replaces the same objects by another commit.
  *
  * Errors of every call, whose text names the repository, the object and the server's message:
  * -EACCES refused (401, 403); -ENOENT no such repository, branch, ref (404, 410); -EINVAL the server calls
@@ -96,6 +97,8 @@ struct lakefs_import {
 };
 
 /* Imports a prefix: its objects become objects of the branch and stay where they are. Waits until the server
- * has finished. Errors: -EIO the import failed, with the server's reason. */
+ * has finished. Where the answer to the beginning of the import is lost, the server may go on with it: the
+ * call returns the error, and the branch has the commit later. Errors: -EIO the import failed, with the
+ * server's reason. */
 MUST_CHECK int lakefs_import(struct lakefs *lakefs, const struct lakefs_import *import,
 			     char ret_id[static LAKEFS_ID_BYTES], uint64_t *ret_objects, struct error *err);

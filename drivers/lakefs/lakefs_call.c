@@ -228,8 +228,8 @@ static int make_call(struct lakefs *lakefs, struct call *call, struct error *err
 			    : r;
 }
 
-int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path, cJSON *body,
-		struct lakefs_answer *ret_answer, struct error *err)
+static int call_server(struct lakefs *lakefs, enum http_method method, const char *path, cJSON *body,
+		       bool once, struct lakefs_answer *ret_answer, struct error *err)
 {
 	CLEANUP(json_free) cJSON *sent = body;
 	CLEANUP(free_ptr) char *text = sent ? cJSON_PrintUnformatted(sent) : NULL;
@@ -242,6 +242,7 @@ int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path
 	call->method = method;
 	call->path = path;
 	call->body = text;
+	call->request.once = once;
 	r = make_call(lakefs, call, err);
 	*ret_answer = call->answer;
 	if (r < 0) {
@@ -249,4 +250,16 @@ int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path
 		ret_answer->json = NULL;
 	}
 	return r;
+}
+
+int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path, cJSON *body,
+		struct lakefs_answer *ret_answer, struct error *err)
+{
+	return call_server(lakefs, method, path, body, false, ret_answer, err);
+}
+
+int lakefs_post_once(struct lakefs *lakefs, const char *path, cJSON *body, struct lakefs_answer *ret_answer,
+		     struct error *err)
+{
+	return call_server(lakefs, HTTP_POST, path, body, true, ret_answer, err);
 }

@@ -39,3 +39,7 @@ MUST_CHECK int lakefs_query(char path[static LAKEFS_PATH_BYTES], const char *nam
  * as lakefs.h lists them; ret_answer->status tells the status in both cases. */
 MUST_CHECK int lakefs_call(struct lakefs *lakefs, enum http_method method, const char *path, cJSON *body,
 			   struct lakefs_answer *ret_answer, struct error *err);
+/* Posts the body as lakefs_call() does, but does not send it again where the server may have carried it out
+ * (struct http_request, once). */
+MUST_CHECK int lakefs_post_once(struct lakefs *lakefs, const char *path, cJSON *body,
+				struct lakefs_answer *ret_answer, struct error *err);

@@ -73,7 +73,7 @@ static int start(struct lakefs *lakefs, const struct lakefs_import *import,
 	const char *id;
 	int r = LAKEFS_PATH(lakefs, path, err, "branches", import->branch, "import");
 
-	if (r < 0 || (r = lakefs_call(lakefs, HTTP_POST, path, import_body(import), &answer, err)) < 0 ||
+	if (r < 0 || (r = lakefs_post_once(lakefs, path, import_body(import), &answer, err)) < 0 ||
 	    (r = json_get_string("the answer", answer.json, "id", &id, err)) < 0)
 		return r;
 	return lakefs_query(path, "id", id, err);

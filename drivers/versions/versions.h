@@ -8,6 +8,7 @@
  *
  * Threads: one, the caller's; every call blocks. Order: versions_open -> calls -> versions_close.
  * Crash: a call was carried out or not, and may be made again: it recognizes what an earlier call has done.
+ * An import alone is not recognized (lakefs.h).
  *
  * Errors of every call: those of store.h and, on lakefs://, of lakefs.h. With one meaning on both:
  * -EEXIST the branch or tag exists and is another's; -ENODATA there is nothing to commit or merge; -ESTALE a

@@ -126,6 +126,16 @@ is "$(change resolve exp-lost~1)" "0 $start" "a lost answer makes no second comm
 lost POST '/merge/'
 like "$(change merge exp-lost main lost '{"kiln.run_id":"r7"}')" "^0 [0-9a-f]{64}$" "a merge whose answer was lost is found"
 is "$(change resolve main~1)" "$merged" "a lost answer makes no second merge"
+imports() { # how many imports were begun
+	lakefs_test log | grep -o '"POST", "/api/v1/repositories/rep/branches/main/import"' | wc -l
+}
+before=$(imports)
+lost POST 'import$'
+like "$(url=lakefs://rep/main/lost change import s3://kiln/imdb/ lost)" "^-5 POST .*/import: the server answers 502: lost" \
+	"the lost answer to an import is an error"
+is "$(imports)" $((before + 1)) "an import is not begun a second time by itself"
+fault POST 'import$' 503 1
+like "$(url=lakefs://rep/main/busy change import s3://kiln/imdb/ busy | tail -n 1)" "^0 [0-9a-f]{64}$" "an import that the server has not taken is begun again"
 lost POST 'tags$'
 is "$(change tag lost "$start")" "0 " "a tag whose answer was lost is found"
 like "$(url=lakefs://rep/main/none change import s3://kiln/nothing-here/ none)" "^-5 .*import of s3://kiln/nothing-here/ into 'main' failed" \
