@@ -33,47 +33,63 @@ int lakefs_resolve(struct lakefs *lakefs, const char *ref, char ret_id[static LA
 	return r < 0 ? r : lakefs_reply_id(commit, "id", ret_id, err);
 }
 
+/* Asks for the commit of a branch or a tag, which may have the same name. `kind`: "branches" or "tags". */
+static int get_named(struct lakefs *lakefs, const char *kind, const char *name,
+		     char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	int r = LAKEFS_PATH(lakefs, path, err, kind, name);
+
+	if (r == 0)
+		r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err);
+	return r < 0 ? r : lakefs_reply_id(answer.json, "commit_id", ret_id, err);
+}
+
+/* Makes a branch or a tag, as get_named() has them. */
+static int send_named(struct lakefs *lakefs, const char *kind, cJSON *body, long *ret_status,
+		      struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	CLEANUP(json_free) cJSON *owned = body;
+	char path[LAKEFS_PATH_BYTES];
+	int r = LAKEFS_PATH(lakefs, path, err, kind);
+
+	if (r < 0)
+		return r;
+	(void)cJSON_AddFalseToObject(owned, "force");
+	r = lakefs_call(lakefs, HTTP_POST, path, TAKE(owned), &answer, err);
+	*ret_status = answer.status;
+	return r;
+}
+
 /* Writes the id of the branch's newest commit where that commit has all of the metadata: 1; else 0. */
 static int find_mine(struct lakefs *lakefs, const char *branch, const cJSON *metadata,
 		     char ret_id[static LAKEFS_ID_BYTES], struct error *err)
 {
 	CLEANUP(json_free) cJSON *commit = NULL;
-	int r = get_commit(lakefs, branch, &commit, err);
+	int r;
 
-	if (r == 0)
-		r = lakefs_reply_id(commit, "id", ret_id, err);
-	return r < 0 ? r : lakefs_reply_is_mine(commit, metadata);
+	if ((r = get_named(lakefs, "branches", branch, ret_id, err)) < 0 ||
+	    (r = get_commit(lakefs, ret_id, &commit, err)) < 0)
+		return r;
+	return lakefs_reply_is_mine(commit, metadata);
 }
 
 /* ---- Branches ---- */
 
-static int send_branch(struct lakefs *lakefs, const char *branch, const char *commit, long *ret_status,
-		       struct error *err)
-{
-	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
-	char path[LAKEFS_PATH_BYTES];
-	cJSON *body;
-	int r = LAKEFS_PATH(lakefs, path, err, "branches");
-
-	if (r < 0)
-		return r;
-	body = cJSON_CreateObject();
-	(void)cJSON_AddStringToObject(body, "name", branch);
-	(void)cJSON_AddStringToObject(body, "source", commit);
-	(void)cJSON_AddFalseToObject(body, "force");
-	(void)cJSON_AddFalseToObject(body, "hidden");
-	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
-	*ret_status = answer.status;
-	return r;
-}
-
 int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
 		  struct error *err)
 {
+	cJSON *body = cJSON_CreateObject();
 	char head[LAKEFS_ID_BYTES];
 	long status = 0;
-	int r = send_branch(lakefs, branch, commit, &status, err);
+	int r;
 
+	(void)cJSON_AddStringToObject(body, "name", branch);
+	(void)cJSON_AddStringToObject(body, "source", commit);
+	(void)cJSON_AddFalseToObject(body, "hidden");
+	r = send_named(lakefs, "branches", body, &status, err);
 	if (status != 409)
 		return r;
 	if ((r = find_mine(lakefs, branch, mine, head, err)) != 0)
@@ -271,19 +287,15 @@ int lakefs_merge(struct lakefs *lakefs, const char *ref, const char *branch, con
 
 int lakefs_tag(struct lakefs *lakefs, const char *tag, const char *commit, struct error *err)
 {
-	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
-	char path[LAKEFS_PATH_BYTES], there[LAKEFS_ID_BYTES];
-	cJSON *body;
-	int r = LAKEFS_PATH(lakefs, path, err, "tags");
+	cJSON *body = cJSON_CreateObject();
+	char there[LAKEFS_ID_BYTES];
+	long status = 0;
+	int r;
 
-	if (r < 0)
-		return r;
-	body = cJSON_CreateObject();
 	(void)cJSON_AddStringToObject(body, "id", tag);
 	(void)cJSON_AddStringToObject(body, "ref", commit);
-	(void)cJSON_AddFalseToObject(body, "force");
-	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
-	if (answer.status != 409 || (r = lakefs_resolve(lakefs, tag, there, err)) < 0)
+	r = send_named(lakefs, "tags", body, &status, err);
+	if (status != 409 || (r = get_named(lakefs, "tags", tag, there, err)) < 0)
 		return r;
 	return strcmp(there, commit) == 0
 		       ? 0

@@ -47,6 +47,10 @@ like "$(change merge exp-adam main other '{"kiln.series":"s9"}')" "^-61 " "a mer
 is "$(change tag nightly-2026-11-27 "${merged#0 }")" "0 " "the night gets a tag"
 is "$(change tag nightly-2026-11-27 "${merged#0 }")" "0 " "the same tag again is the tag that is there"
 like "$(change tag nightly-2026-11-27 "$start")" "^-17 .*tag 'nightly-2026-11-27' names another commit" "a tag does not move"
+change branch both "$start" >/dev/null
+change tag both "${merged#0 }" >/dev/null
+is "$(change tag both "${merged#0 }")" "0 " "a tag with the name of a branch is asked for as a tag"
+is "$(change branch both "$start")" "0 " "and the branch as a branch"
 put_object lakefs://rep/exp-sgd model.bin "other weights, of sgd"
 change commit exp-sgd "trial sgd" '{"kiln.series":"s1"}' >/dev/null
 like "$(change merge exp-sgd main "winner sgd")" "^-116 .*merging exp-sgd into main: 1 paths changed on both sides: model.bin; nothing was merged" \
