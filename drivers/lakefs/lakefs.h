@@ -99,6 +99,6 @@ struct lakefs_import {
 /* Imports a prefix: its objects become objects of the branch and stay where they are. Waits until the server
  * has finished. Where the answer to the beginning of the import is lost, the server may go on with it: the
  * call returns the error, and the branch has the commit later. Errors: -EIO the import failed, with the
- * server's reason. */
+ * server's reason; -ETIMEDOUT it shows no progress for a quarter of an hour. */
 MUST_CHECK int lakefs_import(struct lakefs *lakefs, const struct lakefs_import *import,
 			     char ret_id[static LAKEFS_ID_BYTES], uint64_t *ret_objects, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The repository, and the import of a prefix into a branch. */
+#include "core/base/clock.h"
 #include "drivers/lakefs/lakefs_call.h"
 #include "drivers/lakefs/lakefs_reply.h"
 
@@ -9,6 +10,9 @@
 /* pauses between two looks at an import: 0.1, 0.2 ... 3.2 s */
 #define LOOK_US     100000u
 #define LOOK_US_MAX 3200000u
+/* An import that shows no progress for so long is given up. The API does not say how often the server notes
+ * its progress, and a server that writes a large commit may be silent for minutes. */
+#define STUCK_S 900u
 
 /* ---- Repository ---- */
 
@@ -87,9 +91,24 @@ static int look(struct lakefs *lakefs, const char *path, struct lakefs_progress 
 	return r < 0 ? r : lakefs_reply_import(answer.json, ret, err);
 }
 
+/* The last progress that was seen, and when it was seen first. */
+struct watch {
+	struct lakefs_progress last;
+	uint64_t since_us;
+};
+
+static bool is_stuck(struct watch *watch, const struct lakefs_progress *progress, uint64_t now_us)
+{
+	if (!watch->since_us || progress->objects != watch->last.objects ||
+	    strcmp(progress->updated, watch->last.updated) != 0)
+		*watch = (struct watch){ *progress, now_us };
+	return now_us - watch->since_us >= UINT64_C(1000000) * STUCK_S;
+}
+
 static int follow(struct lakefs *lakefs, const struct lakefs_import *import, const char *path,
 		  struct lakefs_progress *ret, struct error *err)
 {
+	struct watch watch = { 0 };
 	useconds_t pause_us = LOOK_US;
 	int r;
 
@@ -98,6 +117,12 @@ static int follow(struct lakefs *lakefs, const struct lakefs_import *import, con
 			import->progress(import->context, ret->objects);
 		if (ret->completed || ret->error[0])
 			break;
+		if (is_stuck(&watch, ret, clock_us()))
+			return error_set(
+				err, -ETIMEDOUT,
+				"lakefs://%s: the import of %s into '%s' shows no progress for %u s; the "
+				"server may go on with it",
+				lakefs->repository, import->from, import->branch, STUCK_S);
 		(void)usleep(pause_us);
 		pause_us = pause_us < LOOK_US_MAX ? 2 * pause_us : LOOK_US_MAX;
 	}

@@ -125,10 +125,13 @@ int lakefs_reply_import(const cJSON *answer, struct lakefs_progress *ret, struct
 {
 	const cJSON *completed = cJSON_GetObjectItemCaseSensitive(answer, "completed"),
 		    *failed = cJSON_GetObjectItemCaseSensitive(answer, "error"),
+		    *updated = cJSON_GetObjectItemCaseSensitive(answer, "update_time"),
 		    *commit = cJSON_GetObjectItemCaseSensitive(answer, "commit");
 	int r = 0;
 
 	*ret = (struct lakefs_progress){ .completed = cJSON_IsTrue(completed) };
+	if (cJSON_IsString(updated))
+		(void)snprintf(ret->updated, sizeof(ret->updated), "%s", updated->valuestring);
 	if (!cJSON_IsBool(completed))
 		return error_set(err, -EBADMSG, ANSWER ": completed: expected true or false");
 	if (cJSON_HasObjectItem(answer, "ingested_objects") &&

@@ -9,6 +9,7 @@
 
 #define LAKEFS_TOKEN_BYTES 1200u /* the last path of a page of differences, and a NUL */
 #define LAKEFS_SAID_BYTES  1024u
+#define LAKEFS_TIME_BYTES  64u
 
 /* Writes the message of an answer that refuses, as one line. Where the answer is no Error of the API, writes
  * its beginning. "" = the answer says nothing. */
@@ -40,8 +41,9 @@ MUST_CHECK int lakefs_reply_differences(const cJSON *answer,
 struct lakefs_progress {
 	bool completed;
 	uint64_t objects;
-	char error[LAKEFS_SAID_BYTES]; /* why the import failed; "" = it has not failed */
-	char id[LAKEFS_ID_BYTES];      /* id of the import's commit, once the import is completed */
+	char updated[LAKEFS_TIME_BYTES]; /* when the server noted this; "" = the answer does not say */
+	char error[LAKEFS_SAID_BYTES];   /* why the import failed; "" = it has not failed */
+	char id[LAKEFS_ID_BYTES];        /* id of the import's commit, once the import is completed */
 };
 
 MUST_CHECK int lakefs_reply_import(const cJSON *answer, struct lakefs_progress *ret, struct error *err);

@@ -146,17 +146,19 @@ static void test_import(void **state)
 		int code;
 		bool completed;
 		int objects;
-		const char *error, *id;
+		const char *error, *id, *updated;
 	} cases[] = {
-		{ "{\"completed\": false, \"ingested_objects\": 7}", 0, false, 7, "", "" },
+		{ "{\"completed\": false, \"ingested_objects\": 7}", 0, false, 7, "", "", "" },
+		{ "{\"completed\": false, \"update_time\": \"2026-11-27T16:00:00Z\"}", 0, false, 0, "", "",
+		  "2026-11-27T16:00:00Z" },
 		{ "{\"completed\": true, \"ingested_objects\": 9, \"commit\": {\"id\": \"c1\"}}", 0, true, 9,
-		  "", "c1" },
+		  "", "c1", "" },
 		{ "{\"completed\": true, \"error\": {\"message\": \"no such bucket\"}}", 0, true, 0,
-		  "no such bucket", "" },
-		{ "{\"completed\": true, \"error\": {\"message\": \"\"}}", 0, true, 0, "no reason given",
+		  "no such bucket", "", "" },
+		{ "{\"completed\": true, \"error\": {\"message\": \"\"}}", 0, true, 0, "no reason given", "",
 		  "" },
-		{ "{\"completed\": true}", -EBADMSG, true, 0, "", "" },
-		{ "{}", -EBADMSG, false, 0, "", "" },
+		{ "{\"completed\": true}", -EBADMSG, true, 0, "", "", "" },
+		{ "{}", -EBADMSG, false, 0, "", "", "" },
 	};
 
 	(void)state;
@@ -170,6 +172,7 @@ static void test_import(void **state)
 		assert_int_equal(progress.objects, cases[i].objects);
 		assert_string_equal(progress.error, cases[i].error);
 		assert_string_equal(progress.id, cases[i].id);
+		assert_string_equal(progress.updated, cases[i].updated);
 	}
 }
 
