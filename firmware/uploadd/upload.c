@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/base/url.h"
 #include "uploadd/checkpoints.h"
 #include "uploadd/put.h"
 #include "uploadd/retain.h"
@@ -23,13 +24,10 @@ static int open_store(struct upload *upload, struct alive_worker *worker, struct
 	struct store_options options = store_options_of(&upload->run.config);
 	struct config_store where = upload->run.config.sink;
 	char url[PATH_BYTES];
-	size_t length = strlen(where.url);
 
 	/* Open the store with the run's own prefix, so that store_abort_stale() aborts only uploads of this
 	 * run. */
-	(void)snprintf(url, sizeof(url), "%s%s%s", where.url,
-		       length && where.url[length - 1] == '/' ? "" : "/", upload->run.id);
-	where.url = url;
+	where.url = url_below(url, sizeof(url), upload->run.config.sink.url, "%s", upload->run.id);
 	options.awake = upload_renew_lease;
 	options.awake_context = worker;
 	return store_open(&where, &options, &upload->store, err);

@@ -63,11 +63,25 @@ static void test_without(void **state)
 			    "http://***@rela");
 }
 
+static void test_below(void **state)
+{
+	char out[64], few[12];
+
+	(void)state;
+	assert_string_equal(url_below(out, sizeof(out), "s3://bucket/a", "%s/%d", "b", 1),
+			    "s3://bucket/a/b/1");
+	assert_string_equal(url_below(out, sizeof(out), "s3://bucket/a/", "b"), "s3://bucket/a/b");
+	assert_string_equal(url_below(out, sizeof(out), "file:///", "b"), "file:///b");
+	assert_string_equal(url_below(few, sizeof(few), "file:///a", "bcd"), "file:///a/b");
+	assert_string_equal(url_below(few, sizeof(few), "file:///abcdef", "g"), "file:///abc");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_login),
 		cmocka_unit_test(test_without),
+		cmocka_unit_test(test_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/url.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define DIGITS "0123456789"
+
+const char *url_below(char *out, size_t size, const char *url, const char *format, ...)
+{
+	const size_t length = strlen(url);
+	va_list args;
+	size_t used;
+
+	(void)snprintf(out, size, "%s%s", url, length && url[length - 1] == '/' ? "" : "/");
+	used = strlen(out);
+	va_start(args, format);
+	(void)vsnprintf(out + used, size - used, format, args);
+	va_end(args);
+	return out;
+}
 
 /* Tells whether the text ends with a host or a port, and not in the middle of a password. */
 static bool ends_as_host(const char *text, size_t bytes)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/promote/champion.h"
 #include "core/base/log.h"
+#include "core/base/url.h"
 #include "core/run/tracking.h"
 
 #include <inttypes.h>
@@ -26,11 +27,8 @@ int champion_store(const struct config *config, struct store **ret_models, struc
 	const struct store_options options = store_options_of(config);
 	struct config_store where = config->sink;
 	char url[PATH_BYTES];
-	const size_t length = strlen(where.url);
 
-	(void)snprintf(url, sizeof(url), "%s%smodels/%s", where.url,
-		       length && where.url[length - 1] == '/' ? "" : "/", config->run.name);
-	where.url = url;
+	where.url = url_below(url, sizeof(url), config->sink.url, "models/%s", config->run.name);
 	return store_open(&where, &options, ret_models, err);
 }
 

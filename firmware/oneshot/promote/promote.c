@@ -4,6 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/url.h"
 #include "core/base/version.h"
 #include "core/run/spool.h"
 #include "core/series/objective.h"
@@ -202,12 +203,9 @@ static int open_model_folder(const struct winner *winner, struct store **ret_sto
 {
 	const struct store_options options = store_options_of(&winner->config);
 	struct config_store where = winner->config.sink;
-	const size_t length = strlen(where.url);
 	char url[PATH_BYTES];
 
-	(void)snprintf(url, sizeof(url), "%s%s%s/model", where.url,
-		       length && where.url[length - 1] == '/' ? "" : "/", winner->run_id);
-	where.url = url;
+	where.url = url_below(url, sizeof(url), winner->config.sink.url, "%s/model", winner->run_id);
 	return store_open(&where, &options, ret_store, err);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/report/make.h"
+#include "core/base/url.h"
 #include "core/base/version.h"
 #include "core/box/image.h"
 #include "core/box/night.h"
@@ -126,11 +127,9 @@ static bool add_sources(cJSON *object, const struct config *config)
 
 static bool add_outputs(cJSON *object, const struct run *run)
 {
-	const char *url = run->config.sink.url;
-	char text[PATH_BYTES];
+	char url[PATH_BYTES];
 
-	(void)snprintf(text, sizeof(text), "%s%s%s", url, url[strlen(url) - 1] == '/' ? "" : "/", run->id);
-	return add_text(object, "outputs", text);
+	return add_text(object, "outputs", url_below(url, sizeof(url), run->config.sink.url, "%s", run->id));
 }
 
 static bool add_run(cJSON *report, const struct facts *facts)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/tracking/about.h"
+#include "core/base/url.h"
 #include "core/series/series.h"
 #include "core/series/settings.h"
 #include "core/series/trials.h"
@@ -84,16 +85,11 @@ cJSON *about_run(const struct run *run, const cJSON *record)
 	return about;
 }
 
-/* URLs below sink.url, which may end with a slash. */
 static void add_url(cJSON *tags, const char *key, const struct run *run, const char *tail)
 {
-	const char *sink = run->config.sink.url;
-	const size_t length = strlen(sink);
 	char url[PATH_BYTES];
 
-	(void)snprintf(url, sizeof(url), "%.*s/%s%s",
-		       (int)(length && sink[length - 1] == '/' ? length - 1 : length), sink, run->id, tail);
-	add_text(tags, key, url);
+	add_text(tags, key, url_below(url, sizeof(url), run->config.sink.url, "%s%s", run->id, tail));
 }
 
 static const char *status_of(const char *state)
