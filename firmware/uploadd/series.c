@@ -33,13 +33,12 @@ static int put(const char *id, struct alive_worker *worker, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
-	char path[PATH_BYTES], key[RUN_ID_BYTES + 32];
+	char path[PATH_BYTES], key[SERIES_KEY_BYTES];
 	int r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
 
 	if (r < 0 || (r = open_sink(id, worker, &store, err)) < 0 || !store)
 		return r;
-	(void)snprintf(key, sizeof(key), "series/%s/series.json", id);
-	r = store_put_checked(store, key, text, strlen(text), NULL, err);
+	r = store_put_checked(store, series_key(id, key), text, strlen(text), NULL, err);
 	return r < 0 ? r : 1;
 }
 

@@ -11,20 +11,32 @@
 #include <time.h>
 
 #define FOLDER      "series"
+#define SERIES_JSON "series.json"
 #define GIVEN_UP    "given-up" /* beside series.json: a person gave the series up */
 #define STAMP_BYTES (sizeof("YYYYMMDD-HHMMSS") - 1)
 
+/* PATH_RUNS and the store have the same folders. */
+static char *key_of(const char *id, const char *name, char out[static SERIES_KEY_BYTES])
+{
+	(void)snprintf(out, SERIES_KEY_BYTES, FOLDER "/%.95s%s%s", id, *name ? "/" : "", name);
+	return out;
+}
+
+char *series_key(const char *id, char out[static SERIES_KEY_BYTES])
+{
+	return key_of(id, SERIES_JSON, out);
+}
+
 char *series_file(const char *id, const char *name, char out[static PATH_BYTES])
 {
-	char tail[RUN_ID_BYTES + 32];
+	char key[SERIES_KEY_BYTES];
 
-	(void)snprintf(tail, sizeof(tail), FOLDER "/%.95s%s%s", id, *name ? "/" : "", name);
-	return path_of(PATH_RUNS, tail, out);
+	return path_of(PATH_RUNS, key_of(id, name, key), out);
 }
 
 char *series_path(const char *id, char out[static PATH_BYTES])
 {
-	return series_file(id, "series.json", out);
+	return series_file(id, SERIES_JSON, out);
 }
 
 static bool is_id(const char *id)
@@ -264,7 +276,7 @@ int series_create(const char *name, cJSON *series, struct error *err)
 	    !series_set(series, "kiln_version", cJSON_CreateString(KILN_VERSION)))
 		return error_set(err, -ENOMEM, "series.json: no memory");
 	trim();
-	r = check("series.json", series, err);
+	r = check(SERIES_JSON, series, err);
 	return r < 0 ? r : series_write(series, err);
 }
 

@@ -85,6 +85,9 @@ const char *trial_state_name(enum trial_state state);
 char *series_file(const char *id, const char *name, char out[static PATH_BYTES]);
 /* Returns the path of series.json of a series. */
 char *series_path(const char *id, char out[static PATH_BYTES]);
+#define SERIES_KEY_BYTES (RUN_ID_BYTES + 32)
+/* Returns the key of series.json of a series below sink.url. */
+char *series_key(const char *id, char out[static SERIES_KEY_BYTES]);
 
 /* Checks that a text, from the disk or from the store, is a series.json, and parses it. `what`: its name in
  * errors. Errors: -EBADMSG. Owns: the caller deletes *ret_series. */

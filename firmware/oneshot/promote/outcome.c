@@ -101,7 +101,7 @@ static int note_run(const struct winner *winner, const cJSON *promotion, struct 
 static int note_series(const struct winner *winner, const cJSON *promotion, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	char key[RUN_ID_BYTES + 32];
+	char key[SERIES_KEY_BYTES];
 	int r;
 
 	if (!winner->series)
@@ -110,8 +110,7 @@ static int note_series(const struct winner *winner, const cJSON *promotion, stru
 		return error_set(err, -ENOMEM, "series.json: no memory");
 	if ((r = series_write(winner->series, err)) < 0 || (r = json_print(winner->series, &text, err)) < 0)
 		return r;
-	(void)snprintf(key, sizeof(key), "series/%s/series.json", winner_series(winner));
-	return put(winner, key, text, err);
+	return put(winner, series_key(winner_series(winner), key), text, err);
 }
 
 void outcome_say(const struct promotion *promotion, const struct winner *winner)
