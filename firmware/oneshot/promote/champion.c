@@ -13,8 +13,7 @@
 #define NUMBER_MAX (UINT64_C(1) << 52) /* a double holds it */
 #define KEY_BYTES  64u
 
-static const char *const folders[] = { "saved_model", "onnx", "kiln" };
-#define FOLDERS (sizeof(folders) / sizeof(folders[0]))
+const char *const champion_folders[CHAMPION_FOLDERS] = { "saved_model", "onnx", "kiln" };
 
 static char *history_key(uint64_t number, char out[static KEY_BYTES])
 {
@@ -42,8 +41,9 @@ static bool files_are_its_own(const cJSON *record, uint64_t number)
 		const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "key"));
 		bool known = false;
 
-		for (size_t i = 0; key && i < FOLDERS; i++) {
-			(void)snprintf(folder, sizeof(folder), "%s/%" PRIu64 "/", folders[i], number);
+		for (size_t i = 0; key && i < CHAMPION_FOLDERS; i++) {
+			(void)snprintf(folder, sizeof(folder), "%s/%" PRIu64 "/", champion_folders[i],
+				       number);
 			known |= strncmp(key, folder, strlen(folder)) == 0;
 		}
 		if (!known)
@@ -150,8 +150,8 @@ static int find_largest(struct store *models, uint64_t *ret_largest, struct erro
 	char glob[KEY_BYTES];
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < FOLDERS; i++) {
-		(void)snprintf(glob, sizeof(glob), "%s/*", folders[i]);
+	for (size_t i = 0; r == 0 && i < CHAMPION_FOLDERS; i++) {
+		(void)snprintf(glob, sizeof(glob), "%s/*", champion_folders[i]);
 		r = store_list(models, glob, raise, ret_largest, err);
 	}
 	return r;

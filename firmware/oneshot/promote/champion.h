@@ -34,6 +34,10 @@
 
 #define CHAMPION_VERSION   1u
 #define CHAMPION_BYTES_MAX (4u << 20)
+#define CHAMPION_FOLDERS   3u
+
+/* The folders of a champion's files, as listed above. */
+extern const char *const champion_folders[CHAMPION_FOLDERS];
 
 struct champion {
 	cJSON *record; /* owned; the strings below belong to this record */

@@ -13,9 +13,6 @@
 #define SAVED_FOLDER "saved_model/1/"
 #define ONNX_SUFFIX  ".onnx"
 
-static const char *const folders[] = { "saved_model", "onnx", "kiln" };
-#define FOLDERS (sizeof(folders) / sizeof(folders[0]))
-
 static bool ends_with(const char *text, const char *end)
 {
 	const size_t length = strlen(text), tail = strlen(end);
@@ -93,10 +90,10 @@ int copies_of_champion(const struct champion *champion, uint64_t number, struct 
 		const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "key"));
 
 		/* FOLDER/NUMBER/TAIL, as champion_get() has checked */
-		for (size_t i = 0; r == 0 && i < FOLDERS; i++)
-			if (strncmp(key, folders[i], strlen(folders[i])) == 0)
-				r = add(ret_copies, key, folders[i],
-					strchr(key + strlen(folders[i]) + 1, '/') + 1);
+		for (size_t i = 0; r == 0 && i < CHAMPION_FOLDERS; i++)
+			if (strncmp(key, champion_folders[i], strlen(champion_folders[i])) == 0)
+				r = add(ret_copies, key, champion_folders[i],
+					strchr(key + strlen(champion_folders[i]) + 1, '/') + 1);
 		if (r == 0)
 			ret_copies->copy[ret_copies->count - 1].expected = champion_sha256(champion, key);
 	}
@@ -165,8 +162,8 @@ int copies_json(const struct copies *copies, cJSON *record, struct error *err)
 		       json_add_u64(file, "bytes", copy->bytes) &&
 		       cJSON_AddStringToObject(file, "sha256", copy->sha256);
 	}
-	for (size_t i = 0; done && i < FOLDERS; i++)
-		done = add_number(copies, folders[i], record);
+	for (size_t i = 0; done && i < CHAMPION_FOLDERS; i++)
+		done = add_number(copies, champion_folders[i], record);
 	return done ? 0 : error_set(err, -ENOMEM, "no memory for the record of a champion");
 }
 
