@@ -3,13 +3,7 @@
 #include "core/base/paths.h"
 #include "oneshot/promote/ask.c"     // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/promote/outcome.c" // NOLINT(bugprone-suspicious-include): not of a library
-#include "scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/begun.h"
 
 /* outcome.c asks it of winner.c. */
 const char *winner_series(const struct winner *winner)
@@ -17,25 +11,12 @@ const char *winner_series(const struct winner *winner)
 	return series_id(winner->series);
 }
 
-static void must(int r, const struct error *err)
-{
-	if (r < 0)
-		fail_msg("%s", err->text);
-}
-
 static void finish_run(void)
 {
-	static const char text[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
-				   "run: { name = \"night\"; }; promote: { against = \"champion\"; };\n";
 	CLEANUP(run_done) struct run run = { 0 };
-	const struct run_start start = { 0 };
 	struct error err = { 0 };
-	char path[128];
-	bool adopted;
 
-	(void)snprintf(path, sizeof(path), "%s/kiln.conf", root);
-	must(file_write_durable(path, text, strlen(text), &err), &err);
-	must(run_begin(path, "", &start, &run, &adopted, &err), &err);
+	begin_a_run("promote: { against = \"champion\"; };", &run);
 	must(run_state_set(RUN_FINISHED, &err), &err);
 }
 
@@ -61,14 +42,10 @@ static void test_run(void **state)
 /* The outcome of a series is noted last, so the run's alone is not enough. */
 static void test_series(void **state)
 {
-	CLEANUP(json_free)
-	cJSON *series = cJSON_Parse("{\"objective\":\"validation.accuracy\",\"direction\":\"max\","
-				    "\"method\":\"grid\",\"config\":\"\",\"trials\":[{\"name\":\"a\","
-				    "\"run\":\"\",\"state\":\"finished\"}]}");
+	CLEANUP(json_free) cJSON *series = create_a_series("finished");
 	struct error err = { 0 };
 
 	(void)state;
-	must(series_create("night", series, &err), &err);
 	series_set_state(series, SERIES_FINISHED);
 	must(series_write(series, &err), &err);
 	note("{\"series\": {\"id\": \"%s\"}}", series_id(series));

@@ -4,34 +4,15 @@
 #include "oneshot/series/end.c"   // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/note.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/spent.c" // NOLINT(bugprone-suspicious-include): not of a library
-#include "tests/unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-static void must(int r, const struct error *err)
-{
-	if (r < 0)
-		fail_msg("%s", err->text);
-}
+#include "tests/unit/begun.h"
 
 /* Begins a run and parks it. */
 static void park_one(char ret_id[static RUN_ID_BYTES])
 {
-	static const char text[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
-				   "run: { name = \"night\"; };\n";
 	CLEANUP(run_done) struct run run = { 0 };
-	const struct run_start start = { 0 };
 	struct error err = { 0 };
-	char path[128];
-	bool adopted;
 
-	(void)snprintf(path, sizeof(path), "%s/kiln.conf", root);
-	must(file_write_durable(path, text, strlen(text), &err), &err);
-	must(run_begin(path, "", &start, &run, &adopted, &err), &err);
+	begin_a_run("", &run);
 	(void)snprintf(ret_id, RUN_ID_BYTES, "%s", run.id);
 	must(run_state_set(RUN_STOPPED, &err), &err);
 	must(run_park(ret_id, &err), &err);
