@@ -4,12 +4,9 @@
 # The branch is overwritten, and kiln run --from and kiln evaluate still read that commit. The server is a contract server.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
+. tests/system/stored_lib.sh
 . tests/lakefs/lib.sh
-kiln=$KILN_BIN/kiln
-"$make_shards" "$work/data" train 4 600
-"$make_shards" "$work/data" test 1 100
-"$make_shards" "$work/other" train 4 700
-"$make_shards" "$work/other" test 1 120
+with=(--config "$work/night.conf")
 start_lakefs "a night on lakeFS"
 below upload "$work/data" s3://kiln/data
 init() { # arguments of kiln lakefs init
@@ -26,49 +23,13 @@ like "$(init)" "found neither --storage nor --import" "it has to do something"
 like "$(init --import s3://kiln/nothing)" "import of s3://kiln/nothing/ into 'main' failed" "an import of nothing says so"
 source="url = \"lakefs://rep/main/data\"; endpoint = \"$KILN_LAKEFS\";"
 
-begin_run() { # name, source
-	node "$1"
-	config "$1" "$work/data" '' ''
-	sed -i "s,epochs = 12,epochs = 3,; s|source: .*|source: { $2 };|" "$work/$1.conf"
-	begin "$1"
-}
-
-train() { # name, source: trains, and puts the folder of the run into $stored
-	begin_run "$1" "$2"
-	run_to_end
-	"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
-	stop_fetchd
-	is "$code $(state)" "0 finished" "$1: a run" "$(tail -n 5 "$KILN_ROOT/log")"
-	stored=$work/runs/$1/$id
-}
-
-evaluate() { # prints the exit status, rows and loss
-	"$kiln" evaluate "$stored/model" --config "$work/night.conf" --json >"$work/figures" 2>"$work/errors"
-	echo "$? $(python3 -c '
-import json, sys
-f = json.load(open(sys.argv[1]))
-print(f["rows"], f["loss"], f["changed"])' "$work/figures" 2>/dev/null)"
-}
-
-repeat() { # name: repeats the run $stored on another disk
-	node "$1"
-	mkdir -p "$KILN_ROOT/data/kiln"
-	timeout 120 "$kiln" run --from "$stored/run.json" --config "$work/night.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
-	code=$?
-	record=$KILN_ROOT/data/kiln/run/current
-}
-
 # ---- The commit is fixed when the run begins ----
 begin_run night "$source"
 is "$(record_json 'r["commits"]')" "['$commit']" "the record names the commit of the branch"
 upload "$work/other" lakefs://rep/main/data
 moved=$(change commit main "other data")
 like "$moved" "^0 [0-9a-f]{64}$" "the branch moves on before the plan is made"
-run_to_end
-"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
-stop_fetchd
-is "$code $(state)" "0 finished" "the run ends" "$(tail -n 5 "$KILN_ROOT/log")"
-stored=$work/runs/night/$id
+end_run night
 like "$(cat "$KILN_ROOT/log")" "plan: 3 train, 1 validation, 1 test shards in lakefs://rep/main/data" "it read the shards of the repository"
 expected=$(weights_of "$stored/model/model.safetensors")
 begin_run plain "url = \"file://$work/data\";"

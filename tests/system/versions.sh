@@ -4,40 +4,9 @@
 # shards as they were. tests/system/overwritten.sh has a folder, which keeps no versions.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
-kiln=$KILN_BIN/kiln
-"$make_shards" "$work/data" train 4 600
-"$make_shards" "$work/data" test 1 100
-"$make_shards" "$work/other" train 4 700
-"$make_shards" "$work/other" test 1 120
+. tests/system/stored_lib.sh
 shard=$(basename "$work"/data/test-*) first=$(basename "$work"/data/train-00000*)
-
-train() { # name, source: trains, and puts the folder of the run into $stored
-	node "$1"
-	config "$1" "$work/data" '' ''
-	sed -i "s,epochs = 12,epochs = 3,; s,source: .*,source: { $2 };," "$work/$1.conf"
-	begin "$1"
-	run_to_end
-	"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
-	stop_fetchd
-	is "$code $(state)" "0 finished" "$1: a run"
-	stored=$work/runs/$1/$id
-}
-
-repeat() { # name: repeats the run $stored on another disk
-	node "$1"
-	mkdir -p "$KILN_ROOT/data/kiln"
-	timeout 120 "$kiln" run --from "$stored/run.json" --config "$work/versions.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
-	code=$?
-	record=$KILN_ROOT/data/kiln/run/current
-}
-
-evaluate() { # arguments: prints the exit status, rows and loss
-	"$kiln" evaluate "$stored/model" --config "$work/versions.conf" --json "$@" >"$work/figures" 2>"$work/errors"
-	echo "$? $(python3 -c '
-import json, sys
-f = json.load(open(sys.argv[1]))
-print(f["rows"], f["loss"], f["changed"])' "$work/figures" 2>/dev/null)"
-}
+with=(--config "$work/versions.conf")
 
 # ---- A bucket with versioning ----
 start_radosgw 'versions'
@@ -76,10 +45,7 @@ deny() { # action, resource
 	ok $? "a policy denies $1" "$(cat "$work/answer")"
 }
 planned() { # name, refusal, name of the test: makes the plan of a run
-	node "$1"
-	config "$1" "$work/data" '' ''
-	sed -i "s,source: .*,source: { $source };," "$work/$1.conf"
-	begin "$1"
+	begin_run "$1" "$source"
 	start fetchd
 	wait_for 60 grep -q 'pinned by version' "$KILN_ROOT/log"
 	stop_fetchd
