@@ -142,18 +142,29 @@ static int is_clean(struct lakefs *lakefs, const char *branch, struct error *err
 	return r < 0 ? r : !any;
 }
 
-/* Adds the metadata, where there is any, as lakeFS's clients do: an empty object is left out. */
-static void add_metadata(cJSON *body, const char *message, const cJSON *metadata)
+void lakefs_add_commit(cJSON *body, const char *message, const cJSON *metadata)
 {
 	(void)cJSON_AddStringToObject(body, "message", message);
 	if (cJSON_GetArraySize(metadata) > 0)
 		(void)cJSON_AddItemToObject(body, "metadata", cJSON_Duplicate(metadata, true));
+	(void)cJSON_AddFalseToObject(body, "allow_empty");
+	(void)cJSON_AddFalseToObject(body, "force");
+}
+
+/* Asks for a commit, whose id is the member `key` of the answer. */
+static int send_change(struct lakefs *lakefs, const char *path, cJSON *body, const char *key,
+		       char ret_id[static LAKEFS_ID_BYTES], long *ret_status, struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	int r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
+
+	*ret_status = answer.status;
+	return r < 0 ? r : lakefs_reply_id(answer.json, key, ret_id, err);
 }
 
 static int send_commit(struct lakefs *lakefs, const char *branch, const char *message, const cJSON *metadata,
 		       char ret_id[static LAKEFS_ID_BYTES], long *ret_status, struct error *err)
 {
-	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
 	char path[LAKEFS_PATH_BYTES];
 	cJSON *body;
 	int r = LAKEFS_PATH(lakefs, path, err, "branches", branch, "commits");
@@ -161,12 +172,8 @@ static int send_commit(struct lakefs *lakefs, const char *branch, const char *me
 	if (r < 0)
 		return r;
 	body = cJSON_CreateObject();
-	add_metadata(body, message, metadata);
-	(void)cJSON_AddFalseToObject(body, "allow_empty");
-	(void)cJSON_AddFalseToObject(body, "force");
-	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
-	*ret_status = answer.status;
-	return r < 0 ? r : lakefs_reply_id(answer.json, "id", ret_id, err);
+	lakefs_add_commit(body, message, metadata);
+	return send_change(lakefs, path, body, "id", ret_id, ret_status, err);
 }
 
 /* Finds out why the server calls a commit or a merge wrong: `nothing` is 1 where there was nothing to do, and
@@ -240,7 +247,6 @@ static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch
 		      const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], long *ret_status,
 		      struct error *err)
 {
-	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
 	char path[LAKEFS_PATH_BYTES];
 	cJSON *body;
 	int r = LAKEFS_PATH(lakefs, path, err, "refs", ref, "merge", branch);
@@ -248,13 +254,9 @@ static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch
 	if (r < 0)
 		return r;
 	body = cJSON_CreateObject();
-	add_metadata(body, message, metadata);
-	(void)cJSON_AddFalseToObject(body, "force");
-	(void)cJSON_AddFalseToObject(body, "allow_empty");
+	lakefs_add_commit(body, message, metadata);
 	(void)cJSON_AddFalseToObject(body, "squash_merge");
-	r = lakefs_call(lakefs, HTTP_POST, path, body, &answer, err);
-	*ret_status = answer.status;
-	return r < 0 ? r : lakefs_reply_id(answer.json, "reference", ret_id, err);
+	return send_change(lakefs, path, body, "reference", ret_id, ret_status, err);
 }
 
 /* Whether the branch has all that the ref has: 1 or 0. */

@@ -19,12 +19,12 @@
 static int check_storage(struct lakefs *lakefs, const char *storage, struct error *err)
 {
 	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
-	char path[LAKEFS_PATH_BYTES] = "/repositories/";
+	char path[LAKEFS_PATH_BYTES];
 	const char *found;
 	int r;
 
-	(void)snprintf(path, sizeof(path), "/repositories/%s", lakefs->repository);
-	if ((r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err)) < 0 ||
+	if ((r = LAKEFS_PATH(lakefs, path, err, NULL)) < 0 ||
+	    (r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err)) < 0 ||
 	    (r = json_get_string("the answer", answer.json, "storage_namespace", &found, err)) < 0)
 		return r;
 	return strcmp(found, storage) == 0
@@ -60,11 +60,7 @@ static cJSON *import_body(const struct lakefs_import *import)
 	(void)cJSON_AddStringToObject(path, "path", import->from);
 	(void)cJSON_AddStringToObject(path, "destination", import->to);
 	commit = cJSON_AddObjectToObject(body, "commit");
-	(void)cJSON_AddStringToObject(commit, "message", import->message);
-	if (cJSON_GetArraySize(import->metadata) > 0)
-		(void)cJSON_AddItemToObject(commit, "metadata", cJSON_Duplicate(import->metadata, true));
-	(void)cJSON_AddFalseToObject(commit, "allow_empty");
-	(void)cJSON_AddFalseToObject(commit, "force");
+	lakefs_add_commit(commit, import->message, import->metadata);
 	(void)cJSON_AddFalseToObject(body, "force");
 	return body;
 }
