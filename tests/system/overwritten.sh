@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 . tests/system/stored_lib.sh
-shard=$(basename "$work"/data/test-*) first=$(basename "$work"/data/train-00000*)
+shard=$(basename "$work"/data/test-*)
 
 # ---- A folder: no versions ----
 cp -r "$work/data" "$work/folder"
