@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a model that was promoted the champion of MLflow's model registry. */
+#include "uploadd/tracking/about.h"
 #include "uploadd/tracking/connect.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static int find_run(struct sender *sender, const cJSON *champion, char ret_id[st
 
 	ret_id[0] = '\0';
 	if (r == 0)
-		r = mlflow_find_runs(sender->mlflow, experiment, "kiln.run_id", files_text(champion, "run"),
+		r = mlflow_find_runs(sender->mlflow, experiment, ABOUT_RUN_TAG, files_text(champion, "run"),
 				     ids, err);
 	if (r > 0)
 		(void)snprintf(ret_id, MLFLOW_ID_BYTES, "%s", ids[0]);
@@ -27,7 +28,7 @@ static int create_version(struct sender *sender, const cJSON *champion,
 			  char ret_version[static MLFLOW_VERSION_BYTES], struct error *err)
 {
 	char run[MLFLOW_ID_BYTES], number[32];
-	const struct mlflow_text tags[] = { { "kiln.run_id", files_text(champion, "run") },
+	const struct mlflow_text tags[] = { { ABOUT_RUN_TAG, files_text(champion, "run") },
 					    { "kiln.champion", number } };
 	int r = find_run(sender, champion, run, err);
 
@@ -40,7 +41,7 @@ static int create_version(struct sender *sender, const cJSON *champion,
 static int send_it(struct sender *sender, const cJSON *champion, struct error *err)
 {
 	const char *model = files_text(champion, "model");
-	const struct mlflow_text tag = { "kiln.run_id", files_text(champion, "run") };
+	const struct mlflow_text tag = { ABOUT_RUN_TAG, files_text(champion, "run") };
 	char version[MLFLOW_VERSION_BYTES];
 	int r = connect_to(sender, champion, err);
 
