@@ -46,7 +46,7 @@ static int get_named(struct lakefs *lakefs, const char *kind, const char *name,
 	return r < 0 ? r : lakefs_reply_id(answer.json, "commit_id", ret_id, err);
 }
 
-/* Makes a branch or a tag, as get_named() has them. */
+/* Makes a branch or a tag, as get_named() has them. Frees `body`. */
 static int send_named(struct lakefs *lakefs, const char *kind, cJSON *body, long *ret_status,
 		      struct error *err)
 {
