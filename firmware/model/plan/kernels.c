@@ -60,15 +60,25 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 /* The first compute capability whose tensor cores multiply bfloat16. */
 #define CAPABILITY_BFLOAT16 80u
 
-bool kernels_have_tensor_cores(struct gpu *gpu)
+bool kernels_have_tensor_cores(struct gpu *gpu, enum dtype storage)
 {
 	const struct gpu_source source = { "tensor_cores.cl", kernel_tensor_cores,
 					   kernel_tensor_cores_bytes };
 	CLEANUP(gpu_program_freep) struct gpu_program *program = NULL;
 	struct error err = { 0 };
 
-	return gpu_nvidia_capability(gpu) >= CAPABILITY_BFLOAT16 &&
+	return storage == DTYPE_BF16 && gpu_nvidia_capability(gpu) >= CAPABILITY_BFLOAT16 &&
 	       gpu_program_build(gpu, &source, 1, OPTIONS " -DTENSOR_CORES", &program, &err) == 0;
+}
+
+/* Returns whether the program needs tensor cores. */
+static bool needs_tensor_cores(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
+			       uint32_t plans)
+{
+	for (uint32_t p = 0; p < plans; p++)
+		if (plan[p]->tensor_cores)
+			return true;
+	return plans == 0 && kernels_have_tensor_cores(gpu, storage);
 }
 
 int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan, uint32_t plans,
@@ -81,7 +91,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	CLEANUP(free_ptr) char *cases = NULL;
 	struct gpu_source source[1 + SOURCES];
 	uint32_t count = 0;
-	const bool tensor_cores = storage == DTYPE_BF16 && kernels_have_tensor_cores(gpu);
 	char options[160];
 	int r = chain_cases(plan, plans, &cases, err);
 
@@ -94,6 +103,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
 		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage],
-		       tensor_cores ? " -DTENSOR_CORES" : "");
+		       needs_tensor_cores(gpu, storage, plan, plans) ? " -DTENSOR_CORES" : "");
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

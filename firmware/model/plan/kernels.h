@@ -14,12 +14,14 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
-/* Returns whether the device runs kernels/gemm_mma.cl by tensor cores: an NVIDIA GPU whose driver compiles
- * their instructions. The first call may compile for 0.1 s; later starts load the binary from the cache. */
-bool kernels_have_tensor_cores(struct gpu *gpu);
+/* Returns whether tensor cores of the device compute the products of a model with these numbers
+ * (kernels/gemm_mma.cl): those of BF16, on an NVIDIA GPU whose driver compiles the instructions. Finds that
+ * out by a build of 0.1 s, which is shorter where the driver keeps what it compiled. */
+bool kernels_have_tensor_cores(struct gpu *gpu, enum dtype storage);
 
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
- * kernel. Otherwise it has only the files that define kernels of these plans, because the first start must
- * compile each file, and every later start must read the binary. */
+ * kernel, and tensor cores if the device has them. Otherwise it has tensor cores if a plan uses them, and
+ * only the files that define kernels of these plans, because the first start must compile each file, and
+ * every later start must read the binary. */
 MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
 			     uint32_t plans, struct gpu_program **ret_program, struct error *err);

@@ -92,7 +92,7 @@ struct plan_values {
 struct plan {
 	struct graph *graph;
 	bool cpu; /* true: choose kernels for CPU devices, see gemm.h */
-	/* true: products by tensor cores, see kernels_have_tensor_cores(); for bfloat16 alone */
+	/* true: products by tensor cores; only where kernels_have_tensor_cores() says so */
 	bool tensor_cores;
 	uint32_t launches, capacity;
 	struct launch *launch;
