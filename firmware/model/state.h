@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The definition of struct model, for model.c (batches), state.c (the state arena) and tests.
+ * The definition of struct model, for model_open.c, model.c (batches), state.c (the state arena) and tests.
  */
 #pragma once
 

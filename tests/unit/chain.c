@@ -22,7 +22,7 @@ static int build_for(struct gpu *gpu, enum dtype storage, const struct plan *con
 
 #define chain_plan    chain_or_not
 #define kernels_build build_for
-#include "model/model.c" // NOLINT(bugprone-suspicious-include): with chains or without
+#include "model/model_open.c" // NOLINT(bugprone-suspicious-include): with chains or without
 #undef chain_plan
 #undef kernels_build
 
