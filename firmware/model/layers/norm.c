@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/norm.h"
 
+#include "model/plan/round.h"
+
 int norm_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
 {
 	const struct tensor *input = graph_at(graph, node->input[0]);
@@ -22,11 +24,6 @@ uint32_t norm_work(struct plan *plan, const struct node *node, const char *name,
 
 /* How many numbers a work-item of the tree adds up; kernels/norm.cl has the same number. */
 #define NORM_CHUNK 64u
-
-static uint64_t divide_up(uint64_t n, uint64_t by)
-{
-	return (n + by - 1) / by;
-}
 
 uint32_t norm_emit_tree(struct plan *plan, const struct node *node, const struct norm_tree *tree,
 			struct launch launch)

@@ -2,6 +2,7 @@
 /* Pooling over images [height, width, channels], each channel by itself. */
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
+#include "model/plan/round.h"
 #include "model/plan/window.h"
 
 #include <string.h>
@@ -103,8 +104,7 @@ static struct extent per_position(const struct plan *plan, int32_t height, int32
 {
 	const uint64_t at_once = plan->cpu ? CPU_CHANNELS : GPU_CHANNELS;
 
-	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width *
-					   ((channels + at_once - 1) / at_once),
+	return (struct extent){ .per_row = (uint64_t)height * (uint64_t)width * divide_up(channels, at_once),
 				.tile = ELEMENT_GROUP };
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/plan/gemm.h"
 #include "model/plan/partials.h"
+#include "model/plan/round.h"
 #include "model/plan/storage.h"
 #include "model/plan/tiles.h"
 
@@ -17,11 +18,6 @@ enum { CONV_WINDOW = GEMM_ARGUMENTS, CONV_ZEROS, CONV_ARGUMENTS };
  * third of the latter. */
 #define QUAD_PRODUCTS     16u
 #define POSITION_PRODUCTS 6u
-
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
 
 /* Returns a tensor with zeros, which kernels for CPU devices read instead of padding. */
 static uint32_t zeros(struct plan *plan, const struct conv *conv)
@@ -233,8 +229,8 @@ static struct tile_use kernel_use(const struct plan *plan, const struct conv *co
 	const uint64_t apart = conv->channels % 4 ? 4 : 1;
 	struct tile_use use = tiles_choose(rows, conv->filters, terms, TILE_CONV_KERNEL, most / apart, true);
 
-	use.length = round_up((use.length + apart - 1) / apart, 64);
-	use.count = (terms + use.length - 1) / use.length;
+	use.length = round_up(divide_up(use.length, apart), TILE_LENGTH_UNIT);
+	use.count = divide_up(terms, use.length);
 	return use;
 }
 
@@ -244,7 +240,7 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 {
 	const uint64_t taps = window_taps(&conv->window), rows = taps * conv->channels;
 	const struct tile_use use = kernel_use(plan, conv, rows + bias);
-	const uint64_t tiles = (rows + bias + use.tile->rows - 1) / use.tile->rows;
+	const uint64_t tiles = divide_up(rows + bias, use.tile->rows);
 	const struct tensor all = { .rank = 1, .shape = { use.count * (rows + 1) * conv->filters } };
 	const struct partials partials = { .taps = taps,
 					   .channels = conv->channels,

@@ -2,6 +2,7 @@
 /* The depthwise convolutions of conv.h. */
 #include "model/plan/conv.h"
 #include "model/plan/partials.h"
+#include "model/plan/round.h"
 
 /* Channels of a work-group of depthwise_kernel_lines. */
 #define LINES_SPAN 128u
@@ -105,9 +106,7 @@ void conv_emit_depthwise_kernel_gradient(struct plan *plan, const struct conv *c
 		.channels = 1,
 		.filters = conv->filters,
 		.tap_rows = 1,
-		.columns = has_lines(plan, conv)
-				   ? (conv->filters + COLUMN_UNIT - 1) / COLUMN_UNIT * COLUMN_UNIT
-				   : conv->filters,
+		.columns = has_lines(plan, conv) ? round_up(conv->filters, COLUMN_UNIT) : conv->filters,
 	};
 
 	partials_make(plan, conv->node, &partials);

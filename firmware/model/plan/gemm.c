@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/gemm.h"
 
+#include "model/plan/round.h"
 #include "model/plan/tiles.h"
 
 #include <inttypes.h>
@@ -34,16 +35,6 @@ static const struct gemm_tile cpu_tiles[] = {
 #define PACKED_GROUPS 16u
 /* Rows and columns of a tile of the kernel that copies a transposed A. */
 #define TRANSPOSE_TILE 16u
-
-static uint64_t pieces(uint64_t n, uint64_t of)
-{
-	return (n + of - 1) / of;
-}
-
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return pieces(n, to) * to;
-}
 
 const struct gemm_tile *gemm_cpu_tile(uint64_t n)
 {
@@ -118,9 +109,9 @@ static bool is_packed(const struct plan *plan, const struct gemm *gemm)
  * cores and all have about the same size. Each row has groups for `panels` parts of its columns. */
 static uint64_t group_rows(const struct gemm_tile *tile, uint64_t m, uint64_t panels, uint64_t most)
 {
-	const uint64_t for_cores = (PACKED_GROUPS + panels - 1) / panels, for_cache = (m + most - 1) / most;
+	const uint64_t for_cores = divide_up(PACKED_GROUPS, panels), for_cache = divide_up(m, most);
 	const uint64_t groups = for_cores > for_cache ? for_cores : for_cache;
-	const uint64_t rows = round_up((m + groups - 1) / groups, tile->rows);
+	const uint64_t rows = round_up(divide_up(m, groups), tile->rows);
 
 	return rows > 4 * tile->rows ? rows : 4 * tile->rows;
 }
@@ -154,7 +145,7 @@ static struct launch grouped_launch(const struct plan *plan, const struct gemm *
 	struct launch launch = tile_launch(plan, gemm, kernel, tile->rows, tile->columns);
 
 	launch.groups[0].tile =
-		group_rows(tile, whole(plan, gemm, gemm->m), (gemm->n + columns - 1) / columns, most);
+		group_rows(tile, whole(plan, gemm, gemm->m), divide_up(gemm->n, columns), most);
 	launch.groups[1].tile = columns;
 	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(launch.groups[0].tile);
 	return launch;
@@ -233,7 +224,8 @@ static void emit_tiles(struct plan *plan, const struct gemm *gemm, enum tile_ker
 	if (use.count > 1) {
 		const uint32_t partials = plan_work(plan, gemm->node, name, &all);
 
-		launch.groups[1] = (struct extent){ .fixed = use.count * pieces(gemm->n, use.tile->columns) };
+		launch.groups[1] =
+			(struct extent){ .fixed = use.count * divide_up(gemm->n, use.tile->columns) };
 		launch.argument[GEMM_C] = (struct argument)OUT(partials);
 		launch.argument[GEMM_EPILOGUE] = (struct argument)UINT(EPILOGUE_WIDE);
 		plan_emit(plan, &launch);
@@ -326,10 +318,9 @@ bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
 
 struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
 {
-	const uint64_t columns = (dx->groups[1].fixed + dx->groups[1].tile - 1) / dx->groups[1].tile;
-	const uint64_t tiles =
-		(dw->groups[0].fixed + dw->groups[0].tile - 1) / dw->groups[0].tile + dw->groups[0].extra;
-	const uint64_t gradient_groups = (tiles + columns - 1) / columns;
+	const uint64_t columns = divide_up(dx->groups[1].fixed, dx->groups[1].tile);
+	const uint64_t tiles = divide_up(dw->groups[0].fixed, dw->groups[0].tile) + dw->groups[0].extra;
+	const uint64_t gradient_groups = divide_up(tiles, columns);
 	const struct argument *w = dw->argument, *x = dx->argument;
 	struct launch pair = { .kernel = pair_tile(dx)->pair,
 			       .groups = { dx->groups[0], dx->groups[1] },

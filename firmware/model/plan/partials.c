@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/partials.h"
 
+#include "model/plan/round.h"
 #include "model/plan/tiles.h"
 
 void partials_make(struct plan *plan, const struct node *node, struct partials *partials)
@@ -11,8 +12,8 @@ void partials_make(struct plan *plan, const struct node *node, struct partials *
 	uint64_t chunks = TILE_PARTIALS_MAX / partial;
 
 	chunks = chunks < 1 ? 1 : chunks > PARTIALS_CHUNKS_MAX ? PARTIALS_CHUNKS_MAX : chunks;
-	partials->length = (rows + chunks - 1) / chunks;
-	partials->chunks = (rows + partials->length - 1) / partials->length;
+	partials->length = divide_up(rows, chunks);
+	partials->chunks = divide_up(rows, partials->length);
 	all.shape[0] = partials->chunks * partial;
 	partials->tensor = plan_work(plan, node, "partials", &all);
 }

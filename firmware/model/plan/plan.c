@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/plan.h"
 
+#include "model/plan/round.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -220,7 +222,7 @@ static uint64_t groups_of(const struct extent *extent, uint64_t rows)
 	const uint64_t tile = extent->tile ? extent->tile : 1;
 	const uint64_t size = extent->fixed + rows * extent->per_row;
 
-	return size ? (size + tile - 1) / tile + extent->extra : 1;
+	return size ? divide_up(size, tile) + extent->extra : 1;
 }
 
 int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values, struct error *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan/tiles.h"
 
+#include "model/plan/round.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -47,18 +49,12 @@ static const struct tile tiles[] = {
 #define SUM_CYCLES      8000u
 #define CHUNK_CYCLES    50u
 #define NUMBERS_A_CYCLE 300u
-/* Terms that are a multiple of what the kernels keep in local memory at once. */
-#define LENGTH_UNIT 64u
-
-static uint64_t pieces(uint64_t n, uint64_t of)
-{
-	return (n + of - 1) / of;
-}
 
 /* Returns the cycles of all tiles. */
 static uint64_t tile_cycles(const struct tile *tile, uint64_t m, uint64_t n, uint64_t chunks, uint64_t length)
 {
-	const uint64_t groups = pieces(chunks * pieces(m, tile->rows) * pieces(n, tile->columns), UNITS);
+	const uint64_t groups =
+		divide_up(chunks * divide_up(m, tile->rows) * divide_up(n, tile->columns), UNITS);
 	const uint64_t cycles = groups * tile->shared;
 
 	return (cycles > tile->lone ? cycles : tile->lone) * length + BEGIN_CYCLES + groups * NEXT_CYCLES;
@@ -84,8 +80,8 @@ struct tile_use tiles_choose(uint64_t m, uint64_t n, uint64_t k, enum tile_kerne
 	for (size_t i = 0; i < TILES; i++)
 		for (uint64_t chunks = 1; tiles[i].kernel[kernel] && chunks <= most_of(&tiles[i], most);
 		     chunks++) {
-			const uint64_t length = pieces(pieces(k, chunks), LENGTH_UNIT) * LENGTH_UNIT;
-			const uint64_t count = pieces(k, length);
+			const uint64_t length = round_up(divide_up(k, chunks), TILE_LENGTH_UNIT);
+			const uint64_t count = divide_up(k, length);
 			const uint64_t cycles = tile_cycles(&tiles[i], m, n, count, length < k ? length : k) +
 						(count > 1 || always_sums ? sum_cycles(m, n, count) : 0);
 

@@ -46,8 +46,11 @@ struct tile {
 /* Upper bound of how many numbers the sums of all chunks have together: 64 MiB. */
 #define TILE_PARTIALS_MAX (1u << 24)
 
+/* Unit of the length of a chunk, in terms: a multiple of what each kernel keeps in local memory at once. */
+#define TILE_LENGTH_UNIT 64u
+
 /* How a launch computes a product [m, n]: the size of its tiles, and its sums of k terms in `count` chunks of
- * `length` terms, a multiple of 64. With one chunk, `length` is at least k. */
+ * `length` terms, a multiple of TILE_LENGTH_UNIT. With one chunk, `length` is at least k. */
 struct tile_use {
 	const struct tile *tile;
 	uint64_t count, length;
