@@ -7,12 +7,17 @@
 static struct gpu *gpu;
 static struct gpu_program *program;
 
-static void open_kernels(void)
+UNUSED_OK static void open_kernels_of(enum dtype storage)
 {
 	struct error err = { 0 };
 
 	gpu = open_device();
-	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
+	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
+}
+
+UNUSED_OK static void open_kernels(void)
+{
+	open_kernels_of(DTYPE_F32);
 }
 
 /* Teardown of the group of tests. */

@@ -4,28 +4,19 @@
 #include "tests/reference.h"
 
 #include "model/graph/random.h"
-#include "model/plan/gemm.h"
-#include "model/plan/tiles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-static struct gpu *gpu;
-static struct gpu_program *program;
-static struct config config;
+#include "tests/unit/products.h"
 
-enum form { NN, TN, NT, FORMS };
 static const char *const form_names[] = { "NN", "TN", "NT" };
 
-/* Every size of tile of a GPU. */
-static const struct tile_size {
-	const char *kernel[FORMS];
-	uint64_t rows, columns;
-} tile_sizes[] = {
-#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
-	{ { "gemm_nn_" #size, "gemm_tn_" #size, "gemm_nt_" #size }, tile_rows, tile_columns },
+/* Every size of tile without tensor cores. */
+static const struct tile_size tile_sizes[] = {
+#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) TILE_SIZE("gemm", size, tile_rows, tile_columns)
 	TILE_SIZES(TILE_OF_SIZE) /**/
 	{ { "gemm_16x16", "gemm_16x16", "gemm_16x16" }, 16, 16 },
 };
@@ -105,22 +96,12 @@ static double epilogue(const struct operands *o, uint64_t i, uint64_t j, double 
 	return x;
 }
 
-static void use_tile(struct launch *launch, const struct operands *o)
-{
-	launch->kernel = o->tile->kernel[o->form];
-	launch->groups[0].tile = o->tile->rows;
-	launch->groups[1].tile = o->tile->columns;
-	launch->argument[GEMM_GROUP_ROWS] = (struct argument)INT(o->k);
-}
-
 /* Runs one product on `rows` rows of M. Returns C, and the column sums of B if `sums` is not NULL. */
 static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64_t rows, float *sums)
 {
 	struct harness h;
 	struct plan_values values = { .rows = (int32_t)rows, .first_row = 1000, .step = 9 };
 	float *out = malloc(o->m * o->n * sizeof(*out));
-
-	static const struct node node = { .name = "product" };
 
 	harness_open(&h, gpu, &config, cpu);
 	h.graph.batch_rows = o->form == TN ? o->k : o->m;
@@ -130,15 +111,7 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 		       bias = harness_tensor(&h, DTYPE_F32, o->n),
 		       mask = harness_tensor(&h, DTYPE_F32, o->m * o->n),
 		       total = harness_tensor(&h, DTYPE_F32, o->n);
-	const struct gemm gemm = { .a = a,
-				   .b = b,
-				   .c = c,
-				   .m = o->form == TN ? o->m : GEMM_ROWS,
-				   .n = o->n,
-				   .k = o->form == TN ? GEMM_ROWS : o->k,
-				   .a_transposed = o->form == TN,
-				   .b_transposed = o->form == NT,
-				   .node = &node };
+	const struct gemm gemm = product_of(o->form, o->m, o->n, o->k, (const uint32_t[]){ a, b, c });
 
 	if (o->form == TN)
 		values.rows = (int32_t)o->k;
@@ -148,7 +121,7 @@ static float *product(const struct operands *o, bool cpu, uint32_t flags, uint64
 	assert_true(gemm_is(launch));
 	assert_true(!o->in_chunks || !strcmp(launch->kernel, "gemm_sum"));
 	if (o->tile)
-		use_tile(launch, o);
+		use_tile(launch, o->tile, o->form, o->k);
 	launch->argument[GEMM_EPILOGUE].u = flags;
 	launch->argument[GEMM_BIAS] = (struct argument)IN(bias);
 	launch->argument[GEMM_MASK] = (struct argument)IN(mask);
@@ -432,20 +405,8 @@ static void test_column_sums_of_gpu_tiles(void **state)
 
 static int open_all(void **state)
 {
-	struct error err = { 0 };
-
 	(void)state;
-	gpu = open_device();
-	config = model_config(NULL, 0, 1, 1, 1);
-	return kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err);
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
-	return 0;
+	return open_products(DTYPE_F32);
 }
 
 int main(void)
@@ -458,5 +419,5 @@ int main(void)
 		cmocka_unit_test(test_chunks),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
 }

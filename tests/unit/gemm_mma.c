@@ -3,26 +3,15 @@
  * their instructions are computed by others. */
 #include "tests/reference.h"
 
-#include "model/plan/gemm.h"
-#include "model/plan/tiles.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-static struct gpu *gpu;
-static struct gpu_program *program;
-static struct config config;
+#include "tests/unit/products.h"
 
-enum form { NN, TN, NT, FORMS };
-
-static const struct tile_size {
-	const char *kernel[FORMS];
-	uint64_t rows, columns;
-} tile_sizes[] = {
-#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
-	{ { "mma_nn_" #size, "mma_tn_" #size, "mma_nt_" #size }, tile_rows, tile_columns },
+static const struct tile_size tile_sizes[] = {
+#define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) TILE_SIZE("mma", size, tile_rows, tile_columns)
 	MMA_SIZES(TILE_OF_SIZE) /**/
 };
 #define TILE_SIZES_COUNT (sizeof(tile_sizes) / sizeof(*tile_sizes))
@@ -76,16 +65,7 @@ static double exact(const struct shape *s, enum form form, const uint16_t *a, co
 static struct launch *emit(struct harness *h, const struct shape *s, enum form form,
 			   const uint32_t tensor[static 3], const struct tile_size *tile)
 {
-	static const struct node node = { .name = "product" };
-	const struct gemm gemm = { .a = tensor[0],
-				   .b = tensor[1],
-				   .c = tensor[2],
-				   .m = form == TN ? s->m : GEMM_ROWS,
-				   .n = s->n,
-				   .k = form == TN ? GEMM_ROWS : s->k,
-				   .a_transposed = form == TN,
-				   .b_transposed = form == NT,
-				   .node = &node };
+	const struct gemm gemm = product_of(form, s->m, s->n, s->k, tensor);
 	struct launch *launch;
 
 	gemm_emit(&h->plan, &gemm);
@@ -94,9 +74,7 @@ static struct launch *emit(struct harness *h, const struct shape *s, enum form f
 	assert_int_equal(s->in_chunks, !strcmp(launch->kernel, "gemm_sum"));
 	if (!s->in_chunks) {
 		assert_memory_equal(launch->kernel, "mma_", 4);
-		launch->kernel = tile->kernel[form];
-		launch->groups[0].tile = tile->rows;
-		launch->groups[1].tile = tile->columns;
+		use_tile(launch, tile, form, s->k);
 	}
 	return launch;
 }
@@ -215,20 +193,8 @@ static void test_chunks(void **state)
 
 static int open_all(void **state)
 {
-	struct error err = { 0 };
-
 	(void)state;
-	gpu = open_device();
-	config = model_config(NULL, 0, 1, 1, 1);
-	return kernels_build(gpu, DTYPE_BF16, NULL, 0, &program, &err);
-}
-
-static int close_all(void **state)
-{
-	(void)state;
-	gpu_program_free(program);
-	close_device(gpu);
-	return 0;
+	return open_products(DTYPE_BF16);
 }
 
 int main(void)
@@ -239,5 +205,5 @@ int main(void)
 		cmocka_unit_test(test_chunks),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_all);
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
 }
