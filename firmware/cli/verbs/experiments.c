@@ -25,6 +25,18 @@ static int begin(const struct arguments *arguments, struct experiments *ret)
 	return experiments_open(arguments, ret);
 }
 
+/* Prints `json` in the form that the options ask for. */
+static int print(const struct arguments *arguments, cJSON *json,
+		 void (*print_text)(const cJSON *json, FILE *out),
+		 void (*print_csv)(const cJSON *json, FILE *out))
+{
+	if (arguments_have(arguments, "json"))
+		return client_print_json(json);
+	json_visible(json);
+	(arguments_have(arguments, "csv") ? print_csv : print_text)(json, stdout);
+	return CLI_OK;
+}
+
 /* ---- list ---- */
 
 static int list(const struct arguments *arguments)
@@ -35,14 +47,7 @@ static int list(const struct arguments *arguments)
 
 	if (r != CLI_OK || (r = experiments_list(&experiments, &rows)) != CLI_OK)
 		return r;
-	if (arguments_have(arguments, "json"))
-		return client_print_json(rows);
-	json_visible(rows);
-	if (arguments_have(arguments, "csv"))
-		series_print_list_csv(rows, stdout);
-	else
-		series_print_list(rows, stdout);
-	return CLI_OK;
+	return print(arguments, rows, series_print_list, series_print_list_csv);
 }
 
 static const struct verb experiments_list_verb = {
@@ -109,14 +114,7 @@ static int compare(const struct arguments *arguments)
 	difference = difference_of(a, b);
 	if (!difference)
 		return CLI_ERROR;
-	if (arguments_have(arguments, "json"))
-		return client_print_json(difference);
-	json_visible(difference);
-	if (arguments_have(arguments, "csv"))
-		differs_print_csv(difference, stdout);
-	else
-		differs_print(difference, stdout);
-	return CLI_OK;
+	return print(arguments, difference, differs_print, differs_print_csv);
 }
 
 static const struct verb_operand two_runs[] = {
@@ -181,11 +179,9 @@ static const struct verb_operand series_and_trial[] = {
 static const struct verb experiments_promote_verb = {
 	.name = "promote",
 	.about = "SERIES is the id of a series, or of a run that belongs to none; without SERIES the verb "
-		 "takes "
-		 "the current one. Without TRIAL it takes the winner of the series. The box evaluates the "
-		 "model "
-		 "beside the champion on the records of the test split. Only a gain that holds (95 %) and "
-		 "reaches promote.min_gain replaces the champion.",
+		 "takes the current one. Without TRIAL it takes the winner of the series. The box evaluates "
+		 "the model beside the champion on the records of the test split. Only a gain that holds "
+		 "(95 %) and reaches promote.min_gain replaces the champion.",
 	.operands = series_and_trial,
 	.methods = { "experiments.promote" },
 	.positional = "series",
@@ -206,8 +202,7 @@ static int rollback(const struct arguments *arguments)
 static const struct verb experiments_rollback_verb = {
 	.name = "rollback",
 	.about = "Copies the former champion to the next number, and makes it the champion. A second call "
-		 "goes "
-		 "back one more.",
+		 "goes back one more.",
 	.methods = { "experiments.rollback" },
 	.options = { call_options },
 	.run = rollback,
