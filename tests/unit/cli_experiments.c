@@ -12,15 +12,7 @@
 
 #include <cmocka.h>
 
-static cJSON *parse(const char *text)
-{
-	cJSON *json = NULL;
-	struct error err = { 0 };
-
-	if (json_parse("test", text, strlen(text), &json, &err) < 0)
-		fail_msg("%s", err.text);
-	return json;
-}
+#include "tests/unit/json_text.h"
 
 /* ---- The table ---- */
 
@@ -67,7 +59,31 @@ static void test_grid(void **state)
 	}
 }
 
+/* Returns what is printed of `json`, which the caller frees. */
+static char *text_of(const cJSON *json, void (*print)(const cJSON *json, FILE *out))
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	print(json, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
 /* ---- A series ---- */
+
+static char *text_of_series(const cJSON *series,
+			    int (*print)(const cJSON *series, FILE *out, struct error *err))
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_int_equal(print(series, out, NULL), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
 
 #define SERIES                                                                                             \
 	"{\"id\":\"t-series-20260101-000000\",\"state\":\"finished\",\"method\":\"list\","                 \
@@ -83,13 +99,10 @@ static void test_grid(void **state)
 static void test_show(void **state)
 {
 	CLEANUP(json_free) cJSON *series = parse(SERIES);
-	CLEANUP(free_ptr) char *text = NULL, *csv = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	CLEANUP(free_ptr) char *text = text_of_series(series, series_print);
+	CLEANUP(free_ptr) char *csv = text_of_series(series, series_print_csv);
 
 	(void)state;
-	assert_int_equal(series_print(series, out, NULL), 0);
-	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "series   t-series-20260101-000000\n"
 				  "state    finished\n"
 				  "trials   2, list; best: the highest validation accuracy\n"
@@ -103,9 +116,6 @@ static void test_show(void **state)
 				  "sgd     failed    sgd                               -      -          -   "
 				  "    0   0 s       -       -\n"
 				  "\nsgd: a NaN\n");
-	out = open_memstream(&csv, &bytes);
-	assert_int_equal(series_print_csv(series, out, NULL), 0);
-	assert_int_equal(fclose(out), 0);
 	assert_string_equal(
 		csv, "trial,optimizer.name,validation.accuracy,best_epoch,test_loss,test_accuracy,epochs,"
 		     "rung,started_s,took_s,rows_per_s,bytes,state,run,reason\r\n"
@@ -121,13 +131,9 @@ static void test_missing_setting(void **state)
 		parse("{\"objective\":\"train.loss\",\"direction\":\"min\",\"config\":\"\",\"trials\":["
 		      "{\"name\":\"a\",\"overrides\":{\"model.layers.d.l2\":0.5},\"state\":\"waiting\"},"
 		      "{\"name\":\"b\",\"overrides\":{},\"state\":\"waiting\"}]}");
-	CLEANUP(free_ptr) char *csv = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&csv, &bytes);
+	CLEANUP(free_ptr) char *csv = text_of_series(series, series_print_csv);
 
 	(void)state;
-	assert_int_equal(series_print_csv(series, out, NULL), 0);
-	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(csv, "\r\na,0.5,,"));
 	assert_non_null(strstr(csv, "\r\nb,,,"));
 }
@@ -140,22 +146,16 @@ static void test_list(void **state)
 		"\"objective\":\"validation.loss\",\"started_s\":0,\"trials\":8,\"finished\":2,\"pruned\":1,"
 		"\"failed\":0,\"best\":\"grid-3\",\"best_value\":0.25},"
 		"{\"id\":\"u-series-20260101-000000\",\"error\":\"damaged\"}]");
-	CLEANUP(free_ptr) char *text = NULL, *csv = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	CLEANUP(free_ptr) char *text = text_of(rows, series_print_list);
+	CLEANUP(free_ptr) char *csv = text_of(rows, series_print_list_csv);
 
 	(void)state;
-	series_print_list(rows, out);
-	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "series                    state    began                method  trials  "
 				  "objective          best  trial   winner\n"
 				  "t-series-20260101-000000  running  1970-01-01 00:00:00  grid    3 of 8  "
 				  "validation.loss  0.2500  grid-3  -\n"
 				  "u-series-20260101-000000  damaged  -                    -            -  - "
 				  "                    -  -       -\n");
-	out = open_memstream(&csv, &bytes);
-	series_print_list_csv(rows, out);
-	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(
 		csv,
 		"\r\nt-series-20260101-000000,,running,grid,validation.loss,,0,,8,2,1,0,0.25,grid-3,\r\n"));
@@ -177,13 +177,10 @@ static void test_list(void **state)
 static void test_compare(void **state)
 {
 	CLEANUP(json_free) cJSON *difference = parse(DIFFERENCE);
-	CLEANUP(free_ptr) char *text = NULL, *csv = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	CLEANUP(free_ptr) char *text = text_of(difference, differs_print);
+	CLEANUP(free_ptr) char *csv = text_of(difference, differs_print_csv);
 
 	(void)state;
-	differs_print(difference, out);
-	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, "a  t-1, trial adam\n"
 				  "b  t-2\n"
 				  "\n"
@@ -199,9 +196,6 @@ static void test_compare(void **state)
 				  "epochs               3     4\n"
 				  "test accuracy  50.00 %     -\n"
 				  "took              90 s  95 s\n");
-	out = open_memstream(&csv, &bytes);
-	differs_print_csv(difference, out);
-	assert_int_equal(fclose(out), 0);
 	assert_non_null(
 		strstr(csv, "what,key,a,b\r\nfact,run,t-1,t-2\r\nsetting,optimizer.name,adam,sgd\r\n"));
 	assert_non_null(strstr(csv, "\r\nparts,\"epoch 1, loss\",0.5,0.25\r\n"));
@@ -224,12 +218,8 @@ static void test_compare_same(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CLEANUP(json_free) cJSON *difference = parse(cases[i].json);
-		CLEANUP(free_ptr) char *text = NULL;
-		size_t bytes;
-		FILE *out = open_memstream(&text, &bytes);
+		CLEANUP(free_ptr) char *text = text_of(difference, differs_print);
 
-		differs_print(difference, out);
-		assert_int_equal(fclose(out), 0);
 		if (!strstr(text, cases[i].words))
 			fail_msg("found no %s in %s", cases[i].words, text);
 	}

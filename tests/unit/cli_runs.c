@@ -14,15 +14,7 @@
 
 #include <cmocka.h>
 
-static cJSON *parse(const char *text)
-{
-	cJSON *json = NULL;
-	struct error err = { 0 };
-
-	if (json_parse("test", text, strlen(text), &json, &err) < 0)
-		fail_msg("%s", err.text);
-	return json;
-}
+#include "tests/unit/json_text.h"
 
 static void test_row(void **state)
 {
