@@ -14,9 +14,8 @@ from tensorboard import context
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, ROOT, end, ok
+
 IMAGES = 6
 CONFIG = """
 run: {{ name = "t"; epochs = 1; batch_rows = 16; }};
@@ -31,17 +30,6 @@ model: {{ input = "image"; label = "label"; loss = "sparse_categorical_crossentr
          layers = ( {{ op = "random_flip"; }}, {{ op = "rescaling"; scale = 0.00392; }}, {{ op = "flatten"; }},
                     {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
 """
-number = 0
-failed = False
-
-
-def ok(good, what, detail=""):
-    global number, failed
-    number += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    if not good and detail:
-        print("# " + str(detail).replace("\n", "\n# "))
 
 
 def values(folder):
@@ -96,8 +84,7 @@ def main():
     finally:
         subprocess.run([BIN + "/kiln-oneshot", "release"])
         shutil.rmtree(work)
-    print(f"1..{number}")
-    return failed
+    return end()
 
 
 sys.exit(main())

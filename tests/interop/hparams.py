@@ -15,9 +15,8 @@ from tensorboard.backend.event_processing import data_provider, plugin_event_mul
 from tensorboard.plugins import base_plugin
 from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups, metadata
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, ROOT, end, ok
+
 TRIALS = {"adam": {"optimizer.name": "adam", "optimizer.learning_rate": 0.005, "optimizer.use_ema": False},
           "sgd": {"optimizer.name": "sgd", "optimizer.learning_rate": 0.5, "optimizer.use_ema": True}}
 CONFIG = """
@@ -31,17 +30,6 @@ tensorboard: {{ every_steps = 1; }};
 schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 512 ]; }}, {{ name = "label"; dtype = "int64"; shape = [ 2 ]; }} );
 model: {{ layers = ( {{ op = "dense"; units = 4; }}, {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
 """
-number = 0
-failed = False
-
-
-def ok(good, what, detail=""):
-    global number, failed
-    number += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    if not good and detail:
-        print("# " + str(detail).replace("\n", "\n# "))
 
 
 def programs(work, trial, overrides):
@@ -128,8 +116,7 @@ def main():
                      "optimizer.use_ema": api_pb2.DATA_TYPE_BOOL}, "with their types", infos)
     finally:
         shutil.rmtree(work)
-    print(f"1..{number}")
-    return failed
+    return end()
 
 
 sys.exit(main())

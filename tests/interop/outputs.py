@@ -18,9 +18,8 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator as PluginEventAccumulator
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, end, ok
+
 EPOCHS = 5
 CONFIG = """
 run: {{ name = "t"; epochs = {epochs}; batch_rows = 32; }};
@@ -34,19 +33,6 @@ schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 8 ]; }},
 model: {{ layers = ( {{ op = "dense"; units = 16; }}, {{ op = "relu"; }}, {{ op = "dropout"; rate = 0.2; }},
                     {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
 """
-number = 0
-
-
-def ok(good, what, detail=""):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    if not good and detail:
-        print("# " + str(detail).replace("\n", "\n# "))
-    ok.failed |= not good
-
-
-ok.failed = False
 
 
 def start(program, *arguments):
@@ -249,8 +235,7 @@ def main():
     finally:
         subprocess.run([BIN + "/kiln-oneshot", "release"])
         shutil.rmtree(work)
-    print(f"1..{number}")
-    return ok.failed
+    return end()
 
 
 sys.exit(main())

@@ -14,9 +14,8 @@ import numpy as np
 import onnxruntime
 import tensorflow as tf
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, end, ok
+
 CONFIG = """
 run: {{ name = "t"; epochs = {epochs}; seed = {epochs}; batch_rows = 32; }};
 source: {{ url = "file://{work}/data"; }};
@@ -27,17 +26,6 @@ schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 8 ]; }},
            {{ name = "label"; dtype = "int64"; shape = [ 2 ]; }} );
 model: {{ layers = ( {{ op = "dense"; units = 16; }}, {{ op = "relu"; }}, {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
 """
-number = 0
-
-
-def ok(good, what):
-    global number
-    number += 1
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    ok.failed |= not good
-
-
-ok.failed = False
 
 
 def call(program, *arguments):
@@ -95,8 +83,7 @@ def main():
         ok(abs(accuracy - test) < 0.5 / len(found), f"its accuracy is that of champion.json: {accuracy:.4f}, {test:.4f}")
     call("oneshot", "release")
     shutil.rmtree(work)
-    print(f"1..{number}")
-    return ok.failed
+    return end()
 
 
 if __name__ == "__main__":

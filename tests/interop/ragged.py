@@ -12,9 +12,8 @@ import tempfile
 
 import tensorflow as tf
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, end, ok
+
 RECORDS, VALUES_MAX, BYTES_MAX = 900, 40, 32
 # The first shard has no longer records: `kiln-oneshot begin` looks at its first ones, and refuses what does not fit.
 SHORT_MAX = 20
@@ -46,16 +45,6 @@ schema = (
 );
 model: { layers = ( { op = "dense"; units = 2; }, { op = "softmax"; } ); };
 """
-number = failed = 0
-
-
-def ok(good, what, detail=""):
-    global number, failed
-    number += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    if not good and detail:
-        print("# " + str(detail)[:2000].replace("\n", "\n# "))
 
 
 def example(rng, i, values_max):
@@ -208,5 +197,4 @@ try:
     ok(status == 0, "kiln-traind passes over the columns that its model does not use", output + log)
 finally:
     shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(failed)
+sys.exit(end())

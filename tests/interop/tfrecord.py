@@ -13,20 +13,9 @@ import tempfile
 
 import tensorflow as tf
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("KILN_BUILD", os.path.join(ROOT, "build/release"))
-BIN = os.environ.get("KILN_BIN", os.path.join(BUILD, "bin"))
+from lib.tap import BIN, BUILD, end, ok
+
 LABELS, TEXTS, DIMS = ("one", "two", "three"), 240, 32
-number = failed = 0
-
-
-def ok(good, what, detail=""):
-    global number, failed
-    number += 1
-    failed |= not good
-    print(f"{'ok' if good else 'not ok'} {number} - {what}")
-    if not good and detail:
-        print("# " + str(detail)[:2000].replace("\n", "\n# "))
 
 
 def bits(value):
@@ -109,5 +98,4 @@ try:
     check_ours(work)
 finally:
     shutil.rmtree(work)
-print(f"1..{number}")
-sys.exit(failed)
+sys.exit(end())
