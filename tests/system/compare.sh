@@ -3,8 +3,7 @@
 # kiln experiments, and kiln runs --store: real runs, compared from the store alone, as trials of a series and as runs of other
 # nights. tests/unit/compare.c and tests/unit/cli_experiments.c test what is compared and printed.
 . "$(dirname "$0")/lib.sh"
-export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
-kiln=$KILN_BIN/kiln sink=$work/store/runs
+. tests/system/night_lib.sh
 code() { # expected exit code, name, command...
 	local expected=$1 name=$2
 	shift 2
@@ -16,34 +15,14 @@ field() { # Python expression over the JSON `j`
 }
 
 # ---- Four nights: adam, the same again, sgd, and adam with fewer epochs ----
-awk 'BEGIN {
-	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
-	for (i = 0; i < 200; i++)
-		print (i % 2 ? "good" : "bad") "\tthe film was " (i % 2 ? good[1 + int(rand() * 4)] : bad[1 + int(rand() * 4)]) \
-			" in part " int(rand() * 90)
-}' >"$work/reviews.tsv"
-config() { # file, optimizer, epochs
-	cat >"$work/$1" <<-CONF
-		run: { name = "$1"; epochs = $3; batch_rows = 16; };
-		optimizer: { name = "$2"; learning_rate = 0.005; };
-		source: { url = "file://$work/store/data"; };
-		sink: { url = "file://$sink"; };
-		ring: { small_pages = true; };
-		power: { upload_wait_min = 0; };
-		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
-	CONF
-}
 config adam adam 3
-"$kiln" prep "$work/reviews.tsv" --config "$work/adam" --dims 64 --records-per-shard 20 >"$work/prep.log" 2>&1
-ok $? "prep" "$(cat "$work/prep.log")"
+prep adam 200 good bad 20
 config again adam 3
 config sgd sgd 3
 config short adam 2
 for name in adam again sgd short; do
 	node "$name"
-	timeout 120 tools/night "$KILN_BIN" "$work/$name" >"$work/night.log" 2>&1
-	ok $? "a night: $name" "$(cat "$work/night.log" "$KILN_ROOT"/run/kiln/night/*.log)"
+	night "$name" "a night: $name"
 	declare "$name=$(cat "$KILN_ROOT/run/kiln/night/run-id")"
 done
 node none

@@ -4,32 +4,15 @@
 # Each page is read by a strict parser, and loaded by a real browser without a network, as a telephone, a desk and a printer show
 # it. tests/unit/report_html.c tests what a page shows; KILN_KEEP_PAGES=FOLDER keeps the pages and their pictures.
 . "$(dirname "$0")/lib.sh"
-export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
-kiln=$KILN_BIN/kiln pages=${KILN_KEEP_PAGES:-$work/pages} sink=$work/store/runs
+. tests/system/night_lib.sh
+pages=${KILN_KEEP_PAGES:-$work/pages}
 mkdir -p "$pages"
 
 # ---- A real night ----
-cat >"$work/kiln.conf" <<-CONF
-	run: { name = "night"; epochs = 4; batch_rows = 16; };
-	optimizer: { learning_rate = 0.005; };
-	source: { url = "file://$work/store/data"; };
-	sink: { url = "file://$sink"; };
-	ring: { small_pages = true; };
-	power: { upload_wait_min = 0; };
-	schema = ( { name = "sentence"; dtype = "float32"; shape = [ 64 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-	model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
-CONF
-awk 'BEGIN {
-	srand(44); split("grand warm fine lovely", good, " "); split("dull cold grim awful", bad, " ")
-	for (i = 0; i < 400; i++)
-		print (i % 2 ? "<script>good" : "bad & \"worse\"") "\tthe film was " (i % 2 ? good[1 + int(rand() * 4)] : bad[1 + int(rand() * 4)]) \
-			" in part " int(rand() * 90)
-}' >"$work/reviews.tsv"
-"$kiln" prep "$work/reviews.tsv" --config "$work/kiln.conf" --dims 64 --records-per-shard 40 >"$work/prep.log" 2>&1
-ok $? "prep" "$(cat "$work/prep.log")"
+config night adam 4
+prep night 400 '<script>good' 'bad & "worse"' 40
 node one
-timeout 120 tools/night "$KILN_BIN" "$work/kiln.conf" >"$work/night.log" 2>&1
-ok $? "a night ends by itself" "$(cat "$work/night.log" "$KILN_ROOT"/run/kiln/night/*.log)"
+night night "a night ends by itself"
 run=$(cat "$KILN_ROOT/run/kiln/night/run-id")
 
 "$kiln" report --html "$pages/early.html" >"$work/said" 2>&1
@@ -43,7 +26,7 @@ ok $? "the box has the page"
 cmp "$made" "$sink/$run/report.html"
 ok $? "the store has it beside report.json" "$(ls "$sink/$run")"
 cp "$made" "$pages/night.html"
-for command in "report --night" "report" "report $run --config $work/kiln.conf"; do
+for command in "report --night" "report" "report $run --config $work/night"; do
 	"$kiln" $command --html "$work/again.html" >"$work/said" 2>&1
 	is "$? $(cmp "$made" "$work/again.html" && echo same)" "0 same" "kiln $command --html writes the same page" "$(cat "$work/said")"
 done
@@ -55,7 +38,7 @@ mv "$work/made.html" "$made"
 like "$? $(head -n 1 "$work/said")" '^2 kiln report: --json and --html: only one of them' "with --json it is wrong usage"
 "$kiln" report --html "$work/absent/page.html" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: $work/absent/page.html.*No such file" "a folder that is not there"
-"$kiln" report absent-1 --config "$work/kiln.conf" --html "$work/absent.html" >"$work/said" 2>&1
+"$kiln" report absent-1 --config "$work/night" --html "$work/absent.html" >"$work/said" 2>&1
 like "$? $(cat "$work/said") $(ls "$work/absent.html" 2>&1)" '^1 kiln: .*run.json.*No such file' "a run that is not there leaves no page"
 
 # ---- Records of other runs ----
@@ -113,7 +96,7 @@ run("went_on", {"state": "running", "epochs": [epoch(i) for i in range(7)]},
 run("failed", {"state": "failed", "epochs": []}, {"outcome": "failed", "reason": "a NaN", "faults": [], "time": None})
 PY
 for name in many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed went_on; do
-	"$kiln" report $name --config "$work/kiln.conf" --html "$pages/$name.html" >"$work/said" 2>&1
+	"$kiln" report $name --config "$work/night" --html "$pages/$name.html" >"$work/said" 2>&1
 	ok $? "a page: $name" "$(cat "$work/said")"
 done
 is "$(grep -c 'a NaN' "$pages/failed.html") $(grep -cE 'halted|a night before' "$pages/went_on.html") $(grep -c running "$pages/went_on.html")" '1 0 1' \
