@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds Kiln in a container of Debian 13, with its newer gcc, mbedTLS 3.6, expat, libcurl and libconfig, and runs there the
 # unit tests that need no OpenCL device, and the system tests of TLS. Prints TAP. The root of the container is kept in
-# build/debian13. Needs root and a Debian mirror.
+# build/debian13. Needs root and a Debian mirror (tests/mirror).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 top=$PWD/build/debian13
 root=$top/root
 log=$top/log
 system=(control_remote programs http_faults)
-: "${MIRROR:=http://deb.debian.org/debian}"
 count=0 failed=0
 
 ok() { # exit status, what is shown
@@ -35,7 +34,7 @@ within() { # command, in the container
 mkdir -p "$top"
 if [ ! -e "$root/etc/debian_version" ]; then
 	rm -rf "$root"
-	mmdebstrap --variant=apt --include="$(packages)" trixie "$root" "$MIRROR" >"$log" 2>&1 ||
+	{ mirror=$(tests/mirror) && mmdebstrap --variant=apt --include="$(packages)" trixie "$root" "$mirror"; } >"$log" 2>&1 ||
 		{ ok 1 "a root of Debian 13 with what a build needs"; exit 1; }
 fi
 rm -rf "$top/tree"
