@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/base/grid.h"
 
+#include "core/base/cleanup.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,21 +83,31 @@ static int width_of_column(const struct grid *grid, uint32_t column)
 	return width;
 }
 
-static void print_cell(const struct grid *grid, uint32_t row, uint32_t column, FILE *out)
-{
-	const char *text = cell_at(grid, row, column);
-	const int spaces = width_of_column(grid, column) - width_of(text);
-	const bool right = is_numeric(grid, column), last = column + 1 == grid->columns;
+struct column {
+	int width;
+	bool numeric;
+};
 
-	fprintf(out, "%s%*s%s%*s%s", column ? "  " : "", right ? spaces : 0, "", text,
-		right || last ? 0 : spaces, "", last ? "\n" : "");
+static void print_row(const struct grid *grid, uint32_t row, const struct column *columns, FILE *out)
+{
+	for (uint32_t i = 0; i < grid->columns; i++) {
+		const char *text = cell_at(grid, row, i);
+		const int spaces = columns[i].width - width_of(text);
+		const bool right = columns[i].numeric, last = i + 1 == grid->columns;
+
+		fprintf(out, "%s%*s%s%*s%s", i ? "  " : "", right ? spaces : 0, "", text,
+			right || last ? 0 : spaces, "", last ? "\n" : "");
+	}
 }
 
 void grid_print(const struct grid *grid, FILE *out)
 {
-	for (uint32_t row = 0; row < rows_of(grid); row++)
-		for (uint32_t column = 0; column < grid->columns; column++)
-			print_cell(grid, row, column, out);
+	CLEANUP(free_ptr) struct column *columns = calloc(grid->columns, sizeof(*columns));
+
+	for (uint32_t i = 0; columns && i < grid->columns; i++)
+		columns[i] = (struct column){ width_of_column(grid, i), is_numeric(grid, i) };
+	for (uint32_t row = 0; columns && row < rows_of(grid); row++)
+		print_row(grid, row, columns, out);
 }
 
 /* ---- CSV ---- */

@@ -3,7 +3,8 @@
  * A table of texts, printed with columns of one width or as CSV (RFC 4180).
  *
  * Order: grid_open -> grid_add* -> (grid_print | grid_print_csv) -> grid_done. The cells of the first row are
- * the names of the columns. Owns copies of the texts. Where memory is short a cell is "".
+ * the names of the columns. Owns copies of the texts. Where memory is short a cell is "", or nothing is
+ * printed.
  */
 #pragma once
 
