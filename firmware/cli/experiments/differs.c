@@ -18,7 +18,7 @@ static void add_value(struct grid *grid, const cJSON *value, const char *none)
 	grid_add(grid, text ? text : none);
 }
 
-/* `none`: the text of a value that a run does not have. */
+/* Adds the values of both runs. `none`: the text of a value that a run does not have. */
 static void add_both(struct grid *grid, const char *key, const cJSON *row, const char *none)
 {
 	grid_add(grid, key);
@@ -36,6 +36,15 @@ static void print_run(const char *as, const cJSON *run, FILE *out)
 	(void)fputc('\n', out);
 }
 
+/* Makes a table of what both runs have. */
+static void open_grid(struct grid *grid, const char *what)
+{
+	grid_open(grid, 3);
+	grid_add(grid, what);
+	grid_add(grid, "a");
+	grid_add(grid, "b");
+}
+
 static void print_settings(const cJSON *difference, FILE *out)
 {
 	CLEANUP(grid_done) struct grid grid = { 0 };
@@ -49,17 +58,14 @@ static void print_settings(const cJSON *difference, FILE *out)
 		fputs("\nsettings: the same\n", out);
 		return;
 	}
-	grid_open(&grid, 3);
-	grid_add(&grid, "setting");
-	grid_add(&grid, "a");
-	grid_add(&grid, "b");
+	open_grid(&grid, "setting");
 	cJSON_ArrayForEach(row, settings)
 		add_both(&grid, client_text(row, "key"), row, "-");
 	(void)fputc('\n', out);
 	grid_print(&grid, out);
 }
 
-/* The facts, with the words for people. */
+/* The facts that are printed, with the words for people. */
 static const struct {
 	const char *key, *words;
 } facts[] = { { "plan", "plan" },
@@ -83,7 +89,7 @@ static void print_fact(const char *words, const cJSON *fact, FILE *out)
 		fprintf(out, "a %s\n%-12sb %s\n", a ? a : "", "", b ? b : "");
 }
 
-/* Neither run has the fact, or it says nothing. */
+/* Returns whether neither run has the fact, or both have an empty one. */
 static bool is_empty(const cJSON *fact)
 {
 	const cJSON *a = json_member(fact, "a");
@@ -160,10 +166,7 @@ static void print_figures(const cJSON *rows, FILE *out)
 	const cJSON *row;
 	char words[64];
 
-	grid_open(&grid, 3);
-	grid_add(&grid, "figure");
-	grid_add(&grid, "a");
-	grid_add(&grid, "b");
+	open_grid(&grid, "figure");
 	cJSON_ArrayForEach(row, rows) {
 		const char *key = client_text(row, "key");
 
