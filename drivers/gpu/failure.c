@@ -5,8 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A code of NVIDIA's driver that Khronos' headers do not have. */
-#define FAULT_NV (-9999)
+/* Codes that Khronos' headers do not have: of NVIDIA's driver, and of the ICD loader without a platform. */
+#define FAULT_NV        (-9999)
+#define NO_PLATFORM_KHR (-1001)
 
 static const struct {
 	cl_int code;
@@ -44,7 +45,7 @@ static const struct {
 	{ CL_INVALID_OPERATION, "CL_INVALID_OPERATION" },
 	{ CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE" },
 	{ FAULT_NV, "a kernel read or wrote outside its buffers, as NVIDIA's driver says" },
-	{ -1001, "CL_PLATFORM_NOT_FOUND_KHR" },
+	{ NO_PLATFORM_KHR, "CL_PLATFORM_NOT_FOUND_KHR" },
 };
 
 const char *cl_error_name(cl_int code)
@@ -102,7 +103,7 @@ static enum meaning meaning_of(cl_int code, bool allocates)
 	switch (code) {
 	case CL_DEVICE_NOT_FOUND:
 	case CL_DEVICE_NOT_AVAILABLE:
-	case -1001:
+	case NO_PLATFORM_KHR:
 		return NO_DEVICE;
 	case CL_BUILD_PROGRAM_FAILURE:
 	case CL_INVALID_BINARY:

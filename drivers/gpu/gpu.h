@@ -64,15 +64,15 @@ bool gpu_cores(const struct gpu *gpu, cpu_set_t *ret_cores);
 /* Returns "PLATFORM: DEVICE, driver VERSION". */
 const char *gpu_description(const struct gpu *gpu);
 
-/* The device's memory in all, and the size of the largest single buffer. Other processes may use some of this
- * memory. */
+/* The device's memory in all, and the size of the largest single buffer that the device promises; some
+ * devices give larger ones. Other processes may use some of this memory. */
 struct gpu_memory {
 	uint64_t bytes, buffer_bytes;
 };
 struct gpu_memory gpu_memory(const struct gpu *gpu);
 
 /* Allocates zeroed device memory. On a CPU device this is host memory, which gpu_buffer_fetch() need not
- * copy; a page of it takes memory once it is written. */
+ * copy; a page of it takes memory once it is written. Errors: -ENOMEM the device has no room for it. */
 MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer,
 				 struct error *err);
 /* CPU devices only: makes a buffer of the caller's memory, which kernels read in place. The memory must

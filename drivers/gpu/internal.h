@@ -20,7 +20,7 @@ struct gpu {
 	cl_command_queue sending;
 	cl_event sent;
 	bool cpu;
-	struct said *said;       /* owned: what the driver says about errors */
+	struct said *said;       /* owned: the last message of the driver about an error */
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
 	 * binary */
@@ -32,8 +32,8 @@ struct gpu_buffer {
 	const struct gpu *gpu;
 	cl_mem memory;
 	uint64_t bytes;
-	/* Owned. On a CPU device the buffer's memory itself; on a GPU the copy that gpu_buffer_fetch() made,
-	 * or NULL. */
+	/* Owned memory: on a CPU device that of the buffer itself; on a GPU the copy that gpu_buffer_fetch()
+	 * made, or NULL. */
 	void *host;
 	/* A range points to the buffer that it is a part of; NULL in other buffers. */
 	struct gpu_buffer *whole;
@@ -49,11 +49,13 @@ const char *cl_error_name(cl_int code);
  * the code's name, what the driver said since the last error, and what to do. CL_OUT_OF_RESOURCES is -EIO:
  * the device or its driver failed. */
 int cl_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...) PRINTF(4, 5);
-/* The same for a call that allocates: CL_OUT_OF_RESOURCES is -ENOMEM. */
+/* Does what cl_error() does, for a call that allocates: there CL_OUT_OF_RESOURCES is -ENOMEM. */
 int cl_allocation_error(const struct gpu *gpu, struct error *err, cl_int code, const char *format, ...)
 	PRINTF(4, 5);
 
-/* What the driver said last; free() it. Returns NULL without memory. */
+/* Makes the place that keeps the last message of the driver; the caller frees it with free(). Returns NULL if
+ * there is no memory. */
 struct said *said_new(void);
-/* For clCreateContext(), with a struct said as its user data; the driver calls it on any thread. */
+/* Keeps a message of the driver in `context`, a struct said. clCreateContext() takes both; the driver calls
+ * this function on any thread. */
 void CL_CALLBACK gpu_said(const char *text, const void *more, size_t bytes, void *context);

@@ -10,7 +10,7 @@
 
 #define STAMP_BYTES 15u /* an id ends with YYYYMMDD-HHMMSS; the names before it may differ */
 
-/* What stands below the sink: PREFIX ID NAME is the key of a record. */
+/* A kind of record below the sink; PREFIX ID NAME is the key of such a record. */
 struct kind {
 	const char *prefix, *name;
 	uint64_t bytes_max;
@@ -145,7 +145,7 @@ static int rows_of(const struct config *config, const struct kind *kind, uint32_
 
 /* ---- Runs ---- */
 
-/* Beside the summary: who worked on the run, and the series and the trial of the run. */
+/* Makes the row of a run: the summary, who worked on the run, and its series and trial. */
 static cJSON *run_row(const cJSON *record)
 {
 	static const char *const keys[] = { "machine", "series" };

@@ -11,7 +11,8 @@
  * whose record cannot be read has a row {id, error}. Blocks: one request for each row, and one for each page
  * of the list of keys. The caller frees *ret_rows, an array. */
 MUST_CHECK int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, struct error *err);
-/* Does the same for series: the rows are those of series_summary() (core/series/series.h). */
+/* Returns the rows of the newest series, as stored_runs() does those of runs: the rows are those of
+ * series_summary() (core/series/series.h). */
 MUST_CHECK int stored_series(const struct config *config, uint32_t limit, cJSON **ret_rows,
 			     struct error *err);
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What the page is made from. Any member of the JSON may be missing; its strings are visible. */
+/* What the page is made from. Any member of the JSON may be missing; the strings of the JSON are visible. */
 struct report_page {
 	const cJSON *report, *record, *series; /* as those of report_html() */
 	const cJSON *epochs;                   /* of the record; NULL = none */

@@ -27,7 +27,7 @@ void tfevents_begin(struct wire *event, uint64_t step);
 MUST_CHECK int tfevents_append(struct tfevents *events, const struct wire *event, struct error *err);
 MUST_CHECK int tfevents_check_tag(const struct tfevents *events, const char *tag, struct error *err);
 
-/* A value for a plugin of TensorBoard. */
+/* A value that a plugin of TensorBoard shows. */
 struct tfevents_value {
 	const char *tag, *plugin;
 	const struct wire *content; /* the plugin's own data; NULL = none */

@@ -196,7 +196,7 @@ static struct launch kernel_launch(const struct conv *conv, const struct partial
 	};
 }
 
-/* On CPU devices a work-group computes one tap of a partial sum. */
+/* Appends the launch of the partial sums for CPU devices: a work-group computes one tap of a partial sum. */
 static struct partials emit_kernel_taps(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy)
 {
 	const struct gemm_tile *tile = gemm_cpu_tile(conv->filters);
@@ -234,7 +234,8 @@ static struct tile_use kernel_use(const struct plan *plan, const struct conv *co
 	return use;
 }
 
-/* On other devices a work-group computes one tile of a partial sum, and a chunk is some positions. */
+/* Appends the launch of the partial sums for other devices: a work-group computes one tile of a partial sum,
+ * and a chunk is some positions. */
 static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 					 bool bias)
 {

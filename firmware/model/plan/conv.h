@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolutions: y [rows, out, filters] = x [rows, in, channels] convolved with kernel [size, channels,
- * filters] (NHWC, HWIO), and both gradients. conv.c alone chooses their kernels, by the type of the device
- * and the shape.
+ * filters] (NHWC, HWIO), and both gradients. conv.c alone chooses their kernels, depthwise.c those of
+ * depthwise convolutions, by the type of the device and the shape.
  *
  * All three are matrix products without the matrix in memory: y and dx gather the rows of A while they
  * multiply (dx gathers dy through the mirrored window, with the flipped kernel), so the next kernels fuse as
@@ -27,6 +27,7 @@
 
 #include "model/plan/window.h"
 
+/* Most chunks of positions of a gradient of a kernel, on devices that are not CPUs. */
 #define CONV_GPU_CHUNKS_MAX 1024u
 
 struct conv {

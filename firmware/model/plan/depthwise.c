@@ -6,10 +6,10 @@
 
 /* Channels of a work-group of depthwise_kernel_lines. */
 #define LINES_SPAN 128u
-/* Its partial sums have columns in a multiple of this. */
+/* The partial sums of depthwise_kernel_lines have a multiple of this number of columns. */
 #define COLUMN_UNIT 32u
 
-/* Returns whether the kernels that work on whole lines are used. They have the same bits. */
+/* Returns whether the kernels that work on whole lines are used; these give the same bits as the others. */
 static bool has_lines(const struct plan *plan, const struct conv *conv)
 {
 	return plan->cpu && conv->filters == conv->channels;

@@ -2,16 +2,17 @@
 /*
  * Matrix products: C [M, N] = A [M, K] x B [K, N], row-major, where one operand may be stored transposed; and
  * the epilogue that follows the product in the same launch (fuse.h). gemm.c alone chooses the kernel, by the
- * type of the device and the shape, so device type and shape determine the order of every sum
+ * type of the device, plan.tensor_cores and the shape, so these determine the order of every sum
  * (kernels/gemm.cl).
  *
  * CPU devices: tiles of float16 vectors, each in a variable of its own; one work-item per group. There are
  * two families of kernels. Small products read their operands in place. If an operand is above 1 MiB, or B is
  * transposed, a group packs B's columns into private memory (kernels/gemm_packed.cl; there 1.5 to 2 times as
  * fast), and a transposed A is copied by a launch of its own. Other devices: tiles in local memory, from 16 x
- * 16 to 128 x 128; the size of the tile does not change the order of a sum. Where the tiles are too few for
- * all units of a GPU, the sums are cut into chunks, and one more launch adds these (tiles.h). With
- * plan.tensor_cores, products with sizes of multiples of 8 are computed by these (kernels/gemm_mma.cl).
+ * 16 to 128 x 128. Where the tiles are too few for all units of a GPU, the sums are cut into chunks, and one
+ * more launch adds these (tiles.h). The size of a tile alone does not change the bits of a sum, but the
+ * number of chunks does, and the two are chosen together. With plan.tensor_cores, products whose rows in
+ * memory have multiples of 8 numbers are computed by tensor cores (kernels/gemm_mma.cl).
  */
 #pragma once
 

@@ -10,10 +10,10 @@
  * because a plan needs only kilobytes.
  *
  * Why a fixed order of every sum: float addition depends on its order, and a run that repeats its steps after
- * a crash must get the same bits. So each sum has one order, which depends only on the shapes and the type of
- * the device, never on the number of threads or on which thread is first; and no kernel adds floats
- * atomically. A long sum over rows is cut into chunks of a fixed size; the chunks are summed, then their
- * sums. Each header or kernel says which order its sums have.
+ * a crash must get the same bits. So each sum has one order, which depends only on the shapes, the type of
+ * the device and whether it has tensor cores, never on the number of threads or on which thread is first; and
+ * no kernel adds floats atomically. A long sum is cut into chunks, by the shape alone; the chunks are summed,
+ * then their sums. Each header or kernel says which order its sums have.
  *
  * Threads: one, the model's. A plan owns its launches and their kernel objects; it points to the graph. It
  * holds no state of training, so a crash loses nothing here.

@@ -39,11 +39,12 @@ static const struct tile tiles[] = {
 };
 #define TILES (sizeof(tiles) / sizeof(*tiles))
 
-/* Units of the GPUs for which the uses are chosen: those of an NVIDIA H100 or H200. A constant, so a network
- * has the same bits on every GPU. */
+/* Units of the GPUs for which the uses are chosen: those of an NVIDIA H100 or H200. A constant, so the
+ * number of units does not change the bits of a network. */
 #define UNITS 132u
-/* What else takes cycles: the begin and end of a tile, and of each further one on the same unit; a launch
- * that adds the chunks, and there each chunk, and so many numbers of the chunks a cycle. */
+/* Cycles beside those of the terms: for the begin and end of a tile, and of each further one on the same
+ * unit; for a launch that adds the chunks, and there for each chunk. NUMBERS_A_CYCLE: numbers of the chunks
+ * that this launch adds in a cycle. */
 #define BEGIN_CYCLES    4000u
 #define NEXT_CYCLES     1500u
 #define SUM_CYCLES      8000u

@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* each(size, rows, columns, items, lone, shared): the cycles that a unit takes for one term of all sums of a tile, if
- * it has one group, and for each group if it has several. From times on an NVIDIA H200, in cycles of 1980 MHz. */
+/* each(size, rows, columns, items, lone, shared): the sizes of a tile; the work-items of a group; the cycles that a
+ * unit takes for one term of all sums of a tile, if it has one group, and for each group if it has several. From times
+ * on an NVIDIA H200, in cycles of 1980 MHz. */
 #define TILE_SIZES(each) \
 	each(128x128, 128, 128, 256, 205, 205) \
 	each(128x64,  128,  64, 256, 130, 115) \
