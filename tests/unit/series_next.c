@@ -4,6 +4,7 @@
 #include "oneshot/series/note.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/spent.c" // NOLINT(bugprone-suspicious-include): not of a library
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,8 +93,8 @@ static void set_back(cJSON *series, double boot_back_s, double day_back_s, bool 
 	cJSON *mark = cJSON_GetObjectItemCaseSensitive(series, "mark");
 
 	assert_non_null(mark);
-	(void)series_set(mark, "boot_s", cJSON_CreateNumber(number(mark, "boot_s") - boot_back_s));
-	(void)series_set(mark, "unix_s", cJSON_CreateNumber(number(mark, "unix_s") - day_back_s));
+	(void)series_set(mark, "boot_s", cJSON_CreateNumber(json_number(mark, "boot_s", NAN) - boot_back_s));
+	(void)series_set(mark, "unix_s", cJSON_CreateNumber(json_number(mark, "unix_s", NAN) - day_back_s));
 	if (other_boot)
 		(void)series_set(mark, "boot", cJSON_CreateString("another"));
 }
