@@ -77,6 +77,16 @@ is "$(of_series 's["state"], s["reason"]')" "('failed', 'it never began, and kil
 begin mended-not
 is "$code $(records) $(state)" "0 2 grid-01 running" "a series that has begun keeps its configuration"
 
+# ---- Between two trials ----
+node between
+config between "$three"
+begin between
+finish_run finished
+ended
+is "$code $(of_series 's.get("next"), s["state"]')" "0 ('grid-02', 'running')" "between two trials the record says which one is next"
+begin between
+is "$code $(of_series 's.get("next"), s["state"]') $(state)" "0 (None, 'running') grid-02 running" "and nothing while one is at work"
+
 # ---- The last trial has ended, and the process is killed before the series has ----
 node killed
 config killed "$three"

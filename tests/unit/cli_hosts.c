@@ -127,6 +127,37 @@ static void test_screen_of_nothing(void **state)
 	assert_non_null(strstr(text, "disk       - of - free (- %)\n"));
 }
 
+static void test_screen_of_series(void **state)
+{
+	static const struct {
+		const char *json, *expected;
+	} cases[] = {
+		{ "{\"series\":{\"id\":\"s\",\"state\":\"running\",\"trials\":3,\"trial\":\"wide\","
+		  "\"number\":2}}",
+		  "series     wide, trial 2 of 3 of s, running\n" },
+		{ "{\"series\":{\"id\":\"s\",\"state\":\"running\",\"trials\":3,\"trial\":null,\"next\":"
+		  "\"wide\","
+		  "\"number\":2,\"best\":\"a\",\"objective\":\"train.loss\",\"best_value\":0.5}}",
+		  "series     next wide, trial 2 of 3 of s, running; best so far: a, train.loss 0.5\n" },
+		{ "{\"series\":{\"id\":\"s\",\"state\":\"stopped\",\"trials\":3,\"trial\":null,\"next\":null}"
+		  "}",
+		  "series     3 trials of s, stopped\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *status = cJSON_Parse(cases[i].json);
+		CLEANUP(free_ptr) char *text = NULL;
+		size_t bytes;
+		FILE *out = open_memstream(&text, &bytes);
+
+		screen_print(status, out);
+		assert_int_equal(fclose(out), 0);
+		if (!strstr(text, cases[i].expected))
+			fail_msg("found:\n%sexpected:\n%s", text, cases[i].expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_sum_up),
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_screen_of_nothing),
+		cmocka_unit_test(test_screen_of_series),
 	};
 
 	return cmocka_run_group_tests_name("cli_hosts", tests, NULL, NULL);

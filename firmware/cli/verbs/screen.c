@@ -113,25 +113,38 @@ static void say_progress(const struct screen *screen)
 		say(screen, "order", "fast: records as they arrive; a resumed run may repeat or miss some");
 }
 
-/* Prints "wide, trial 3 of 8 of NAME; best so far: adam, 0.93". */
+/* Writes "wide, trial 3 of 8" or, between two trials, "next wide, trial 3 of 8". */
+static void trial_of(const cJSON *series, char *out, size_t size)
+{
+	const bool between = !cJSON_IsString(json_member(series, "trial"));
+	char a[FORMAT_BYTES], b[FORMAT_BYTES];
+
+	format_number(client_number(series, "trials"), "%.0f", b);
+	if (between && !cJSON_IsString(json_member(series, "next")))
+		(void)snprintf(out, size, "%s trials", b);
+	else
+		(void)snprintf(out, size, "%s%.64s, trial %s of %s", between ? "next " : "",
+			       client_text(series, between ? "next" : "trial"),
+			       format_number(client_number(series, "number"), "%.0f", a), b);
+}
+
+/* Prints "wide, trial 3 of 8 of NAME, running; best so far: adam, 0.93". */
 static void say_series(const struct screen *screen)
 {
 	const cJSON *series = json_member(screen->status, "series");
-	char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], text[512];
+	char trial[2 * FORMAT_BYTES + 96], value[FORMAT_BYTES], text[512];
 	size_t used;
 
 	if (!cJSON_IsObject(series))
 		return;
-	used = (size_t)snprintf(text, sizeof(text), "%.64s, trial %s of %s of %.95s, %s",
-				client_text(series, "trial"),
-				format_number(client_number(series, "number"), "%.0f", a),
-				format_number(client_number(series, "trials"), "%.0f", b),
-				client_text(series, "id"), client_text(series, "state"));
+	trial_of(series, trial, sizeof(trial));
+	used = (size_t)snprintf(text, sizeof(text), "%s of %.95s, %s", trial, client_text(series, "id"),
+				client_text(series, "state"));
 	if (cJSON_IsString(json_member(series, "best")))
 		(void)snprintf(text + used, sizeof(text) - used, "; best %s: %.64s, %s %s",
 			       cJSON_IsString(json_member(series, "winner")) ? "of all" : "so far",
 			       client_text(series, "best"), client_text(series, "objective"),
-			       format_number(client_number(series, "best_value"), "%.6g", c));
+			       format_number(client_number(series, "best_value"), "%.6g", value));
 	say(screen, "series", text);
 }
 
@@ -323,8 +336,8 @@ void screen_print(const cJSON *status, FILE *out)
 	const struct screen screen = { status, out };
 
 	say_box(&screen);
+	say_series(&screen);
 	if (cJSON_IsObject(json_member(status, "run"))) {
-		say_series(&screen);
 		say_progress(&screen);
 		say_rates(&screen);
 		say_cache(&screen);

@@ -6,6 +6,7 @@
 #include "core/box/data_disk.h"
 #include "core/box/esp.h"
 #include "core/config/config.h"
+#include "core/series/series.h"
 #include "drivers/notify/alive.h"
 
 #include <string.h>
@@ -117,15 +118,25 @@ static const char *degraded(const struct view *view, char *out, size_t size)
 	return out;
 }
 
+/* Returns a remark on a box without a run. */
+static const char *remark_without(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	if (series_load_unfinished(&series, NULL) == 0)
+		return "no trial of the series is at work";
+	return access(config_path(0, NULL), F_OK) == 0 ? "there was no run yet"
+						       : "there was no run yet, and there is no "
+							 "configuration: kiln config apply FILE";
+}
+
 /* Returns a remark on a run that is well, or on a box without a run; NULL = no remark. */
 static const char *remark(const struct view *view)
 {
 	const cJSON *reason = view_noted(view, "reason");
 
 	if (!view->record)
-		return access(config_path(0, NULL), F_OK) == 0 ? "there was no run yet"
-							       : "there was no run yet, and there is no "
-								 "configuration: kiln config apply FILE";
+		return remark_without();
 	if (cJSON_IsString(reason))
 		return reason->valuestring;
 	return view->traind && watch_is_alive(view->traind) ? view->traind->text : NULL;

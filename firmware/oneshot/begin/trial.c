@@ -98,6 +98,7 @@ static int note_begun(cJSON *series, const struct next *next, const struct run *
 	cJSON *trial = series_trial(series, next->trial);
 
 	note_state(trial, TRIAL_RUNNING, NULL);
+	note_next(series, NULL);
 	(void)series_set(trial, "run", cJSON_CreateString(run->id));
 	(void)series_set(trial, "started_s", cJSON_CreateNumber((double)run->started_s));
 	(void)series_set(series, "ends_s", cJSON_CreateNumber((double)ends_s));

@@ -133,6 +133,7 @@ static bool any_ran(const cJSON *series)
 static int follow(cJSON *series, const struct config *config, int64_t reserve_s, enum after *ret_after,
 		  struct error *err)
 {
+	struct next next;
 	int r = prune_lost(series, config, err);
 
 	if (r < 0)
@@ -143,11 +144,13 @@ static int follow(cJSON *series, const struct config *config, int64_t reserve_s,
 				  err);
 	if (is_spent(series, config, reserve_s))
 		return end_series(series, SERIES_FINISHED, "series.budget is spent", err);
-	if (next_of(config, series).over)
+	next = next_of(config, series);
+	if (next.over)
 		return end_series(series,
 				  series_count(series, TRIAL_PARKED) || any_ran(series) ? SERIES_FINISHED
 											: SERIES_FAILED,
 				  NULL, err);
+	note_next(series, &next);
 	if (night_is_over(series, config)) {
 		*ret_after = AFTER_REST;
 		return rest_series(series, SERIES_EXPIRED, err);

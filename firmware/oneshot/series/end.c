@@ -108,6 +108,7 @@ int end_series(cJSON *series, enum series_state state, const char *reason, struc
 			   : cJSON_CreateString(series_text(series_trial(series, (uint32_t)winner), "name")));
 	(void)series_set(series, "ended_s", cJSON_CreateNumber((double)time(NULL)));
 	series_set_state(series, state);
+	note_next(series, NULL);
 	show_winner(series, winner);
 	if ((r = series_write(series, err)) == 0)
 		say_over(series, state, winner, reason);

@@ -69,6 +69,15 @@ void note_rungs(const cJSON *series, cJSON *trial, const cJSON *record, uint64_t
 	(void)series_set(trial, "rung", cJSON_CreateNumber(cJSON_GetArraySize(values)));
 }
 
+void note_next(cJSON *series, const struct next *next)
+{
+	const char *name = next ? series_text(series_trial(series, next->trial), "name") : NULL;
+
+	cJSON_DeleteItemFromObjectCaseSensitive(series, "next");
+	if (name)
+		(void)series_set(series, "next", json_string(name));
+}
+
 void note_state(cJSON *trial, enum trial_state state, const char *reason)
 {
 	trial_set_state(trial, state);
