@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/rest.h"
 #include "core/base/events.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
@@ -13,6 +14,9 @@
 
 /* For the watchdog: time for the last checkpoint, the record, closing the device. */
 #define END_LEASE_S 900u
+
+/* A trial of a series fails once the device has had too little memory for it so often. */
+#define MEMORY_TRIES 3
 
 static uint64_t step_of(const struct train *train)
 {
@@ -59,13 +63,35 @@ static enum run_state rest_of(const struct train *train)
 	return train->want.rest == RUN_RUNNING && run_want_is_stop() ? RUN_STOPPED : train->want.rest;
 }
 
+/* Counts how often the device had too little memory for a trial of a series, and tells whether the trial
+ * fails for it. Something else may use the memory for a while. The first steps take all the memory that a run
+ * needs: a lack that comes later is none of the trial's size. */
+static bool is_too_large(const struct train *train, int result)
+{
+	CLEANUP(json_free) cJSON *record = NULL, *note = cJSON_CreateObject();
+	struct error err;
+	double tries;
+
+	if (result != -ENOMEM || train->warm[SPLIT_TRAIN] == WARM_BATCHES || run_record(&record, &err) < 0 ||
+	    !json_member(record, "series.id"))
+		return false;
+	tries = json_number(record, "memory_tries", 0) + 1;
+	return cJSON_AddNumberToObject(note, "memory_tries", tries) && run_note_members(note, &err) == 0 &&
+	       tries >= MEMORY_TRIES;
+}
+
 int rest(struct train *train, int result, struct error *err)
 {
 	bool canceled = result == -ECANCELED;
 	enum run_state state = canceled ? rest_of(train) : RUN_RUNNING;
 	struct error state_err;
-	int exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
+	int exit_code;
 
+	if (is_too_large(train, result)) {
+		err->code = -EBADMSG;
+		(void)error_prefix(err, "the trial is too large");
+	}
+	exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 	alive_lease(train->worker, NULL, END_LEASE_S);
 	throttle_close(train);
 	/* A run that has ended without error has written its time into run.json already. */

@@ -12,5 +12,6 @@ struct train;
  *   - -ECANCELED: the run gets the state train->want.rest. After a signal alone it stays RUN_RUNNING, and the
  *     next start goes on with it.
  *   - other errors: the run fails if its data cannot be used. After an error that may go away, or that a
- *     person can correct, the run stays unfinished. */
+ *     person can correct, the run stays unfinished. A trial of a series fails after a few tries for which the
+ *     device had too little memory, so that the other trials go on. */
 int rest(struct train *train, int result, struct error *err);

@@ -151,6 +151,14 @@ is "$code $(of_series '[x["state"] for x in t], s["winner"]')" "0 (['failed', 'f
 	"a trial that is too large for the device fails, and the next one begins" "$(tail -n 5 "$KILN_ROOT/log")"
 like "$(of_series 't[0]["reason"]')" 'the device has too little memory' "it says why"
 
+# ---- Trials for which the device itself has no memory, although the estimate fits ----
+config full 'vary = { run = { seed = [ 1, 2 ]; }; };'
+LD_PRELOAD=$KILN_BUILD/system/preload/device_lost.so KILN_DEVICE_LOST_AT=1 KILN_DEVICE_LOST_CODE=-4 night full full
+is "$(of_series 's["state"], [x["state"] for x in t]')" "('failed', ['failed', 'failed'])" \
+	"trials for which the device has no memory fail after a few tries" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(of_series 't[0]["reason"]')" 'the trial is too large: .*CL_MEM_OBJECT_ALLOCATION_FAILURE' "it says why"
+is "$(grep -lE '"memory_tries":\s*3' "$KILN_ROOT"/$run/archive/*/run.json | wc -l)" 2 "after three tries each"
+
 # ---- A run that rests ----
 node rests
 config rests ''

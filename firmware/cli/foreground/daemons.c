@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/foreground/daemons.h"
+#include "core/base/clock.h"
 #include "core/base/paths.h"
 
 #include <signal.h>
@@ -106,7 +107,9 @@ enum { FETCHD, TRAIND, UPLOADD, DAEMONS };
 
 struct child {
 	const char *arguments[3];
-	pid_t pid; /* 0: the process has ended */
+	pid_t pid;           /* 0: the process has ended */
+	uint64_t started_us; /* clock_us() */
+	uint32_t failures;   /* in a row: ends for which the daemon starts again, each soon after its start */
 };
 
 static void end_children(const struct child *children, bool drain)
@@ -126,7 +129,36 @@ static struct child *child_of(struct child *children, pid_t pid)
 
 static int start(struct child *child, struct error *err)
 {
+	child->started_us = clock_us();
 	return spawn(child->arguments[0], child->arguments, &child->pid, err);
+}
+
+/* Counts a failure of a daemon. Returns the seconds until its next start, longer after each failure in a row;
+ * -1: it has failed too often. A signal is none of its failures. */
+static int restart_wait_s(struct child *child, int status, uint64_t now_us)
+{
+	if (!WIFEXITED(status))
+		return 1;
+	if (now_us - child->started_us >= DAEMON_GOOD_S * 1000000u)
+		child->failures = 0;
+	if (child->failures++ == DAEMON_RESTARTS_MAX)
+		return -1;
+	return child->failures > 5 ? DAEMON_WAIT_MAX_S : 1 << (child->failures - 1);
+}
+
+/* Starts a daemon again after an end that may be temporary. Returns 1 where the daemon works, 0 where it must
+ * not start any more. */
+static int start_again(struct child *child, int status, struct error *err)
+{
+	const int code = end_of(status);
+	int wait_s, r;
+
+	if (stopped || (code != EX_UNAVAILABLE && code != EX_TEMPFAIL) ||
+	    (wait_s = restart_wait_s(child, status, clock_us())) < 0)
+		return 0;
+	(void)sleep((unsigned)wait_s);
+	r = start(child, err);
+	return r < 0 ? r : 1;
 }
 
 /* Waits until all daemons have ended. After a failed run kiln-uploadd is not stopped, so that it finishes its
@@ -155,11 +187,7 @@ static int wait_for_daemons(struct child *children, struct error *err)
 		}
 		if (trained && child == &children[FETCHD])
 			continue;
-		if (!stopped && code == EX_OK &&
-		    (end_of(status) == EX_UNAVAILABLE || end_of(status) == EX_TEMPFAIL)) {
-			(void)sleep(1);
-			r = start(child, err);
-		} else if (end_of(status) != EX_OK && code == EX_OK) {
+		if (code == EX_OK && (r = start_again(child, status, err)) == 0 && end_of(status) != EX_OK) {
 			code = end_of(status);
 			end_children(children, code == EX_DATAERR);
 		}

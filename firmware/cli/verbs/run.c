@@ -92,7 +92,8 @@ const struct verb verb_run = {
 	.synopsis = "run --config FILE | --from RUN.JSON [--config FILE] [--adopt]",
 	.about = "With --config alone it does what a night does, without systemd: one run or, where the "
 		 "file has experiments or vary, a whole series. It ends when the outputs are in the "
-		 "store. A run or a series that was interrupted goes on.\nWith --from it repeats a run "
+		 "store, or when one of its programs fails ten times in a row. A run or a series that was "
+		 "interrupted goes on.\nWith --from it repeats a run "
 		 "with the same configuration, seed and plan, and with the checkpoint that the run "
 		 "started from. The verb reads them from the record and from the store. The record must "
 		 "name the stores of kiln.conf, or folders of this machine where there is no kiln.conf, "

@@ -73,6 +73,7 @@
  *                    where the loss has none
  *   test_given_up    why the run has no figures of the test: what a record of the test split holds
  *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
+ *   memory_tries     how often the device had too little memory for a trial of a series
  *   throttled_s      seconds of pauses to cool down, where there were any
  *   store            {bytes, before, since_us}: bytes: what kiln-fetchd has read from the store for this run;
  *                    before: what earlier processes of it had read; since_us: start of the last one
