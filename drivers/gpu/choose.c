@@ -80,7 +80,8 @@ static struct id parse(const char *text)
 
 static bool is_candidate(const struct gpu_listed *device, const struct gpu_wish *wish)
 {
-	if (strcmp(wish->platform, "auto") != 0 && !strcasestr(device->platform, wish->platform))
+	if (device->too_old ||
+	    (strcmp(wish->platform, "auto") != 0 && !strcasestr(device->platform, wish->platform)))
 		return false;
 	return wish->type == DEVICE_AUTO || device->cpu == (wish->type == DEVICE_CPU);
 }
@@ -151,4 +152,40 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 		err, -ENODEV,
 		"device.id: no device fits \"%s\"; of OpenCL 1.2, type '%s' and platform '%s' there are: %s",
 		wish->id, type_names[wish->type], wish->platform, devices);
+}
+
+/* Writes why a device is not the one that gpu_choose() took. */
+static void explain(const struct gpu_listed *device, const struct gpu_wish *wish,
+		    const struct gpu_verdict *verdict, char out[static GPU_WHY_BYTES])
+{
+	const struct id id = parse(wish->id);
+
+	if (device->too_old)
+		(void)snprintf(out, GPU_WHY_BYTES, "its OpenCL is older than 1.2");
+	else if (wish->type != DEVICE_AUTO && device->cpu != (wish->type == DEVICE_CPU))
+		(void)snprintf(out, GPU_WHY_BYTES, "device.type is \"%s\"", type_names[wish->type]);
+	else if (!verdict->candidate)
+		(void)snprintf(out, GPU_WHY_BYTES, "device.platform is \"%s\"", wish->platform);
+	else if (id.kind == ID_AUTO)
+		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"auto\", which takes the first%s",
+			       device->cpu && wish->type == DEVICE_AUTO ? ", a GPU where there is one" : "");
+	else if (fits(device, verdict->index, &id, wish->id))
+		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"%s\", which fits other devices, too",
+			       wish->id);
+	else
+		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"%s\"", wish->id);
+}
+
+struct gpu_verdict gpu_judge(const struct gpu_listed *list, unsigned count, unsigned device,
+			     const struct gpu_wish *wish)
+{
+	struct gpu_verdict verdict = { .candidate = is_candidate(&list[device], wish) };
+	unsigned chosen = 0;
+
+	for (unsigned i = 0; i < device; i++)
+		verdict.index += is_candidate(&list[i], wish);
+	verdict.taken = gpu_choose(list, count, wish, &chosen, NULL) == 0 && chosen == device;
+	if (!verdict.taken)
+		explain(&list[device], wish, &verdict, verdict.why);
+	return verdict;
 }

@@ -6,6 +6,7 @@
 #include "core/config/config.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define GPU_LISTED_MAX 64u
 #define GPU_NAME_BYTES 128u
@@ -13,9 +14,11 @@
 #define GPU_UUID_BYTES 33u /* 16 bytes in hex */
 
 struct gpu_listed {
-	char platform[GPU_NAME_BYTES], name[GPU_NAME_BYTES];
+	char platform[GPU_NAME_BYTES], name[GPU_NAME_BYTES], driver[GPU_NAME_BYTES];
 	char pci[GPU_PCI_BYTES], uuid[GPU_UUID_BYTES]; /* lower case; "" = the driver does not tell */
+	uint64_t memory_bytes;
 	bool cpu;
+	bool too_old;                   /* below OpenCL 1.2: never taken */
 	void *platform_handle, *handle; /* OpenCL's */
 };
 
@@ -23,10 +26,10 @@ struct gpu_listed {
 struct gpu_wish {
 	const char *platform; /* part of the platform's name, or "auto" */
 	int type;             /* enum config_device; DEVICE_AUTO prefers a GPU to a CPU */
-	/* "auto", the first device; an index, counted from 0 among the devices of this platform and type; a
-	 * PCI address, with or without its domain of four digits, or of eight as nvidia-smi prints it; a
-	 * UUID, also with "GPU-" and dashes; else a part of the device's name. Upper and lower case are the
-	 * same. */
+	/* "auto", the first device; an index, counted from 0 among the devices of OpenCL 1.2, of this
+	 * platform and type; a PCI address, with or without its domain of four digits, or of eight as
+	 * nvidia-smi prints it; a UUID, also with "GPU-" and dashes; else a part of the device's name. Upper
+	 * and lower case are the same. */
 	const char *id;
 };
 
@@ -40,3 +43,17 @@ bool gpu_is_pci(const char *id, char ret_pci[static GPU_PCI_BYTES]);
  * several fit. The text lists the devices of this platform and type. */
 MUST_CHECK int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish,
 			  unsigned *ret_index, struct error *err);
+
+#define GPU_WHY_BYTES 256u
+
+/* What a configuration makes of a device of the list. */
+struct gpu_verdict {
+	bool taken;
+	bool candidate;          /* of this platform, type and OpenCL 1.2 */
+	unsigned index;          /* of a candidate: the number by which device.id may name it */
+	char why[GPU_WHY_BYTES]; /* of a device that is not taken */
+};
+
+/* Tells whether gpu_choose() takes the device, or why not. */
+struct gpu_verdict gpu_judge(const struct gpu_listed *list, unsigned count, unsigned device,
+			     const struct gpu_wish *wish);

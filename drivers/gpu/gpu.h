@@ -4,16 +4,14 @@
  * kernels. A CPU device (PoCL) uses host memory in place, without copies. A GPU has two more queues: one for
  * the copies of gpu_send(), one for those of gpu_buffer_fetch().
  *
- * Order: gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*, gpu_launch)* -> free in
- * reverse.
- * Cost: launches, writes, reads and copies only enqueue, unless they say "blocks"; our own code allocates no
- * memory in them.
- * Threads: one, except gpu_event_wait(), gpu_buffer_fetch() and gpu_event_free(), which any thread may call.
- * Crash: leaves nothing but the cache of binaries, whose files have a checksum.
- * Errors: every cl_int is checked; the text has its name, the device, the kernel and the global size.
- * -ENODEV no such device, or it is lost; -EINVAL several devices fit; -ENOEXEC a build failed (the text has
- * the options and the start of the build log); -ENOMEM; -EIO anything else, such as a kernel that faults. The
- * text also has what the driver said, and what to do.
+ * Order: gpu_list at any time; gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*,
+ * gpu_launch)* -> free in reverse. Cost: launches, writes, reads and copies only enqueue, unless they say
+ * "blocks"; our own code allocates no memory in them. Threads: one, except gpu_event_wait(),
+ * gpu_buffer_fetch() and gpu_event_free(), which any thread may call. Crash: leaves nothing but the cache of
+ * binaries, whose files have a checksum. Errors: every cl_int is checked; the text has its name, the device,
+ * the kernel and the global size. -ENODEV no such device, or it is lost; -EINVAL several devices fit;
+ * -ENOEXEC a build failed (the text has the options and the start of the build log); -ENOMEM; -EIO anything
+ * else, such as a kernel that faults. The text also has what the driver said, and what to do.
  */
 #pragma once
 
@@ -43,11 +41,14 @@ struct gpu_source {
 	size_t bytes;
 };
 
-/* Opens the device that gpu_choose() finds (drivers/gpu/choose.h). Skips devices below OpenCL 1.2. Sets
- * environment variables of drivers, unless they are set already. CUDA_CACHE_PATH is where NVIDIA's driver
- * stores what it compiled: a folder in PATH_KERNELS. POCL_CACHE_DIR is a directory below PATH_RUNTIME;
- * gpu_open() checks that it is writable, because PoCL would abort the process otherwise. POCL_AFFINITY lets
- * each of PoCL's threads stay on one core; it is set only where the process may use all cores. */
+/* Lists the devices of all OpenCL platforms, GPUs first, for gpu_choose(); the caller frees the list with
+ * free(). Sets environment variables of drivers, unless they are set already. CUDA_CACHE_PATH is where
+ * NVIDIA's driver stores what it compiled: a folder in PATH_KERNELS. POCL_CACHE_DIR is a directory below
+ * PATH_RUNTIME; gpu_list() checks that it is writable, because PoCL would abort the process otherwise.
+ * POCL_AFFINITY lets each of PoCL's threads stay on one core; it is set only where the process may use all
+ * cores. Errors: -ENODEV no platform; -ENOMEM; those of the directory. */
+MUST_CHECK int gpu_list(struct gpu_listed **ret_list, unsigned *ret_count, struct error *err);
+/* Opens the device that gpu_choose() finds (drivers/gpu/choose.h) among those of gpu_list(). */
 MUST_CHECK int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *err);
 /* Any device: the first GPU, or the first CPU where there is none. */
 #define GPU_ANY ((struct gpu_wish){ .platform = "auto", .type = DEVICE_AUTO, .id = "auto" })

@@ -73,3 +73,27 @@ int gpu_ring_node(const char *root, const struct gpu_wish *wish, const cpu_set_t
 
 	return hugepage_node_of_core(root, first_core(gpu_place(root, wish, &near) ? &near : network));
 }
+
+void gpu_link(const char *root, const char *pci, struct gpu_link *ret_link)
+{
+	char node[16] = "-1";
+	const struct {
+		const char *file;
+		char *out;
+		size_t size;
+	} lines[] = {
+		{ "current_link_speed", ret_link->speed, sizeof(ret_link->speed) },
+		{ "max_link_speed", ret_link->speed_max, sizeof(ret_link->speed_max) },
+		{ "current_link_width", ret_link->width, sizeof(ret_link->width) },
+		{ "max_link_width", ret_link->width_max, sizeof(ret_link->width_max) },
+		{ "numa_node", node, sizeof(node) },
+	};
+	char path[PATH_BYTES];
+
+	*ret_link = (struct gpu_link){ .node = -1 };
+	for (size_t i = 0; *pci && i < sizeof(lines) / sizeof(lines[0]); i++) {
+		(void)snprintf(path, sizeof(path), DEVICES "/%s/%s", pci, lines[i].file);
+		(void)cores_line(root, path, lines[i].out, lines[i].size);
+	}
+	ret_link->node = (int)strtol(node, NULL, 10);
+}

@@ -15,3 +15,12 @@ bool gpu_place(const char *root, const struct gpu_wish *wish, cpu_set_t *ret_cor
 /* Returns the memory node (NUMA) for the ring: the node of the GPU, which reads each batch, where gpu_place()
  * finds it; else the node of the network's cores. */
 int gpu_ring_node(const char *root, const struct gpu_wish *wish, const cpu_set_t *network);
+
+/* How a device is plugged in. The texts are sysfs's (Documentation/ABI/testing/sysfs-bus-pci): "16.0 GT/s
+ * PCIe", "16"; "" = not known. A GPU without work may slow its link down. */
+struct gpu_link {
+	char speed[32], speed_max[32], width[8], width_max[8];
+	int node; /* memory node (NUMA), -1 = not known */
+};
+/* Reads the link of the device with this PCI address, as in struct gpu_listed; "" is no device. */
+void gpu_link(const char *root, const char *pci, struct gpu_link *ret_link);

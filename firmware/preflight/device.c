@@ -19,6 +19,23 @@ static int build(const struct config *config, struct gpu *gpu, uint64_t *ret_byt
 	return 0;
 }
 
+/* Adds a row for each device that is passed over. */
+static void add_others(struct preflight *preflight, const struct gpu_wish *wish)
+{
+	CLEANUP(free_ptr) struct gpu_listed *list = NULL;
+	unsigned count = 0;
+
+	if (gpu_list(&list, &count, NULL) < 0)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		const struct gpu_verdict verdict = gpu_judge(list, count, i, wish);
+
+		if (!verdict.taken)
+			preflight_add(preflight, PART, PREFLIGHT_OK, "", "%s: %s, driver %s: passed over: %s",
+				      list[i].platform, list[i].name, list[i].driver, verdict.why);
+	}
+}
+
 void preflight_device(struct preflight *preflight)
 {
 	const struct config *config = preflight->config;
@@ -27,6 +44,7 @@ void preflight_device(struct preflight *preflight)
 	struct error err = { 0 };
 	uint64_t needed = 0;
 
+	add_others(preflight, &wish);
 	if (gpu_open(&wish, &gpu, &err) < 0) {
 		preflight_add(preflight, PART, PREFLIGHT_FAILED,
 			      "install the device's OpenCL driver, or change the keys of `device`", "%s",

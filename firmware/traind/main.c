@@ -8,6 +8,7 @@
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "model/self_test.h"
+#include "traind/devices.h"
 #include "traind/loop.h"
 #include "traind/names.h"
 #include "traind/rest.h"
@@ -50,6 +51,7 @@ static int open_run(struct train *train, struct error *err)
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
 		return r;
 	batches_ask(train);
+	devices_note("", &wish);
 	if ((r = gpu_open(&wish, &train->gpu, err)) < 0)
 		return r;
 	go_near(train->gpu, config);

@@ -45,6 +45,20 @@ like "$said" "^ok +source +file://$work/data: train: 4 shards, [0-9]+ bytes" "th
 like "$said" "^ok +sink +file://$work/runs: listed; an object was written and deleted" "the sink is written to"
 is "$(ls "$work/runs")" "" "and nothing stays there"
 like "$said" "^ok +device +.*the network is built; it needs [0-9]+ of [0-9]+ bytes" "the network is built on the device"
+is "$(grep -c 'passed over' <<<"$said")" 0 "no other device is there"
+POCL_DEVICES="pthread basic" check
+like "$(grep '^ok .*passed over' <<<"$said")" '^ok +device +Portable Computing Language: .*, driver .*: passed over: device.id is "auto", which takes the first, a GPU where there is one$' \
+	"with two devices, why one is passed over"
+KILN_DEVICE_TYPE=gpu LD_PRELOAD=$KILN_BUILD/system/preload/device_type.so check
+like "$said" "^ok +device +Portable Computing Language: .*the network is built" "PoCL as a GPU"
+config 's/^run:/device: { id = "1"; }; run:/'
+POCL_DEVICES="pthread basic" check
+like "$said" '^ok +device +.*: passed over: device.id is "1"' "the second device by its index"
+config 's/^run:/device: { id = "none such"; }; run:/'
+POCL_DEVICES="pthread basic" check
+is "$(grep -cE '^ok +device .*passed over: device.id is "none such"' <<<"$said") $(grep -cE '^failed +device ' <<<"$said")" "2 1" "no device fits: each with the reason" "$said"
+config ''
+check
 for part in disk clock hugepages; do
 	like "$said" "^(ok|warning|not seen) +$part " "$part is looked at"
 done

@@ -30,6 +30,38 @@ static const struct gpu_listed list[] = {
 };
 #define LISTED (sizeof(list) / sizeof(list[0]))
 
+/* The verdict on each device, "taken" or why not, after the number that device.id may have. */
+static const struct {
+	const char *platform;
+	int type;
+	const char *id;
+	const char *verdicts[LISTED];
+} judged[] = {
+	{ "auto",
+	  DEVICE_AUTO,
+	  "auto",
+	  { "0 taken", "1 device.id is \"auto\", which takes the first",
+	    "2 device.id is \"auto\", which takes the first",
+	    "3 device.id is \"auto\", which takes the first",
+	    "4 device.id is \"auto\", which takes the first, a GPU where there is one" } },
+	{ "cuda",
+	  DEVICE_AUTO,
+	  "1",
+	  { "0 device.id is \"1\"", "1 taken", "- device.platform is \"cuda\"",
+	    "- device.platform is \"cuda\"", "- device.platform is \"cuda\"" } },
+	{ "auto",
+	  DEVICE_CPU,
+	  "auto",
+	  { "- device.type is \"cpu\"", "- device.type is \"cpu\"", "- device.type is \"cpu\"",
+	    "- device.type is \"cpu\"", "0 taken" } },
+	{ "auto",
+	  DEVICE_GPU,
+	  "a100",
+	  { "0 device.id is \"a100\", which fits other devices, too",
+	    "1 device.id is \"a100\", which fits other devices, too", "2 device.id is \"a100\"",
+	    "3 device.id is \"a100\"", "- device.type is \"gpu\"" } },
+};
+
 static const struct {
 	const char *platform;
 	int type;
@@ -112,6 +144,40 @@ static void no_device_at_all(void **state)
 	(void)state;
 	assert_int_equal(gpu_choose(NULL, 0, &wish, &index, &err), -ENODEV);
 	assert_non_null(strstr(err.text, "there are: none"));
+}
+
+static void why_the_others_are_passed_over(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+		for (unsigned device = 0; device < LISTED; device++) {
+			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id };
+			const struct gpu_verdict verdict = gpu_judge(list, LISTED, device, &wish);
+			char text[GPU_WHY_BYTES + 16];
+
+			(void)snprintf(text, sizeof(text), "%u %s", verdict.index,
+				       verdict.taken ? "taken" : verdict.why);
+			if (!verdict.candidate)
+				*text = '-';
+			assert_string_equal(text, judged[i].verdicts[device]);
+		}
+}
+
+/* An old driver before a new one: no wish takes it, and it has no index. */
+static void an_old_driver(void **state)
+{
+	static const struct gpu_listed two[] = { { .platform = "Clover", .name = "old", .too_old = true },
+						 { .platform = "rusticl", .name = "new" } };
+	const struct gpu_wish wish = { "auto", DEVICE_GPU, "0" };
+	struct gpu_verdict verdict = gpu_judge(two, 2, 0, &wish);
+	unsigned index = 9;
+
+	(void)state;
+	assert_int_equal(gpu_choose(two, 2, &wish, &index, NULL), 0);
+	assert_int_equal(index, 1);
+	assert_false(verdict.taken || verdict.candidate);
+	assert_string_equal(verdict.why, "its OpenCL is older than 1.2");
+	assert_true(gpu_judge(two, 2, 1, &wish).taken);
 }
 
 /* A list longer than the text of an error. */
@@ -206,13 +272,40 @@ static void the_node_of_the_gpu(void **state)
 	assert_place(DEVICE_AUTO, "04:00.0", "");
 }
 
+static void how_it_is_plugged_in(void **state)
+{
+	struct gpu_link link;
+
+	(void)state;
+	put("0000:81:00.0", "current_link_speed", "2.5 GT/s PCIe\n");
+	put("0000:81:00.0", "max_link_speed", "32.0 GT/s PCIe\n");
+	put("0000:81:00.0", "current_link_width", "8\n");
+	put("0000:81:00.0", "max_link_width", "16\n");
+	put("0000:81:00.0", "numa_node", "1\n");
+	gpu_link(root, "0000:81:00.0", &link);
+	assert_string_equal(link.speed, "2.5 GT/s PCIe");
+	assert_string_equal(link.speed_max, "32.0 GT/s PCIe");
+	assert_string_equal(link.width, "8");
+	assert_string_equal(link.width_max, "16");
+	assert_int_equal(link.node, 1);
+	put("0000:82:00.0", "numa_node", "-1\n");
+	gpu_link(root, "0000:82:00.0", &link);
+	assert_string_equal(link.speed, "");
+	assert_int_equal(link.node, -1);
+	gpu_link(root, "", &link);
+	assert_int_equal(link.node, -1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_device_that_is_meant),
 		cmocka_unit_test(no_device_at_all),
 		cmocka_unit_test(many_devices),
+		cmocka_unit_test(why_the_others_are_passed_over),
+		cmocka_unit_test(an_old_driver),
 		cmocka_unit_test_setup_teardown(the_node_of_the_gpu, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(how_it_is_plugged_in, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,25 @@ static void print_network(const cJSON *network)
 		printf("%-11srefused: %s\n", "", client_text(network, "refused"));
 }
 
+/* Prints a device of OpenCL, and why the trainer passed it over. */
+static void print_device(const cJSON *device)
+{
+	char memory[FORMAT_BYTES], node[FORMAT_BYTES];
+
+	printf("%-11s%s %s: %s, driver %s, %s", "device",
+	       format_number(client_number(device, "index"), "%.0f", node), client_text(device, "platform"),
+	       client_text(device, "name"), client_text(device, "driver"),
+	       format_bytes(client_number(device, "memory_bytes"), memory));
+	if (cJSON_IsString(json_member(device, "pci")))
+		printf(", PCI %s, link %s, memory node %s", client_text(device, "pci"),
+		       client_text(device, "link"),
+		       format_number(client_number(device, "numa_node"), "%.0f", node));
+	if (cJSON_IsTrue(json_member(device, "taken")))
+		puts(": taken");
+	else
+		printf(": passed over: %s\n", client_text(device, "why"));
+}
+
 static int print_node(const cJSON *node)
 {
 	char a[FORMAT_BYTES], b[FORMAT_BYTES];
@@ -46,6 +65,8 @@ static int print_node(const cJSON *node)
 	       format_number(client_number(node, "hugepages.pages_2mib"), "%.0f", b),
 	       format_number(client_number(node, "hugepages.free_2mib"), "%.0f", (char[FORMAT_BYTES]){ 0 }));
 	printf("%-11s%s\n", "gpu", client_text(node, "gpu"));
+	cJSON_ArrayForEach(item, json_member(node, "devices"))
+		print_device(item);
 	cJSON_ArrayForEach(item, json_member(node, "nics"))
 		printf("%-11s%s, %s, %s Mbit/s\n", "nic", client_text(item, "name"),
 		       client_text(item, "state"),

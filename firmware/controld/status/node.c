@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 
 #define TEMPERATURES_MAX 64
-#define STEERED_MAX      16384u /* bytes of a note */
+#define NOTE_MAX         65536u /* bytes of a note */
 
 /* Adds the number that a file of one line contains; null if there is no such file or number. */
 static void add_number_of(cJSON *object, const char *key, const char *path)
@@ -99,14 +99,13 @@ static cJSON *nics(void)
 	return list;
 }
 
-/* Returns the note of kiln-oneshot interrupts; JSON null if there is none. */
-static cJSON *steered(void)
+/* Returns what a note says; JSON null if there is none. */
+static cJSON *note_of(enum path which)
 {
 	char path[PATH_BYTES];
 	cJSON *note;
 
-	return json_read(path_of(PATH_STEERED, NULL, path), STEERED_MAX, &note, NULL) < 0 ? cJSON_CreateNull()
-											  : note;
+	return json_read(path_of(which, NULL, path), NOTE_MAX, &note, NULL) < 0 ? cJSON_CreateNull() : note;
 }
 
 static cJSON *hugepages(void)
@@ -168,8 +167,9 @@ cJSON *node_info(const struct status *traind)
 	(void)json_add_u64(object, "memory_bytes", (uint64_t)pages * (uint64_t)page);
 	(void)cJSON_AddItemToObject(object, "hugepages", hugepages());
 	figure_text(object, "gpu", device ? strndupa(device, sizeof(traind->traind.device)) : NULL);
+	(void)cJSON_AddItemToObject(object, "devices", note_of(PATH_DEVICES));
 	(void)cJSON_AddItemToObject(object, "nics", nics());
-	(void)cJSON_AddItemToObject(object, "network", steered());
+	(void)cJSON_AddItemToObject(object, "network", note_of(PATH_STEERED));
 	(void)cJSON_AddItemToObject(object, "watchdog", watchdog());
 	(void)cJSON_AddItemToObject(object, "disk", node_disk());
 	(void)cJSON_AddItemToObject(object, "temperatures", node_temperatures());

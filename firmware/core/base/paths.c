@@ -22,6 +22,7 @@ static const char *const paths[] = {
 	[PATH_KERNELS] = "/data/kiln/cache/kernels",
 	[PATH_RUNTIME] = "/run/kiln",
 	[PATH_STATUS] = "/run/kiln/status",
+	[PATH_DEVICES] = "/run/kiln/status/traind/devices.json",
 	[PATH_HUGE] = "/run/kiln/huge",
 	[PATH_RING] = "/run/kiln/huge/ring",
 	[PATH_CONTROL] = "/run/kiln/control.sock",

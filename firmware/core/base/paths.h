@@ -30,6 +30,7 @@ enum path {
 	PATH_KERNELS,     /* /data/kiln/cache/kernels: OpenCL binaries */
 	PATH_RUNTIME,     /* /run/kiln */
 	PATH_STATUS,      /* /run/kiln/status: a folder for each daemon */
+	PATH_DEVICES,     /* /run/kiln/status/traind/devices.json: the OpenCL devices; traind/devices.h */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
 	PATH_RING,        /* /run/kiln/huge/ring */
 	PATH_CONTROL,     /* /run/kiln/control.sock */

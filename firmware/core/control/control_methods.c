@@ -251,8 +251,13 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "host, version, machine, slot, build (the image's commit), kernel, system, cores, memory, "
-	  "hugepages, gpu, nics, network, watchdog, disk, temperatures; network: what was found and set "
-	  "before the last run, null = nothing: {interface, devices, link_mbit_per_s (of all devices, null = "
+	  "hugepages, gpu, devices, nics, network, watchdog, disk, temperatures; devices: the OpenCL devices "
+	  "that the last run found, GPUs first, null = no run yet: [{platform, name, driver, type (\"gpu\" "
+	  "or "
+	  "\"cpu\"), memory_bytes, pci, uuid, link, numa_node, index (by which device.id may name it, null = "
+	  "device.platform or device.type is for another), taken, why (it was passed over)}]; network: what "
+	  "was found and set before the last run, null = nothing: {interface, devices, link_mbit_per_s (of "
+	  "all devices, null = "
 	  "not known), network_threads (of each source), network_threads_why, cores_known, cores, "
 	  "decode_cores, interrupts, interrupts_moved, queues_before, queues, send_queues, spread, refused, "
 	  "text}",
