@@ -91,7 +91,7 @@ before=$(date +%s%N)
 is "$(change resolve main)" "$merged" "429 is tried again"
 [ $((($(date +%s%N) - before) / 1000000)) -ge 2000 ]
 ok $? "429 waits as long as Retry-After asks"
-fault GET commits/main 200 9 '"no object"' '{"X-Foreign": "1"}'
+fault GET commits/main 200 9 '"no object"' '{"X-Foreign": "1", "Content-Type": "application/json"}'
 like "$(change resolve main)" "^-74 " "an answer that makes no sense is an error after all attempts"
 fault GET commits/main 200 9 '{"id": "../x", "parents": [], "committer": "", "message": "", "creation_date": 1, "meta_range_id": ""}' \
 	'{"X-Foreign": "1"}'
