@@ -201,9 +201,9 @@ static int wait_for_daemons(struct child *children, struct error *err)
 
 int daemons_train(bool uploads, struct error *err)
 {
-	struct child children[DAEMONS] = { [FETCHD] = { { "kiln-fetchd" }, 0 },
-					   [TRAIND] = { { "kiln-traind" }, 0 },
-					   [UPLOADD] = { { "kiln-uploadd", "--drain" }, 0 } };
+	struct child children[DAEMONS] = { [FETCHD] = { .arguments = { "kiln-fetchd" } },
+					   [TRAIND] = { .arguments = { "kiln-traind" } },
+					   [UPLOADD] = { .arguments = { "kiln-uploadd", "--drain" } } };
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < (uploads ? DAEMONS : UPLOADD); i++)
