@@ -79,6 +79,11 @@ programs() { # prints the pids of this node's programs
 	done
 }
 
+is_over() { # the newest series has ended: kiln run, started again, would begin another one
+	newest_series
+	[ -n "$series" ] && [ "$(of_series 's["ended_s"] > 0' 2>/dev/null)" = True ]
+}
+
 killed_night() { # node, configuration, seed: kills one program of the night at a time, `kiln run` too; sets code, kills
 	local pids victim night
 	node "$1"
@@ -91,7 +96,7 @@ killed_night() { # node, configuration, seed: kills one program of the night at 
 		night=$!
 		while kill -0 $night 2>/dev/null; do
 			sleep 0.$((RANDOM % 9 + 1))
-			[ $kills -lt "$kills_wanted" ] || continue
+			[ $kills -lt "$kills_wanted" ] && ! is_over || continue
 			mapfile -t pids < <(programs)
 			[ ${#pids[@]} -gt 0 ] || continue
 			victim=${pids[RANDOM % ${#pids[@]}]}
@@ -102,8 +107,12 @@ killed_night() { # node, configuration, seed: kills one program of the night at 
 		[ $code != 0 ] || break
 		gone() { [ -z "$(programs)" ]; }
 		wait_for 20 gone
+		is_over || continue
+		"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log" # what the killed one has left
+		code=$?
+		break
 	done 2>/dev/null
-	series=$(ls "$KILN_ROOT"/data/kiln/run/series/*/series.json 2>/dev/null | tail -n 1)
+	newest_series
 }
 
 compare() { # configuration, seed

@@ -3,13 +3,9 @@
 #include "oneshot/series/next.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/note.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/spent.c" // NOLINT(bugprone-suspicious-include): not of a library
+#include "tests/unit/begun.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include <fcntl.h>
 
 static const struct config frozen = { .run = { .epochs = 9 },
 				      .series = { .first_rung_epochs = 1, .reduction = 3 } };
@@ -139,12 +135,55 @@ static void test_spent(void **state)
 	}
 }
 
+/* Says that a file was written so long ago. */
+static void write_ago(const char *path, int64_t ago_s)
+{
+	const struct timespec times[2] = { { .tv_sec = time(NULL) - ago_s },
+					   { .tv_sec = time(NULL) - ago_s } };
+	struct error err = { 0 };
+
+	if (file_exists(path, NULL) == 0)
+		must(file_write_durable(path, "", 0, &err), &err);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void assert_idle(double expected_s)
+{
+	const double found_s = idle_s();
+
+	if (!(found_s >= expected_s && found_s < expected_s + 5))
+		fail_msg("found %g s, expected %g s", found_s, expected_s);
+}
+
+static void test_idle(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char path[PATH_BYTES], name[SPOOL_NAME_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	assert_true(isinf(idle_s()));
+	begin_a_run("", &run);
+	must(spool_make(run.id, &err), &err);
+	write_ago(path_of(PATH_RUN, "run.json", path), 3000);
+	/* kiln stop, or a boot after the end of the night, writes the state of a run that has halted. */
+	must(run_state_set(RUN_STOPPED, &err), &err);
+	assert_idle(3000);
+	/* Within an epoch the trainer writes checkpoints only. */
+	write_ago(spool_path(run.id, spool_checkpoint_name(10, name), path), 900);
+	write_ago(spool_path(run.id, spool_checkpoint_name(20, name), path), 300);
+	assert_idle(300);
+	write_ago(path_of(PATH_RUN, "run.json", path), 60);
+	assert_idle(60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_next),
 		cmocka_unit_test(test_rungs),
 		cmocka_unit_test(test_spent),
+		cmocka_unit_test_setup_teardown(test_idle, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests_name("series_next", tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/series/spent.h"
 #include "core/base/clock.h"
-#include "core/base/paths.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
 #include "core/run/status.h"
 
 #include <math.h>
@@ -29,23 +30,53 @@ static double boot_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Returns when a file of the current run was written; -INFINITY: it is not there. */
-static double written_s(const char *name)
+/* Returns when a file was written; -INFINITY: it is not there. */
+static double written_s(const char *path)
 {
 	struct stat st;
+
+	return stat(path, &st) == 0 ? (double)st.st_mtim.tv_sec : -INFINITY;
+}
+
+struct newest {
+	const char *run_id;
+	double last_s;
+};
+
+static int look_at(void *context, const char *name, uint64_t bytes)
+{
+	struct newest *newest = context;
 	char path[PATH_BYTES];
 
-	return stat(path_of(PATH_RUN, name, path), &st) == 0 ? (double)st.st_mtim.tv_sec : -INFINITY;
+	(void)bytes;
+	newest->last_s = fmax(newest->last_s, written_s(spool_path(newest->run_id, name, path)));
+	return 0;
+}
+
+/* Returns when the trainer wrote last to the record or to the spool of the current run; -INFINITY: there is
+ * no run. The state of the run counts not, because other programs write it, too, long after the work. */
+static double wrote_s(void)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	char path[PATH_BYTES];
+	struct newest newest = { .last_s = written_s(path_of(PATH_RUN, "run.json", path)) };
+	struct error err;
+
+	if (run_load(&run, &err) < 0)
+		return newest.last_s;
+	newest.run_id = run.id;
+	if (spool_list(run.id, look_at, &newest, &err) < 0)
+		log_debug("%s", err.text);
+	return newest.last_s;
 }
 
 /* Returns how long ago the trainer worked last: by its status page, which goes with its service and with the
- * power, else by the record of its run, to which it writes its end, too. INFINITY: neither is there. */
+ * power, else by what it wrote. INFINITY: there is neither. */
 static double idle_s(void)
 {
 	struct status page;
-	const double last_s = status_read(STATUS_TRAIND, &page, NULL) == 0
-				      ? (double)page.updated_us / 1e6
-				      : fmax(written_s("run.json"), written_s("state"));
+	const double last_s =
+		status_read(STATUS_TRAIND, &page, NULL) == 0 ? (double)page.updated_us / 1e6 : wrote_s();
 
 	return fmax((double)clock_day_us() / 1e6 - last_s, 0);
 }
