@@ -1,16 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/versions/backend.h"
 
+#include <stdio.h>
+
+bool versions_has_branches(const struct config_store *where)
+{
+	struct config_lakefs parts;
+
+	return config_lakefs(where->url, &parts);
+}
+
+const char *versions_branch_of(const struct config_store *where, char out[static CONFIG_REF_MAX + 1])
+{
+	struct config_lakefs parts;
+
+	(void)config_lakefs(where->url, &parts);
+	(void)snprintf(out, CONFIG_REF_MAX + 1, "%s", parts.ref[0] && where->at[0] ? where->at : parts.ref);
+	return out;
+}
+
 int versions_open(const struct config_store *where, const struct store_options *options,
 		  struct versions **ret_versions, struct error *err)
 {
-	struct config_lakefs parts;
 	int r = config_store_check(where, err);
 
 	if (r < 0)
 		return r;
-	return config_lakefs(where->url, &parts) ? versions_lakefs_open(where, options, ret_versions, err)
-						 : versions_plain_open(where, options, ret_versions, err);
+	return versions_has_branches(where) ? versions_lakefs_open(where, options, ret_versions, err)
+					    : versions_plain_open(where, options, ret_versions, err);
 }
 
 void versions_close(struct versions *versions)

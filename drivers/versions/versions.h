@@ -31,6 +31,12 @@ MUST_CHECK int versions_open(const struct config_store *where, const struct stor
 void versions_close(struct versions *versions);
 void versions_closep(struct versions **versions);
 
+/* Tells whether a store has branches and commits, by its url. */
+bool versions_has_branches(const struct config_store *where);
+/* Writes the branch that objects of the store `where` are put to: where->at, else that of its url; "" on a
+ * store without branches. Returns `out`. */
+const char *versions_branch_of(const struct config_store *where, char out[static CONFIG_REF_MAX + 1]);
+
 /* Finds the commit of the ref in the url (`ref` NULL), or of another one. "" on a store without commits:
  * there the pins of the plan say what was read. */
 MUST_CHECK int versions_resolve(struct versions *versions, const char *ref,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/series.h"
 #include "core/series/series.h"
+#include "drivers/versions/versions.h"
 #include "uploadd/upload.h"
 
 #include <inttypes.h>
@@ -11,35 +12,39 @@
 #define NOTE     "uploaded" /* beside a record: the time of the record that the store has, in nanoseconds */
 #define NOTE_MAX 32u        /* bytes of the note */
 
-/* Opens the sink of a series, by the configuration beside its record (oneshot/series/freeze.h). *ret_store is
- * NULL where there is none yet. */
-static int open_sink(const char *id, struct alive_worker *worker, struct store **ret_store, struct error *err)
+/* Puts the record of a series into the sink of `config`. */
+static int put_text(const struct config *config, const char *id, const char *text,
+		    struct alive_worker *worker, struct error *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct store_options options = store_options_of(config);
+	char key[SERIES_KEY_BYTES];
+	int r;
+
+	options.awake = upload_renew_lease;
+	options.awake_context = worker;
+	if ((r = store_open(&config->sink, &options, &store, err)) < 0)
+		return r;
+	r = store_put_checked(store, series_key(id, key), text, strlen(text), NULL, err);
+	return r < 0 ? r : 1;
+}
+
+/* Puts the record of a series where the configuration beside it says (oneshot/series/freeze.h). On a store
+ * with branches kiln-oneshot promote puts it, onto the branch of its winner. Returns 1 where nothing is left
+ * to do, 0 where the series has no configuration yet. */
+static int put(const char *id, struct alive_worker *worker, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	struct store_options options = { 0 };
+	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	int r = config_load(series_file(id, SERIES_CONFIG_FILE, path), &config, err);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	options = store_options_of(&config);
-	options.awake = upload_renew_lease;
-	options.awake_context = worker;
-	return store_open(&config.sink, &options, ret_store, err);
-}
-
-/* Returns 1 where the store has the record, 0 where it has no sink yet. */
-static int put(const char *id, struct alive_worker *worker, struct error *err)
-{
-	CLEANUP(store_closep) struct store *store = NULL;
-	CLEANUP(free_ptr) char *text = NULL;
-	char path[PATH_BYTES], key[SERIES_KEY_BYTES];
-	int r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
-
-	if (r < 0 || (r = open_sink(id, worker, &store, err)) < 0 || !store)
-		return r;
-	r = store_put_checked(store, series_key(id, key), text, strlen(text), NULL, err);
-	return r < 0 ? r : 1;
+	if (versions_has_branches(&config.sink))
+		return 1;
+	r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
+	return r < 0 ? r : put_text(&config, id, text, worker, err);
 }
 
 /* ---- What the store has ---- */

@@ -4,6 +4,7 @@
 
 #include "core/run/run.h"
 #include "core/run/spool.h"
+#include "drivers/notify/alive.h"
 #include "drivers/store/store.h"
 #include "uploadd/steps.h"
 
@@ -15,7 +16,8 @@ struct uploaded {
 
 struct upload {
 	struct run run;
-	bool archived;       /* the run's record is in the archive */
+	struct alive_worker *worker; /* renews its lease while the store is waited for */
+	bool archived;               /* the run's record is in the archive */
 	struct store *store; /* the store <sink>/<run id>; its keys are the names of the files in the spool */
 	struct uploaded *file;
 	uint32_t files, files_size;

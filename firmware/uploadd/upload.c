@@ -3,7 +3,9 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
+#include "core/base/paths.h"
 #include "core/base/url.h"
+#include "drivers/versions/versions_run.h"
 #include "uploadd/checkpoints.h"
 #include "uploadd/put.h"
 #include "uploadd/retain.h"
@@ -19,17 +21,28 @@ void upload_renew_lease(void *worker)
 	alive_lease(worker, NULL, UPLOAD_QUIET_S);
 }
 
-static int open_store(struct upload *upload, struct alive_worker *worker, struct error *err)
+static struct store_options options_of(const struct upload *upload)
 {
 	struct store_options options = store_options_of(&upload->run.config);
+
+	options.awake = upload_renew_lease;
+	options.awake_context = upload->worker;
+	return options;
+}
+
+static int open_store(struct upload *upload, struct error *err)
+{
+	const struct store_options options = options_of(upload);
 	struct config_store where = upload->run.config.sink;
 	char url[PATH_BYTES];
+	int r = versions_run_branch(&upload->run, &options, err);
+
+	if (r < 0)
+		return r;
 
 	/* Open the store with the run's own prefix, so that store_abort_stale() aborts only uploads of this
 	 * run. */
 	where.url = url_below(url, sizeof(url), upload->run.config.sink.url, "%s", upload->run.id);
-	options.awake = upload_renew_lease;
-	options.awake_context = worker;
 	return store_open(&where, &options, &upload->store, err);
 }
 
@@ -38,9 +51,9 @@ int upload_open(struct upload *upload, struct run *run, bool archived, struct al
 {
 	int aborted, r;
 
-	*upload = (struct upload){ .run = *run, .archived = archived };
+	*upload = (struct upload){ .run = *run, .archived = archived, .worker = worker };
 	*run = (struct run){ 0 };
-	r = open_store(upload, worker, err);
+	r = open_store(upload, err);
 	if (r == 0) {
 		aborted = store_abort_stale(upload->store, err);
 		if (aborted > 0)
@@ -201,6 +214,35 @@ static int upload_record(struct upload *upload, char **text, struct error *err)
 	return 0;
 }
 
+/* Puts the plan of a run with a branch of its own, where the store does not have it: kiln-fetchd goes on
+ * without the store there. */
+static int put_plan(struct upload *upload, struct error *err)
+{
+	char tail[PATH_BYTES / 2], path[PATH_BYTES];
+	struct store_object object;
+	int r;
+
+	(void)snprintf(tail, sizeof(tail), "%s/plan", upload->run.id);
+	(void)path_of(upload->archived ? PATH_ARCHIVE : PATH_RUN, upload->archived ? tail : "plan", path);
+	if (!*upload->run.branch_from || !file_exists(path, NULL))
+		return 0;
+	r = store_stat(upload->store, "plan", &object, err);
+	return r == -ENOENT ? store_put_file(upload->store, "plan", path, NULL, NULL, err) : r;
+}
+
+/* Ends the uploads of a run that is final, and whose other files are in the store. The commit comes before
+ * the spool is removed: after a kill between the two the commit is found, and not made again. */
+static int end(struct upload *upload, struct tracker *tracker, const cJSON *record, struct error *err)
+{
+	const struct store_options options = options_of(upload);
+	int r = put_plan(upload, err);
+
+	if (r < 0 || (r = versions_run_commit(&upload->run, record, &options, err)) < 0)
+		return r;
+	tracker_collect(tracker, &upload->run, record);
+	return spool_remove(upload->run.id, err);
+}
+
 /* ---- A pass ---- */
 
 static void report_retries(struct upload *upload)
@@ -246,8 +288,7 @@ int upload_pass(struct upload *upload, struct tracker *tracker, bool *ret_comple
 	}
 	if (r < 0 || !scan.final)
 		return r;
-	tracker_collect(tracker, &upload->run, record);
-	r = spool_remove(upload->run.id, err);
+	r = end(upload, tracker, record, err);
 	*ret_complete = r == 0;
 	return r;
 }

@@ -35,16 +35,17 @@
 /* Renews the lease of a struct alive_worker for so long: struct store_options, awake. */
 void upload_renew_lease(void *worker);
 
-/* Opens the store for a run, and aborts what an earlier process left unfinished there.
- * Owns the content of `run` from now on, also after a failure. While it waits for the store, it renews the
- * lease of `worker`. */
+/* Opens the store for a run, makes the run's branch there, where it has one, and aborts what an earlier
+ * process left unfinished. Owns the content of `run` from now on, also after a failure. While it waits for
+ * the store, it renews the lease of `worker`. */
 MUST_CHECK int upload_open(struct upload *upload, struct run *run, bool archived, struct alive_worker *worker,
 			   struct error *err);
 void upload_close(struct upload *upload);
 
 /* Uploads everything that is new to the store, the checkpoints first. Where the store refuses an object, goes
  * on with the others, and returns this error at the end. *ret_complete: the run is final, all of it is in the
- * store, and its folder in the spool is gone; `tracker` has what the tracking server needs of it. */
+ * store, on a store with commits committed, and its folder in the spool is gone; `tracker` has what the
+ * tracking server needs of it. */
 MUST_CHECK int upload_pass(struct upload *upload, struct tracker *tracker, bool *ret_complete,
 			   struct error *err);
 

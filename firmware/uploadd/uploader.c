@@ -15,12 +15,13 @@
 #define BACK_OFF_MS     1000u
 #define BACK_OFF_MAX_MS 60000u
 
-/* Returns whether waiting may help. It does not help after a refused credential or a wrong configuration. */
+/* Returns whether waiting may help. It does not help after a refused credential or a wrong configuration, or
+ * where somebody else has the run's branch (-EEXIST). */
 static bool may_pass(const struct error *err)
 {
 	int code = error_exit_code(err);
 
-	return code != EX_NOPERM && code != EX_CONFIG;
+	return code != EX_NOPERM && code != EX_CONFIG && err->code != -EEXIST;
 }
 
 /* ---- Runs ---- */

@@ -33,6 +33,13 @@ class Repository:
         return {"id": self.id, "storage_namespace": self.storage, "default_branch": self.default_branch,
                 "creation_date": self.created}
 
+    def seen(self):
+        """What tests ask for."""
+        with self.lock:
+            history = {name: [self.commits[c] for c in self._first_parents(head)] for name, head in self.branches.items()}
+            return {"branches": {name: {"commits": commits, "uncommitted": list(self.uncommitted(name))} for name, commits in history.items()},
+                    "tags": self.tags}
+
     # ---- Commits and refs ----
 
     def _commit(self, tree, parents, message, metadata):
@@ -148,6 +155,11 @@ class Repository:
         self.branches[branch] = self._commit(self.tree(branch), [self.branches[branch]], message, metadata)
         self.staging[branch] = {}
         return self.commits[self.branches[branch]]
+
+    def _first_parents(self, identity):
+        while identity:
+            yield identity
+            identity = next(iter(self.commits[identity]["parents"]), None)
 
     def _ancestors(self, identity):
         found, queue = [], [identity]

@@ -7,7 +7,8 @@ document, and lakeFS's own clients (clients.py).
 
 The environment has KILN_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the S3 server. Tests alone call /_test/: GET log
 (requests of the API), GET violations (of the contract), redirects (by the gateway), POST faults [{method, path, status, headers, body, times}], POST
-hook {repository, message}, POST clear.
+hook {repository, message}, POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
+their commits, newest first, and uncommitted paths, and its tags), POST clear.
 """
 import base64
 import http.server
@@ -38,7 +39,7 @@ class Server:
         self.key, self.secret = "AKIAKILNLAKEFSTEST01", "lakefsTestSecret/With+Signs01234567890ab"
         self.s3 = boto3.client("s3", endpoint_url=os.environ["KILN_S3_ENDPOINT"], region_name="us-east-1",
                                config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
-        self.redirects = 0
+        self.redirects, self.away = 0, False
         self.repositories, self.log, self.violations, self.faults = {}, [], [], []
         self.contract, self.gateway, self.lock = Contract(), Gateway(self), threading.Lock()
         self.authorization = "Basic " + base64.b64encode(f"{self.key}:{self.secret}".encode()).decode()
@@ -54,6 +55,8 @@ class Server:
         return None
 
     def api(self, host, method, target, headers, body):
+        if self.away:
+            return 0, {}, b""
         request = Request(host, method, target, headers, body)
         path = request.path
         with self.lock:
@@ -173,6 +176,10 @@ class Server:
             self.faults = sent
         elif name == "hook":
             self.repositories[sent["repository"]].hook = sent["message"]
+        elif name == "away":
+            self.away = sent
+        elif name.startswith("repository/"):
+            return self.repositories[name[11:]].seen()
         elif name == "clear":
             self.log.clear()
         return {"log": self.log, "violations": self.violations, "redirects": self.redirects}.get(name, [])

@@ -136,6 +136,13 @@ static void test_stores_of_lakefs(void **state)
 		{ "one of a list", "\nsources = ( { url = \"lakefs://rep/main\"; } );\n" SINK,
 		  "k.conf:2: sources.endpoint: found with sources.url = \"lakefs://rep/main\", allowed: the "
 		  "lakeFS server, https://host[:port] or http://host[:port]" },
+		{ "branches of S3",
+		  "source: { url = \"s3://bkt/p\"; };\nsink: { url = \"s3://bkt/r\";\n merge_into = "
+		  "\"main\";\n keep_branches = \"none\"; };\n",
+		  "k.conf:3: sink.merge_into: found with sink.url = \"s3://bkt/r\", allowed: a url "
+		  "lakefs://repository/branch\n"
+		  "k.conf:4: sink.keep_branches: found with sink.url = \"s3://bkt/r\", allowed: a url "
+		  "lakefs://repository/branch" },
 	};
 
 	(void)state;

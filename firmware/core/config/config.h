@@ -87,6 +87,7 @@ enum config_objective {
 	OBJECTIVE_TEST_LOSS,
 	OBJECTIVE_TEST_ACCURACY
 };
+enum config_keep_branches { KEEP_ALL, KEEP_WINNER, KEEP_NONE };
 enum config_against { AGAINST_OFF, AGAINST_CHAMPION, AGAINST_NOTHING };
 enum config_power { POWER_NOTHING, POWER_OFF, POWER_SUSPEND };
 enum config_wake { WAKE_BY_ALARM, WAKE_BY_OTHER };
@@ -199,6 +200,11 @@ struct config {
 	uint32_t sources;
 	struct config_source source[CONFIG_SOURCES_MAX];
 	struct config_store sink;
+	/* Keys of the sink that no source has; of meaning on lakefs:// alone. */
+	struct {
+		const char *merge_into; /* branch that the winner is merged into; "" = that of sink.url */
+		int keep;               /* enum config_keep_branches */
+	} branches;
 	struct {
 		const char *train_glob, *validation_glob,
 			*test_glob;          /* for sources that have no globs of their own */

@@ -175,6 +175,24 @@ static void check_store(struct config_reading *reading, const struct config_stor
 		     allowed);
 }
 
+/* The keys of branches have a meaning on lakefs:// alone. */
+static void check_branches(struct config_reading *reading)
+{
+	static const char *const keys[] = { "sink.merge_into", "sink.keep_branches" };
+	const struct config *config = reading->config;
+	const bool given[] = { is_set(config->branches.merge_into), config->branches.keep != KEEP_ALL };
+	struct config_lakefs parts;
+
+	if (!is_set(config->sink.url) || config_lakefs(config->sink.url, &parts))
+		return;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (given[i])
+			mistakes_add(reading->mistakes, config_line(config, keys[i]),
+				     "%s: found with sink.url = \"%.100s\", allowed: a url "
+				     "lakefs://repository/branch",
+				     keys[i], config->sink.url);
+}
+
 static void check_stores(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -183,6 +201,7 @@ static void check_stores(struct config_reading *reading)
 		check_store(reading, &config->source[i].store, "source",
 			    config->memory->sources_given ? "sources" : NULL);
 	check_store(reading, &config->sink, "sink", NULL);
+	check_branches(reading);
 }
 
 static void check_one_of(struct config_reading *reading, const char *url, const char *credential,

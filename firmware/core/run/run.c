@@ -218,6 +218,8 @@ static int load(const char *archived_id, struct run *ret_run, struct error *err)
 		r = config_load(record_path(archived_id, "config", path), &run.config, err);
 	for (uint32_t i = 0; r == 0 && i < run.config.sources; i++)
 		r = run_commits_use(run.id, record, i, &run.config.source[i].store, err);
+	if (r == 0)
+		r = run_branch_use(run.id, record, &run.config.sink, run.branch_from, err);
 	/* run.json exists, so the missing file is another file of the record. */
 	if (r == -ENOENT)
 		return error_set(err, -EBADMSG, "%s: the run record lacks state or config", run.id);

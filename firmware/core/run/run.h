@@ -37,6 +37,8 @@
  *   ends_s           where run.ends_at is given
  *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "":
  *                    the source has none
+ *   sink_branch      {name, from}: the branch of the sink's repository that has the files of this trial, and
+ *                    the commit where it begins. Missing: the files go where sink.url says
  *   repeats          id of the run that this run repeats (run_repeat())
  *   before           with `repeats`: id of the run that was the current run; "": none
  *
@@ -155,7 +157,9 @@ struct run {
 	char start_run[RUN_ID_BYTES]; /* the run whose newest checkpoint this run starts with; "" = none */
 	char weights_sha256[65]; /* SHA-256 of the file of model.weights that the run starts with; "" = none
 				  */
-	struct config config;    /* the frozen configuration */
+	/* the commit where the run's own branch, config.sink.at, begins; "" = the run has no such branch */
+	char branch_from[CONFIG_REF_MAX + 1];
+	struct config config; /* the frozen configuration */
 };
 
 /* What a new run starts with. */
@@ -307,6 +311,14 @@ MUST_CHECK int run_commits_add(const struct config *config, struct cJSON *member
  * `what`: the name of the record in errors. Errors: -EBADMSG. */
 MUST_CHECK int run_commits_use(const char *what, const struct cJSON *record, uint32_t source,
 			       struct config_store *store, struct error *err);
+
+/* Adds the member "sink_branch" to the members of a record. False: no memory. */
+bool run_branch_add(struct cJSON *members, const char *name, const char *from);
+/* Puts the branch that a run.json names into the store of its sink, and the commit where the branch begins
+ * into `from`; `sink` stays, and `from` is "", where it names none. run_load() does so. `what`: the name of
+ * the record in errors. Errors: -EBADMSG. */
+MUST_CHECK int run_branch_use(const char *what, const struct cJSON *record, struct config_store *sink,
+			      char from[static CONFIG_REF_MAX + 1], struct error *err);
 
 /* Writes a file that lies beside the records, durably and under their lock, such as series.json
  * (core/series/series.h). Its folder must exist. */

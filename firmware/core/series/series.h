@@ -20,6 +20,7 @@
  *     before              id of the run before the series: with run.start_from = "latest" every trial starts
  *                         with its weights; "" = none
  *     commits             {url: id} of lakefs:// sources: the commit that every trial reads; may be missing
+ *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
  *     trials              [{name, overrides, state, run, rung, rungs, epochs, value, best_epoch, reason,
  *                         started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make()

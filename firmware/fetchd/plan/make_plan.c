@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sysexits.h>
 
 /* Refuses a callback that monitors the validation where there is no validation split: it would never do
  * anything. */
@@ -69,17 +70,32 @@ static void warn_of_no_validation(const struct run *run, const struct plan *plan
 		   config->source[0].store.url, plan_source_shards(plan, 0, SPLIT_TRAIN));
 }
 
+/* Uploads the plan. The night of a series goes on while its sink is away, and before the branch of the trial
+ * is made: kiln-uploadd then uploads the plan. */
+static int put_plan(const struct run *run, struct store *sink, const char *path, struct error *err)
+{
+	char key[STORE_KEY_MAX];
+	int r;
+
+	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
+	r = store_put_file(sink, key, path, NULL, NULL, err);
+	if (r < 0 && *run->branch_from && (r == -ENOENT || error_exit_code(err) == EX_UNAVAILABLE)) {
+		log_warning("%s; going on, kiln-uploadd uploads the plan", err->text);
+		r = 0;
+	}
+	return r;
+}
+
 /* Makes the plan, uploads it, then notes it in the record: make_plan.h says why in this order. */
 static int make_plan(const struct run *run, const char *path, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(plan_closep) struct plan *plan = NULL;
-	char key[STORE_KEY_MAX], note[128], sha256[DIGEST_HEX_BYTES];
+	char note[128], sha256[DIGEST_HEX_BYTES];
 	struct store_pin manifest[PLAN_SOURCES_MAX] = { 0 };
 	struct store_options options = { 0 };
 	int r;
 
-	(void)snprintf(key, sizeof(key), "%s/plan", run->id);
 	if ((r = plan_list(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
 	    (r = check_monitor(&run->config, plan, err)) < 0 ||
 	    (r = classes_check(&run->config, plan, err)) < 0 ||
@@ -88,8 +104,7 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	    (r = record_note_manifests(manifest, run->config.sources, err)) < 0 ||
 	    (r = classes_note(plan, err)) < 0 || (r = digest_file(path, sha256, err)) < 0 ||
 	    (r = store_open(&run->config.sink, &options, &sink, err)) < 0 ||
-	    (r = store_put_file(sink, key, path, NULL, NULL, err)) < 0 ||
-	    (r = seen_note(run, sink, plan, err)) < 0)
+	    (r = put_plan(run, sink, path, err)) < 0 || (r = seen_note(run, sink, plan, err)) < 0)
 		return r;
 	warn_of_no_validation(run, plan);
 	(void)snprintf(note, sizeof(note), "{\"plan_sha256\":\"%s\"}", sha256);

@@ -93,6 +93,7 @@ int box_stores_check(const struct config *record, const struct config *box, stru
 static void take_stores(struct config *record, const struct config *box)
 {
 	record->sink = box->sink;
+	record->branches = box->branches;
 	record->notify = box->notify;
 	record->heat = box->heat;
 	record->power = box->power;

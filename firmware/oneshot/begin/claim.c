@@ -136,7 +136,7 @@ static int claim_an_id(struct store *sink, struct run *run, bool goes_on, struct
 
 int claim_run(struct store *sink, struct run *run, bool goes_on, struct error *err)
 {
-	int r = *run->machine ? 0 : claim_an_id(sink, run, goes_on, err);
+	int r = *run->machine || !sink ? 0 : claim_an_id(sink, run, goes_on, err);
 
 	return r < 0 ? r : note_box(run, err);
 }

@@ -19,7 +19,8 @@
 
 /* Notes in the record that this machine works on the run. Where the record has no machine yet, first claims
  * the run's id in the store; while another box has that id, gives the run a later id and tries again.
- * `goes_on`: an attempt that was killed may have put the claim into the store already. Blocks: a second for
- * each id that is taken; CLAIM_SETTLE_S where the store does not know the condition. Errors: -EAGAIN all
- * CLAIM_IDS_MAX ids are taken; those of the store. */
+ * `sink` NULL: nothing is
+ * claimed, because the name of the run's branch is a claim. `goes_on`: an attempt that was killed may have
+ * put the claim into the store already. Blocks: a second for each id that is taken; CLAIM_SETTLE_S where the
+ * store does not know the condition. Errors: -EAGAIN all CLAIM_IDS_MAX ids are taken; those of the store. */
 MUST_CHECK int claim_run(struct store *sink, struct run *run, bool goes_on, struct error *err);

@@ -4,6 +4,7 @@
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
 #include "oneshot/begin/box_stores.h"
+#include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/stored_plan.h"
@@ -87,11 +88,15 @@ static int bring(const char *file, const char *text, const struct run *was, char
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(store_closep) struct store *sink = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
 	char found[DIGEST_HEX_BYTES];
+	struct config_store where;
 	int r;
 
 	if ((r = stored_record_config(file, text, strlen(text), &config, err)) < 0 ||
-	    (r = configured_store_open(&config, &config.sink, &sink, err)) < 0 ||
+	    (r = json_parse(file, text, strlen(text), &record, err)) < 0 ||
+	    (r = branch_of_record(&config, record, &where, err)) < 0 ||
+	    (r = configured_store_open(&config, &where, &sink, err)) < 0 ||
 	    (r = bring_plan(sink, file, was, plan, err)) < 0 ||
 	    (*was->start_run && (r = bring_start(sink, was->start_run, start, err)) < 0) ||
 	    (*was->weights_sha256 &&

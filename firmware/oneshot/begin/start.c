@@ -6,6 +6,7 @@
 #include "model/checkpoint.h"
 #include "model/features.h"
 #include "model/weights.h"
+#include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/weights.h"
@@ -63,18 +64,37 @@ static int check_weights(const char *file, const struct graph *graph, const stru
 
 /* ---- Which weights ---- */
 
+/* Opens the sink where the files of an earlier run are. */
+static int open_sink_of(const struct config *config, const char *run_id, struct store **ret_sink,
+			struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	CLEANUP(json_free) cJSON *record = NULL;
+	struct config_store where = config->sink;
+	int r = run_json_archived(run_id, &text, NULL);
+
+	/* Without a record here the run is older than the archive, or of another disk. */
+	if (r == 0 && ((r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
+		       (r = branch_of_record(config, record, &where, err)) < 0))
+		return r;
+	return configured_store_open(config, &where, ret_sink, err);
+}
+
 /* Finds the newest checkpoint of the last run; where that run has none, the checkpoint with which that run
  * started. */
 static int find_latest(const struct config *config, const struct run *last, struct start *ret_start,
 		       struct error *err)
 {
 	const char *const ids[] = { last->id, last->start_run };
-	CLEANUP(store_closep) struct store *sink = NULL;
-	int r = configured_store_open(config, &config->sink, &sink, err);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && !*ret_start->path && i < sizeof(ids) / sizeof(ids[0]) && *ids[i]; i++) {
+		CLEANUP(store_closep) struct store *sink = NULL;
+
 		ret_start->with.run_id = ids[i];
-		r = bring_start(sink, ids[i], ret_start->path, err);
+		r = open_sink_of(config, ids[i], &sink, err);
+		if (r == 0)
+			r = bring_start(sink, ids[i], ret_start->path, err);
 	}
 	if (r == 0 && !*ret_start->path && *last->id)
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_MISSING, .run_id = last->id },

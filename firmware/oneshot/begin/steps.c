@@ -6,6 +6,7 @@
 #include "core/run/manifest.h"
 #include "core/run/spool.h"
 #include "model/build.h"
+#include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/claim.h"
 #include "oneshot/begin/commits.h"
@@ -154,13 +155,15 @@ static int put_plan(struct store *sink, const struct run *run, struct error *err
 int begin_set_up(struct run *run, const struct set_up *how, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
-	int r;
+	int there, r;
 
 	if ((r = configured_store_open(&run->config, &run->config.sink, &sink, err)) < 0 ||
-	    (r = claim_run(sink, run, how->adopted, err)) < 0 || (r = note_end(run, how, err)) < 0 ||
-	    (r = spool_make(run->id, err)) < 0 || (r = bring_its_encoder(sink, run, how->repeats, err)) < 0 ||
+	    (r = there = branch_make(run, err)) < 0 ||
+	    (r = claim_run(there ? sink : NULL, run, how->adopted, err)) < 0 ||
+	    (r = note_end(run, how, err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
+	    (r = bring_its_encoder(sink, run, how->repeats, err)) < 0 ||
 	    (*how->repeats && (r = put_plan(sink, run, err)) < 0) ||
-	    (r = stored_record_put(sink, run->id, err)) < 0)
+	    (there && (r = stored_record_put(sink, run->id, err)) < 0))
 		return r;
 	event_send(&(struct event){ .id = how->adopted ? EVENT_RUN_ADOPTED : EVENT_RUN_BEGUN,
 				    .run_id = run->id },

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/series/trials.h"
+#include "oneshot/begin/branch.h"
 #include "oneshot/begin/commits.h"
 #include "oneshot/begin/overrides.h"
 #include "oneshot/begin/steps.h"
@@ -78,7 +79,9 @@ static int begin_waiting(cJSON *series, const struct next *next, struct run *ret
 		return r;
 	if (!members)
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	if ((r = commits_of_series(series, &config, members, err)) < 0)
+	if ((r = commits_of_series(series, &config, members, err)) < 0 ||
+	    (r = branch_of_trial(series, series_text(series_trial(series, next->trial), "name"), &config,
+				 members, err)) < 0)
 		return r;
 	(void)snprintf(before.id, sizeof(before.id), "%s", series_text(series, "before"));
 	return begin_new(&new, ret_run, err);
@@ -181,7 +184,9 @@ static bool is_of_trial(const cJSON *trial, const struct error *err)
 {
 	const int code = error_exit_code(err);
 
-	return code == EX_DATAERR || code == EX_CONFIG || (code == EX_NOPERM && has_own_files(trial));
+	/* -EEXIST: somebody else has a branch of the trial's name. */
+	return code == EX_DATAERR || code == EX_CONFIG || err->code == -EEXIST ||
+	       (code == EX_NOPERM && has_own_files(trial));
 }
 
 /* ---- The series ---- */

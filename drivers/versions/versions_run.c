@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/versions/versions_run.h"
+
+#include <string.h>
+
+#define NAME_BYTES 64u
+
+int versions_sink_open(const struct config *config, const struct store_options *options,
+		       struct versions **ret_versions, struct error *err)
+{
+	return versions_open(&config->sink, options, ret_versions, err);
+}
+
+void versions_trial_branch(const char *series, const char *trial, char out[static CONFIG_REF_MAX + 1])
+{
+	(void)snprintf(out, CONFIG_REF_MAX + 1, "exp-%s-%s", series, trial);
+}
+
+/* ---- Metadata ---- */
+
+static bool add_text(cJSON *metadata, const char *key, const cJSON *text)
+{
+	return !cJSON_IsString(text) || !*text->valuestring ||
+	       cJSON_AddStringToObject(metadata, key, text->valuestring);
+}
+
+/* Adds a number by a format for a double. A number beyond 2^53 is a text in the record. */
+static bool add_number(cJSON *metadata, const char *key, const char *format, const cJSON *number)
+{
+	char text[NAME_BYTES];
+
+	if (!cJSON_IsNumber(number))
+		return add_text(metadata, key, number);
+	(void)snprintf(text, sizeof(text), format, number->valuedouble);
+	return cJSON_AddStringToObject(metadata, key, text);
+}
+
+static bool add_metrics(cJSON *metadata, const cJSON *metrics)
+{
+	const cJSON *split, *figure;
+	char key[2 * NAME_BYTES];
+
+	cJSON_ArrayForEach(split, metrics)
+		cJSON_ArrayForEach(figure, split) {
+			(void)snprintf(key, sizeof(key), "kiln.%.60s.%.60s", split->string, figure->string);
+			if (!add_number(metadata, key, "%.9g", figure))
+				return false;
+		}
+	return true;
+}
+
+static cJSON *metadata_of(const struct run *run, const cJSON *record)
+{
+	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+	const bool made = cJSON_AddStringToObject(metadata, "kiln.run_id", run->id) &&
+			  add_text(metadata, "kiln.series", json_member(record, "series.id")) &&
+			  add_text(metadata, "kiln.trial", json_member(record, "series.trial")) &&
+			  add_text(metadata, "kiln.state", json_member(record, "state")) &&
+			  add_text(metadata, "kiln.plan_sha256", json_member(record, "plan_sha256")) &&
+			  add_number(metadata, "kiln.seed", "%.0f", json_member(record, "seed")) &&
+			  add_metrics(metadata, json_member(record, "metrics"));
+
+	return made ? TAKE(metadata) : NULL;
+}
+
+/* ---- Calls ---- */
+
+int versions_run_branch(const struct run *run, const struct store_options *options, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	CLEANUP(json_free) cJSON *mine = cJSON_CreateObject();
+	int r;
+
+	if (!*run->branch_from)
+		return 0;
+	if (!cJSON_AddStringToObject(mine, "kiln.run_id", run->id))
+		return error_set(err, -ENOMEM, "%s: no memory for its branch", run->id);
+	r = versions_sink_open(&run->config, options, &versions, err);
+	return r < 0 ? r : versions_branch(versions, run->config.sink.at, run->branch_from, mine, err);
+}
+
+int versions_run_commit(const struct run *run, const cJSON *record, const struct store_options *options,
+			struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	CLEANUP(json_free) cJSON *metadata = metadata_of(run, record);
+	char message[2 * RUN_ID_BYTES], branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	if (!versions_has_branches(&run->config.sink))
+		return 0;
+	if (!metadata)
+		return error_set(err, -ENOMEM, "%s: no memory for its commit", run->id);
+	(void)snprintf(message, sizeof(message), "%s: %s", run->id, run_state_name(run->state));
+	if ((r = versions_sink_open(&run->config, options, &versions, err)) < 0)
+		return r;
+	r = versions_commit(versions, versions_branch_of(&run->config.sink, branch), message, metadata, id,
+			    err);
+	return r == -ENODATA ? 0 : r;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/begin/branch.h"
+#include "core/base/log.h"
+#include "drivers/versions/versions_run.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+#define ATTEMPTS 3u /* to make a branch: the night goes on without it */
+
+/* Notes the commit at which all branches begin. */
+static int fix_start(cJSON *series, const struct config *config, struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char id[VERSIONS_ID_BYTES];
+	int r;
+
+	if ((r = versions_sink_open(config, &options, &versions, err)) < 0 ||
+	    (r = versions_resolve(versions, NULL, id, err)) < 0)
+		return r;
+	log_info("%s: the branches of its trials begin at commit %s of %s", series_id(series), id,
+		 config->sink.url);
+	return series_set(series, "sink_commit", cJSON_CreateString(id))
+		       ? series_write(series, err)
+		       : error_set(err, -ENOMEM, "series.json: no memory");
+}
+
+int branch_of_trial(cJSON *series, const char *trial, const struct config *config, cJSON *members,
+		    struct error *err)
+{
+	char name[CONFIG_REF_MAX + 1];
+	int r = 0;
+
+	if (!versions_has_branches(&config->sink))
+		return 0;
+	if (!*series_text(series, "sink_commit"))
+		r = fix_start(series, config, err);
+	versions_trial_branch(series_id(series), trial, name);
+	if (r == 0 && !run_branch_add(members, name, series_text(series, "sink_commit")))
+		r = error_set(err, -ENOMEM, "run.json: no memory");
+	return r;
+}
+
+int branch_make(const struct run *run, struct error *err)
+{
+	struct store_options options = store_options_of(&run->config);
+	int r;
+
+	options.attempts_max = ATTEMPTS;
+	options.patience_ms = 0;
+	r = versions_run_branch(run, &options, err);
+	if (r == 0 || r == -EEXIST || error_exit_code(err) != EX_UNAVAILABLE)
+		return r < 0 ? r : 1;
+	log_warning("%s; going on, kiln-uploadd makes the branch before it uploads", err->text);
+	return 0;
+}
+
+int branch_of_record(const struct config *config, const cJSON *record, struct config_store *ret_sink,
+		     struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char from[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	*ret_sink = config->sink;
+	if ((r = run_branch_use("run.json", record, ret_sink, from, err)) < 0 || !*from)
+		return r;
+	if ((r = versions_sink_open(config, &options, &versions, err)) < 0)
+		return r;
+	r = versions_resolve(versions, ret_sink->at, id, err);
+	if (r == -ENOENT) {
+		(void)snprintf(ret_sink->at, sizeof(ret_sink->at), "%s", config->branches.merge_into);
+		return 0;
+	}
+	return r;
+}

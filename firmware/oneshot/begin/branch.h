@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The branches of the trials of a series whose sink has branches (drivers/versions). All begin at one commit:
+ * the newest of the branch of sink.url when the first trial begins, which series.json notes. While the
+ * server cannot be asked the first trial waits, as a run waits for its store; a later one trains without a
+ * branch, which kiln-uploadd makes before it uploads.
+ */
+#pragma once
+
+#include "core/run/run.h"
+#include "core/series/series.h"
+
+/* Adds the branch of a trial to the members of its run.json, and the commit where it begins to series.json,
+ * where that has none. Does nothing where the sink has no branches. Errors: those of the server. */
+MUST_CHECK int branch_of_trial(cJSON *series, const char *trial, const struct config *config, cJSON *members,
+			       struct error *err);
+
+/* Makes the branch of a run that has one. Returns 1 where it is there, or the run has none; 0 where the
+ * server cannot be asked now. Errors: -EEXIST somebody else has a branch of this name. */
+MUST_CHECK int branch_make(const struct run *run, struct error *err);
+
+/* Finds the branch where the files of a run are: *ret_sink becomes the sink of `config` with the branch that
+ * the record names, or the one merged into where that branch is gone. `record`: run.json. */
+MUST_CHECK int branch_of_record(const struct config *config, const cJSON *record,
+				struct config_store *ret_sink, struct error *err);

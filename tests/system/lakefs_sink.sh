@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# lakeFS as the sink of a series: a branch for each trial from one commit, one commit for each trial; a branch that is another's; the
+# API away during the night; a run of its own. The server is a contract server.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+. tests/lakefs/lib.sh
+start_lakefs "lakeFS as the sink"
+data=$work/data kiln=$KILN_BIN/kiln
+"$make_shards" "$data" train 4 200
+"$make_shards" "$data" test 1 200
+change create s3://kiln/lakefs/rep >/dev/null
+
+conf() { # name, run keys, more: a configuration
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 2; batch_rows = 32; $2 };
+		source: { url = "file://$data"; };
+		sink: { url = "lakefs://rep/main/runs"; endpoint = "$KILN_LAKEFS"; };
+		ring: { small_pages = true; };
+		order: { window_shards = 2; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
+		${3:-}
+	CONF
+}
+
+seen() { # python expression of r, what the repository has, and b, its branches
+	lakefs_test repository/rep | python3 -c 'import json, sys; r = json.load(sys.stdin); b = r["branches"]; print(eval(sys.argv[1]))' "$1"
+}
+
+series_json() { # python expression of s, the newest series, and t, its trials
+	python3 -c 'import glob, json, sys
+s = json.load(open(sorted(glob.glob(sys.argv[1] + "/data/kiln/run/series/*/series.json"))[-1]))
+t = s["trials"]
+print(eval(sys.argv[2]))' "$KILN_ROOT" "$1"
+}
+
+night() { # name: a whole night
+	timeout 200 "$kiln" run --config "$work/$1.conf" >"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+	code=$?
+}
+
+trials='experiments = ( { name = "adam"; overrides = { optimizer = { name = "adam"; }; }; },
+                { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; }; } );'
+
+# ---- A run of its own ----
+conf plain ''
+node whole
+night plain
+id=$(cat "$KILN_ROOT/out")
+is "$code $(seen 'sorted(b), b["main"]["uncommitted"], b["main"]["commits"][0]["metadata"]["kiln.run_id"], len(b["main"]["commits"])')" \
+	"0 (['main'], [], '$id', 2)" "a run of its own is committed once, to the branch of sink.url" "$(tail -n 5 "$KILN_ROOT/log")"
+start=$(seen 'b["main"]["commits"][0]["id"]')
+
+# ---- A series ----
+conf series '' "$trials"
+night series
+series=$(series_json 's["id"]')
+is "$code $(series_json 's["state"], s["sink_commit"]')" "0 ('finished', '$start')" "series.json has the commit where the branches begin" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen 'sorted(b)')" "['exp-$series-adam', 'exp-$series-sgd', 'main']" "each trial has a branch"
+is "$(seen '[len(b[n]["commits"]) for n in sorted(b)], [b[n]["commits"][1]["id"] for n in sorted(b)[:2]], [b[n]["uncommitted"] for n in b]')" \
+	"([3, 3, 2], ['$start', '$start'], [[], [], []])" "each has one commit, from that commit, and nothing is uncommitted"
+run=$(series_json 't[0]["run"]')
+is "$(seen "sorted((k, v) for k, v in b['exp-$series-adam']['commits'][0]['metadata'].items() if not k.startswith(('kiln.t', 'kiln.v', 'kiln.p')))")" \
+	"[('kiln.run_id', '$run'), ('kiln.seed', '$(series_json 's["seed"]')'), ('kiln.series', '$series'), ('kiln.state', 'finished')]" "the metadata of the commit are texts"
+is "$(seen "[k in b['exp-$series-adam']['commits'][0]['metadata'] for k in ('kiln.trial', 'kiln.plan_sha256', 'kiln.test.accuracy', 'kiln.validation.loss')]")" \
+	"[True, True, True, True]" "with trial, plan and figures"
+record=$KILN_ROOT/data/kiln/run/archive/$run
+is "$(record_json 'r["sink_branch"]')" "{'name': 'exp-$series-adam', 'from': '$start'}" "run.json has the branch"
+change diff main "exp-$series-adam" >"$work/diff"
+like "$(cat "$work/diff")" "added runs/$run/model/model.safetensors" "the files are on the branch"
+like "$(cat "$work/diff")" "added runs/$run/plan" "with the plan"
+
+# ---- A branch that is somebody else's ----
+node taken
+"$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &
+night=$!
+begun() { compgen -G "$KILN_ROOT/data/kiln/run/series/*/series.json" >/dev/null; }
+wait_for 60 begun
+series=$(series_json 's["id"]')
+change branch "exp-$series-sgd" main >/dev/null
+put_object "lakefs://rep/exp-$series-sgd" theirs "text"
+change commit "exp-$series-sgd" "theirs" >/dev/null
+wait $night
+is "$(series_json '[(x["name"], x["state"]) for x in t]')" "[('adam', 'finished'), ('sgd', 'failed')]" "a trial whose branch is another's fails, the others go on"
+like "$(series_json 't[1]["reason"]')" "branch 'exp-$series-sgd' exists and is not ours" "it says why"
+is "$(seen "len(b['exp-$series-sgd']['commits']), b['exp-$series-sgd']['uncommitted']")" "(3, [])" "the branch stays as it is"
+
+# ---- The API is away during the night ----
+node away
+"$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &
+night=$!
+first() { compgen -G "$KILN_ROOT/data/kiln/spool/traind/*/checkpoints" >/dev/null; }
+wait_for 60 first
+lakefs_test away true >/dev/null
+both() { [ "$(series_json '[x["state"] for x in t]' 2>/dev/null)" = "['finished', 'finished']" ]; }
+wait_for 120 both
+ok $? "both trials train while the API is away" "$(tail -n 5 "$KILN_ROOT/log")"
+series=$(series_json 's["id"]')
+is "$(seen "[n for n in b if n == 'exp-$series-sgd']")" "[]" "the second one without a branch"
+[ -d "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[1]["run"]')" ]
+ok $? "its files wait in the spool"
+lakefs_test away false >/dev/null
+wait $night
+is "$?" 0 "the night ends when the API is back" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "[(len(b[n]['commits']), b[n]['uncommitted'], b[n]['commits'][0]['metadata']['kiln.trial']) for n in sorted(b) if '$series' in n]")" \
+	"[(3, [], 'adam'), (3, [], 'sgd')]" "each trial has its one commit then"
+change diff main "exp-$series-sgd" >"$work/diff"
+like "$(cat "$work/diff")" "added runs/$(series_json 't[1]["run"]')/plan" "with the plan"
+no_violations
