@@ -3,6 +3,7 @@
 
 #include "core/ring/cursor.h"
 #include "model/graph/op.h"
+#include "model/learn/confusion.h"
 #include "model/learn/gradients.h"
 #include "model/learn/loss_scale.h"
 #include "model/learn/losses.h"
@@ -189,6 +190,7 @@ void layout_state(struct graph *graph)
 	gradients_layout(graph);
 	loss_scale_layout(graph);
 	loss_layout(graph);
+	confusion_layout(graph);
 }
 
 void layout_work(struct graph *graph, const struct plan *const *plan, uint32_t plans)

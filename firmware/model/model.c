@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
+#include "model/learn/confusion.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
 #include "model/state.h"
@@ -211,6 +212,24 @@ int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct
 	return 0;
 }
 
+int model_confusion(struct model *model, uint32_t **ret_matrix, uint64_t *ret_classes, struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const uint64_t classes = confusion_classes(graph), bytes = classes * classes * sizeof(uint32_t);
+	CLEANUP(free_ptr) uint32_t *matrix = classes ? malloc(bytes) : NULL;
+	int r = drain(model, err);
+
+	if (r == 0 && classes)
+		r = matrix ? gpu_read(model->gpu, model->buffer[graph->confusion], 0, matrix, bytes, NULL,
+				      err)
+			   : error_set(err, -ENOMEM, "the confusion matrix: no memory");
+	if (r < 0)
+		return r;
+	*ret_matrix = TAKE(matrix);
+	*ret_classes = classes;
+	return 0;
+}
+
 int model_loss_scale(struct model *model, double *ret_scale, uint64_t *ret_skipped, struct error *err)
 {
 	const struct loss_scale *tensors = &model->graph.loss_scale;
@@ -244,9 +263,15 @@ bool model_compiles(const struct model *model)
 int model_metrics_reset(struct model *model, struct error *err)
 {
 	static const uint8_t zeros[SUMS_BYTES_MAX];
+	const uint32_t confusion = model->graph.confusion;
 	uint64_t bytes, offset = sums_offset(&model->graph, &bytes);
+	int r = gpu_write(model->gpu, model->arena[ARENA_STATE], offset, zeros, bytes, false, err);
 
-	return gpu_write(model->gpu, model->arena[ARENA_STATE], offset, zeros, bytes, false, err);
+	if (r < 0 || confusion == GRAPH_NO_TENSOR)
+		return r;
+	return gpu_write(model->gpu, model->buffer[confusion], 0,
+			 graph_at(&model->graph, confusion)->constant,
+			 graph_at(&model->graph, confusion)->bytes, false, err);
 }
 
 /* Sets ret_input to pointers to row `first` of each input. */

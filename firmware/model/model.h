@@ -134,6 +134,12 @@ uint64_t model_step(const struct model *model);
 /* Waits for the queue. Errors: -EDOM the loss or a parameter became NaN or infinite; the text names tensor
  * and step. */
 MUST_CHECK int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err);
+/* Returns the confusion matrix [classes, classes] of the rows that were evaluated since the last
+ * model_metrics_reset(), by label (row) and prediction (column); *ret_classes 0 and NULL: the network does
+ * not choose one class of 2 .. METRICS_CONFUSION_MAX. A count that does not fit 32 bits begins again at 0.
+ * Waits for the queue. The caller frees the matrix. Errors: those of model_metrics(); -ENOMEM. */
+MUST_CHECK int model_confusion(struct model *model, uint32_t **ret_matrix, uint64_t *ret_classes,
+			       struct error *err);
 /* Saves the compiled kernels in a cache for the next start. Call once, after a training step. Waits for the
  * queue. Errors: -EDOM as in model_metrics(). Other errors name the file that cannot be written; they only
  * make the next start slower. */

@@ -2,6 +2,7 @@
 #include "model/passes.h"
 
 #include "model/layers/emit.h"
+#include "model/learn/confusion.h"
 #include "model/learn/gradients.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
@@ -58,6 +59,7 @@ void pass_emit_evaluate(struct plan *plan)
 	loss_emit(plan, false);
 	gradients_emit_penalty(plan);
 	emit_metrics(plan, 0);
+	confusion_emit(plan);
 	plan_fuse(plan);
 }
 

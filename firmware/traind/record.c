@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/record.h"
 #include "core/base/cleanup.h"
+#include "core/run/run_confusion.h"
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
 #include "drivers/gpu/gpu.h"
@@ -17,6 +18,14 @@ static uint64_t number_of(const cJSON *record, const char *path)
 	return (uint64_t)fmax(json_number(record, path, 0), 0);
 }
 
+/* Moves "confusion" out of the record, unless it is of an epoch that is trained again. */
+static cJSON *load_confusion(cJSON *record, uint64_t passes)
+{
+	if (json_number(record, "confusion.epoch", 0) >= (double)passes)
+		return NULL;
+	return cJSON_DetachItemFromObjectCaseSensitive(record, "confusion");
+}
+
 static int load(struct train *train, uint64_t passes, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
@@ -29,6 +38,7 @@ static int load(struct train *train, uint64_t passes, struct error *err)
 	train->record.bytes_before = number_of(json, "store.before");
 	train->record.bytes = number_of(json, "store.bytes");
 	train->record.fetchd_us = number_of(json, "store.since_us");
+	train->record.confusion = load_confusion(json, passes);
 	train->record.opened = true;
 	return history_load(&train->record.history, json, passes, err);
 }
@@ -52,6 +62,7 @@ int record_open(struct train *train, struct error *err)
 void record_close(struct train *train)
 {
 	curves_close(train);
+	cJSON_Delete(TAKE(train->record.confusion));
 	history_close(&train->record.history);
 }
 
@@ -68,6 +79,46 @@ int record_pass(struct train *train, enum split split, uint64_t epoch, const str
 
 	if (!history_add(&train->record.history, &pass))
 		return error_set(err, -ENOMEM, "run.json: no memory");
+	record_changed(train);
+	return 0;
+}
+
+/* Returns whether the model keeps the weights that a pass has evaluated: those of the test, and those of the
+ * best epoch so far where the configuration asks for the best, else of every epoch. */
+static bool keeps(const struct train *train, enum split split, uint64_t epoch)
+{
+	const struct callbacks_figures figures = history_figures(&train->record.history, epoch);
+
+	return split == SPLIT_TEST ||
+	       callbacks_keeps(&train->run.config, &train->best.state, epoch, &figures);
+}
+
+static cJSON *confusion_of(const uint32_t *counts, uint64_t classes)
+{
+	CLEANUP(free_ptr) double *matrix = calloc(classes * classes, sizeof(*matrix));
+
+	for (uint64_t i = 0; matrix && i < classes * classes; i++)
+		matrix[i] = counts[i];
+	return matrix ? run_confusion_member(matrix, classes) : NULL;
+}
+
+int record_confusion(struct train *train, enum split split, uint64_t epoch, struct error *err)
+{
+	CLEANUP(free_ptr) uint32_t *counts = NULL;
+	CLEANUP(json_free) cJSON *member = NULL;
+	uint64_t classes;
+	int r;
+
+	if (!keeps(train, split, epoch))
+		return 0;
+	if ((r = model_confusion(train->model, &counts, &classes, err)) < 0 || classes == 0)
+		return r;
+	member = confusion_of(counts, classes);
+	if (!member || !cJSON_AddStringToObject(member, "split", split_name(split)) ||
+	    (split == SPLIT_VALIDATION && !json_add_u64(member, "epoch", epoch)))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	json_free(&train->record.confusion);
+	train->record.confusion = TAKE(member);
 	record_changed(train);
 	return 0;
 }
@@ -123,7 +174,10 @@ static int write_record(struct train *train, struct error *err)
 	int r;
 
 	if (!cJSON_AddItemReferenceToObject(object, "epochs", history->epochs) ||
-	    !cJSON_AddItemReferenceToObject(object, "metrics", history->metrics) || !add_time(train, object))
+	    !cJSON_AddItemReferenceToObject(object, "metrics", history->metrics) ||
+	    (train->record.confusion &&
+	     !cJSON_AddItemReferenceToObject(object, "confusion", train->record.confusion)) ||
+	    !add_time(train, object))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	quarantine = quarantine_json(&train->quarantine);
 	if (quarantine)

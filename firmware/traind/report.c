@@ -75,6 +75,8 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 		return 0;
 	}
 	r = record_pass(train, split, segment, &metrics, err);
+	if (r == 0 && split != SPLIT_TRAIN)
+		r = record_confusion(train, split, segment, err);
 	if (r < 0)
 		return r;
 	publish_metrics(train, split, &metrics);

@@ -92,6 +92,6 @@ weights() { # name
 }
 
 epochs() { # name: the epochs in run.json, without the run's names
-	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(json.dumps([r["epochs"], r["metrics"], r["state"]]))' \
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(json.dumps([r["epochs"], r["metrics"], r["confusion"], r["state"]]))' \
 		"$work/runs/$1"/*/run.json
 }

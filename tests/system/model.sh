@@ -448,7 +448,8 @@ predict "$weighed" --data "file://$work/weighed"
 "$kiln" evaluate "$weighed" --data "file://$work/weighed" --json >figures
 is "$(python3 - "$KILN_ROOT/data/kiln/run/current/run.json" "$KILN_BUILD/system/dump_records" weighed/test-* <<'PY'
 import json, math, struct, subprocess, sys
-run, figures = json.load(open(sys.argv[1]))["metrics"]["test"], json.load(open("figures"))
+record, figures = json.load(open(sys.argv[1])), json.load(open("figures"))
+run = record["metrics"]["test"]
 answers = [json.loads(line) for line in open("said")]
 records = [json.loads(line)["values"] for line in subprocess.run(sys.argv[2:], capture_output=True, text=True).stdout.splitlines()[1:]]
 weights = [struct.unpack("<f", struct.pack("<I", r["weight"][0]))[0] for r in records]
@@ -458,11 +459,14 @@ losses = [-math.log(a["probabilities"][str(w)]) for a, w in zip(answers, wanted)
 near = lambda a, b: abs(a - b) < 1e-5
 print(len(records), sorted(set(weights)), 0 < sum(right) < 150)
 print(near(figures["accuracy"], sum(right) / 150), near(run["accuracy"], figures["accuracy"]), sum(map(sum, figures["confusion"])))
+counted = [[sum((w, a["class"]) == (i, j) for w, a in zip(wanted, answers)) for j in range(2)] for i in range(2)]
+print(record["confusion"] == {"classes": 2, "rows": 150, "matrix": counted, "split": "test"}, figures["confusion"] == counted)
 print(near(figures["weighted_accuracy"], sum(w for w, r in zip(weights, right) if r) / sum(weights)))
 print(near(figures["loss"], sum(map(lambda w, l: w * l, weights, losses)) / 150), near(run["loss"], figures["loss"]))
 PY
 )" "150 [0.0, 1.0, 2.0, 3.0] True
 True True 150
+True True
 True
-True True" "evaluate: accuracy and confusion by rows, as the run has them; weighted_accuracy and the loss by their weights" "$(cat figures errors)"
+True True" "evaluate: accuracy and confusion by rows, as the run has them and as the predictions say; weighted_accuracy and the loss by their weights" "$(cat figures errors)"
 like "$("$kiln" evaluate "$weighed" --data "file://$work/weighed")" "weighted_auc_precision_recall 0\.[0-9]{6}" "and so for people"

@@ -90,13 +90,17 @@ done
 python3 - "$work" "$sink/$run/run.json" >"$work/said" <<'PY'
 import json, sys
 work, run = sys.argv[1:]
-metrics = json.load(open(run))["metrics"]
+record = json.load(open(run))
+metrics = record["metrics"]
 for split in ("test", "validation"):
     e, m = json.load(open(f"{work}/{split}.json")), metrics[split]
     same = e["rows"] == m["rows"] and abs(e["loss"] - m["loss"]) <= 1e-5 * m["loss"] and abs(e["accuracy"] - m["accuracy"]) < 1e-9
     right = sum(e["confusion"][i][i] for i in range(2))
     print("same" if same and round(right) == round(e["accuracy"] * e["rows"]) and sum(map(sum, e["confusion"])) == e["rows"] else (e, m),
           f"{split}: as the run itself found it", sep="\t")
+e = json.load(open(f"{work}/test.json"))
+print("same" if record["confusion"] == {"classes": 2, "rows": e["rows"], "matrix": e["confusion"], "split": "test"} else
+      (record["confusion"], e["confusion"]), "test: the confusion matrix of run.json is that of kiln evaluate", sep="\t")
 e = json.load(open(f"{work}/train.json"))
 print("same" if e["rows"] == metrics["train"]["rows"] and 0 < e["loss"] < 0.7 else e, "train: every row", sep="\t")
 PY

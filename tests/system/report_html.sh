@@ -66,8 +66,16 @@ run("flat", {"epochs": [{"epoch": i, "loss": 0.69314 + i % 3 / 1e5, "accuracy": 
 run("long", {"epochs": [{"epoch": 123456, "loss": 1.23e-12, "accuracy": 1, "validation_loss": 1.23e-12, "validation_accuracy": 1}]})
 run("gaps", {"epochs": [{"epoch": i, "loss": 100 / (1 + i) ** 3, **({} if i % 4 == 2 else {"validation_loss": 120 / (1 + i) ** 3})}
                         for i in range(20)]})
+def confused(k, each=50):
+    return {"split": "test", "classes": k, "rows": k * each, "matrix": [[each - 9 if i == j else 9 if j == (i * 3 + 1) % k else 0 for j in range(k)]
+                                                                        for i in range(k)]}
+for k in 2, 10, 64:
+    run(f"classes-{k}", {"epochs": [epoch(0)], "classes": [f"class {i} " + "x" * (i % 9 * 5) for i in range(k)], "confusion": confused(k)})
+run("classes-900", {"epochs": [epoch(0)], "confusion": {
+    "split": "validation", "epoch": 4, "classes": 900, "rows": 9e5, "pairs": [{"label": i, "prediction": i + 9, "rows": 99 - i} for i in range(64)],
+    "weakest": [{"class": i * 2, "rows": 1000, "precision": 0.9, "recall": i / 64} for i in range(64)]}})
 nasty = '"><script>console.error(1)</script><img src=http://example.com/x>&\u202e\x01</style><!-- ' + "w" * 300
-run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "reason": nasty, "machine": nasty, "device": nasty},
+run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "confusion": confused(12), "reason": nasty, "machine": nasty, "device": nasty},
     {"outcome": nasty, "host": nasty, "version": nasty, "slot": nasty, "build": nasty, "reason": nasty, "test_given_up": nasty,
      "degraded": [{"daemon": nasty, "why": nasty}], "changed": [nasty] * 30,
      "unfit": {"file": nasty, "rows": [{"result": nasty, "part": nasty, "text": nasty, "todo": nasty}]},
@@ -95,7 +103,7 @@ run("went_on", {"state": "running", "epochs": [epoch(i) for i in range(7)]},
     {"outcome": "halted", "reason": "a night before", "run": {"state": "stopped", "epochs_done": 3}})
 run("failed", {"state": "failed", "epochs": []}, {"outcome": "failed", "reason": "a NaN", "faults": [], "time": None})
 PY
-for name in many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed went_on; do
+for name in many holes flat one long gaps hostile classes-2 classes-10 classes-64 classes-900 trial-of-few trial-of-wide trial-of-nasty failed went_on; do
 	"$kiln" report $name --config "$work/night" --html "$pages/$name.html" >"$work/said" 2>&1
 	ok $? "a page: $name" "$(cat "$work/said")"
 done
@@ -127,7 +135,7 @@ if ! /usr/bin/python3 -c 'import html5lib' 2>/dev/null; then
 	skip "pages are good HTML" "no html5lib here: tools/deps/install test"
 else
 	like "$(strict "$pages/wrong.html" | tail -n 1)" 'ParseError' "the parser notices a mistake"
-	for page in early night many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed; do
+	for page in early night many holes flat one long gaps hostile classes-2 classes-10 classes-64 classes-900 trial-of-few trial-of-wide trial-of-nasty failed; do
 		is "$(strict "$pages/$page.html" | tail -n 1)" good "$page.html is good HTML"
 	done
 fi
@@ -138,7 +146,7 @@ fi
 tests/system/browser.py "$pages/wrong.html" "$pages/wrong" >"$work/found" 2>"$work/said"
 is "$(of 'len(r["requests"]), len(r["errors"]) >= 3, r["phone"]["document"] > 2000')" "(2, True, True)" \
 	"the browser notices a request, complaints, and a page that is too wide" "$(cat "$work/found" "$work/said")"
-for page in early night many holes flat one long gaps hostile trial-of-few trial-of-wide trial-of-nasty failed; do
+for page in early night many holes flat one long gaps hostile classes-2 classes-10 classes-64 classes-900 trial-of-few trial-of-wide trial-of-nasty failed; do
 	tests/system/browser.py "$pages/$page.html" "$pages/$page" >"$work/found" 2>"$work/said"
 	ok $? "a browser loads $page.html" "$(tail -n 5 "$work/said")"
 	is "$(of 'r["requests"]')" "['file://$pages/$page.html']" "it asks for nothing else"

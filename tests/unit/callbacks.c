@@ -104,6 +104,7 @@ static void test_keeps(void **state)
 	static const double accuracies[] = { 0.5, 0.7, 0.7, 0.6, 0.8, 0.1 };
 	static const bool kept[] = { true, true, false, false, true, false };
 	const struct config config = { .keep_best = { .monitor = MONITOR_VAL_ACCURACY } };
+	const struct config none = { 0 };
 	struct callbacks callbacks;
 
 	(void)state;
@@ -111,13 +112,17 @@ static void test_keeps(void **state)
 	callbacks_start(&callbacks);
 	for (uint64_t epoch = 0; epoch < 6; epoch++) {
 		const struct callbacks_figures figures = { NAN, NAN, NAN, accuracies[epoch] };
-		const struct callbacks_verdict verdict =
-			callbacks_epoch(&config, &callbacks, epoch, &figures, 0.1);
+		const struct callbacks before = callbacks;
+		struct callbacks_verdict verdict;
 
+		assert_int_equal(callbacks_keeps(&config, &callbacks, epoch, &figures), kept[epoch]);
+		assert_memory_equal(&callbacks, &before, sizeof(before));
+		verdict = callbacks_epoch(&config, &callbacks, epoch, &figures, 0.1);
 		assert_int_equal(verdict.save, kept[epoch]);
 		assert_false(verdict.stop || verdict.reduce);
 	}
 	assert_true(callbacks.saving.best_epoch == 4);
+	assert_true(callbacks_keeps(&none, &callbacks, 6, &(struct callbacks_figures){ 9, 0, 9, 0 }));
 }
 
 /* Without the metric that it monitors, a callback decides nothing. */

@@ -173,18 +173,18 @@ static void test_each_class(void **state)
 	const struct metrics_shape shape = {
 		.outputs = 3, .label_elements = 1, .label_dtype = CONFIG_INT64, .kind = METRICS_CLASSES
 	};
-	static const struct metrics_class expected[] = { { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
-							 { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
-							 { 0, 0, 0, 0 } };
+	static const struct run_confusion_class expected[] = { { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
+							       { 3, 2.0 / 3, 2.0 / 3, 2.0 / 3 },
+							       { 0, 0, 0, 0 } };
 	const struct metrics_batch batch = { .rows = 6, .prediction = predicted[0], .label = label };
 	struct metrics *metrics = open_metrics(&shape);
-	struct metrics_class mean;
+	struct run_confusion_class mean;
 	struct error err = { 0 };
 
 	(void)state;
 	harness_must(metrics_add(metrics, &batch, &err), &err);
 	for (uint64_t i = 0; i < 3; i++) {
-		const struct metrics_class found = metrics_class_of(metrics, i);
+		const struct run_confusion_class found = metrics_class_of(metrics, i);
 
 		assert_near(found.rows, expected[i].rows, 0);
 		assert_near(found.precision, expected[i].precision, 1e-12);
@@ -206,7 +206,7 @@ static void test_uneven_class(void **state)
 		.outputs = CLASSES, .label_elements = 1, .label_dtype = CONFIG_INT64, .kind = METRICS_CLASSES
 	};
 	struct metrics *metrics = open_metrics(&shape);
-	struct metrics_class first;
+	struct run_confusion_class first;
 
 	(void)state;
 	fill_classes();

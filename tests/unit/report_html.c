@@ -78,6 +78,8 @@ static void find_path(const char *text, int chart, const char *class, char *out,
 	(void)snprintf(out, size, "%.*s", (int)strcspn(text, "\""), text);
 }
 
+#define PAGE_MAX (30u << 10) /* core/box/report_html.h: bytes of a page of many epochs */
+
 #define REPORT                                                                                           \
 	"{\"schema\": 1, \"id\": \"20261122-220000\", \"text\": \"box: t\", \"outcome\": \"finished\", " \
 	"\"reason\": null, \"host\": \"box\", \"version\": \"0.1.0\", \"machine\": \"4f\", "             \
@@ -338,6 +340,64 @@ static void test_wrong_series(void **state)
 
 /* ---- Curves ---- */
 
+/* Two classes, of which record.classes names one. */
+static void test_confusion(void **state)
+{
+	static const char *const expected[] = {
+		"1000 rows of the validation split, epoch 4.",
+		"<tr><th><span>&lt;b&gt;</span></th><td class=\"r\" style=\"--a:0.63\">354</td><td "
+		"class=\"w\" "
+		"style=\"--a:0.15\">46</td></tr>",
+		"<tr><th><span>1</span></th><td>0</td><td class=\"r\" style=\"--a:0.70\">600</td></tr>",
+		"<tr><th>&lt;b&gt;</th><td>400</td><td>100.00 %</td><td>88.50 %</td></tr>",
+		"<tr><th>1</th><td>600</td><td>92.88 %</td><td>100.00 %</td></tr>",
+	};
+	CLEANUP(free_ptr)
+	char *text = page(NULL,
+			  "{\"classes\": [\"<b>\"], \"confusion\": {\"split\": \"validation\", \"epoch\": 3, "
+			  "\"rows\": 1000, \"classes\": 2, \"matrix\": [[354, 46], [0, 600]]}}");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		if (!strstr(text, expected[i]))
+			fail_msg("%s\n%s", expected[i], strstr(text, "<body>"));
+	assert_null(strstr(text, "class=\"classes pairs\""));
+}
+
+/* Of many classes the page has what run.json has: those that are confused most, and those found least. */
+static void test_many_classes(void **state)
+{
+	CLEANUP(free_ptr)
+	char *text = page(NULL, "{\"confusion\": {\"split\": \"test\", \"rows\": 9, \"classes\": 900, "
+				"\"pairs\": [{\"label\": 7, "
+				"\"prediction\": 8, \"rows\": 5}], \"weakest\": [{\"class\": 7, \"rows\": 8, "
+				"\"precision\": 0.5, "
+				"\"recall\": 0.25}]}}");
+
+	(void)state;
+	assert_non_null(strstr(text, "<tr><th>7</th><th>8</th><td>5</td></tr>"));
+	assert_non_null(strstr(text, "<tr><th>7</th><td>8</td><td>50.00 %</td><td>25.00 %</td></tr>"));
+	assert_null(strstr(text, "class=\"confusion"));
+}
+
+/* The largest matrix, with every cell. */
+static void test_largest_matrix(void **state)
+{
+	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
+	cJSON *rows = cJSON_AddArrayToObject(cJSON_AddObjectToObject(record, "confusion"), "matrix");
+	CLEANUP(free_ptr) char *text = NULL;
+	double row[64];
+
+	(void)state;
+	for (int i = 0; i < 64; i++)
+		row[i] = 4000000000.0;
+	for (int i = 0; i < 64; i++)
+		cJSON_AddItemToArray(rows, cJSON_CreateDoubleArray(row, 64));
+	text = page_of(NULL, record);
+	assert_int_equal(count_of(text, "<td class=\"w\""), 64 * 63);
+	assert_in_range(strlen(text), 100 << 10, (200 << 10) + PAGE_MAX);
+}
+
 static void test_gap(void **state)
 {
 	CLEANUP(free_ptr)
@@ -368,8 +428,6 @@ static void test_one_epoch(void **state)
 	find_path(text, 1, "dots train", dots, sizeof(dots));
 	assert_string_equal(dots, "M265.0 10.0 h0"); /* 100 % is the upper end */
 }
-
-#define PAGE_MAX (30u << 10) /* core/box/report_html.h: bytes of a page of many epochs */
 
 static cJSON *many_epochs(int count)
 {
@@ -501,6 +559,14 @@ static const struct {
 	  "{\"epochs\": [{\"loss\": 1e308, \"epoch\": -1e308}, {\"loss\": -1e308, \"epoch\": 1e308}, "
 	  "{\"loss\": 1e300, \"epoch\": -1e300}, {\"loss\": -1e300, \"epoch\": 1e300}]}" },
 	{ "losses below zero, and zero", "{\"epochs\": [{\"loss\": -5}, {\"loss\": 0}, {\"loss\": 1000}]}" },
+	{ "a confusion matrix of other types",
+	  "{\"classes\": [5, {}], \"confusion\": {\"rows\": [], \"split\": 5, "
+	  "\"epoch\": \"a\", \"matrix\": [[1, 2], [0, 0]]}}" },
+	{ "confused classes of other types",
+	  "{\"confusion\": {\"rows\": 1e999, \"epoch\": 1e999, \"pairs\": [5, {}, "
+	  "{\"label\": -1e300, \"prediction\": 1e300, \"rows\": 1e999}], \"weakest\": [null, {\"class\": "
+	  "1e999, "
+	  "\"recall\": \"a\"}]}}" },
 	{ "backwards", "{\"epochs\": [{\"loss\": 1, \"epoch\": 9}, {\"loss\": 2, \"epoch\": 3}]}" },
 	{ "times without sense",
 	  "{\"started_s\": 1e300, \"time\": {\"training_s\": -1, \"waiting_s\": 1e999}}" },
@@ -531,6 +597,9 @@ int main(void)
 		cmocka_unit_test(test_series),
 		cmocka_unit_test(test_many_trials),
 		cmocka_unit_test(test_wrong_series),
+		cmocka_unit_test(test_confusion),
+		cmocka_unit_test(test_many_classes),
+		cmocka_unit_test(test_largest_matrix),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_one_epoch),
 		cmocka_unit_test(test_many_epochs),

@@ -82,7 +82,7 @@ static void print_matrix(const double *matrix, uint64_t classes, const struct an
 	putchar('\n');
 }
 
-static void print_class(const char *name, int width, const struct metrics_class *figures)
+static void print_class(const char *name, int width, const struct run_confusion_class *figures)
 {
 	print_name(name, -width);
 	printf(" %9.10g %10.6f %10.6f %10.6f\n", figures->rows, figures->precision, figures->recall,
@@ -91,14 +91,14 @@ static void print_class(const char *name, int width, const struct metrics_class 
 
 static void print_classes(const struct metrics *metrics, uint64_t classes, const struct answers *answers)
 {
-	const struct metrics_class mean = metrics_class_mean(metrics);
+	const struct run_confusion_class mean = metrics_class_mean(metrics);
 	const int names = widest(answers, classes), least = (int)strlen(MEAN_NAME),
 		  width = names > least ? names : least;
 	char text[ANSWER_CLASS_BYTES];
 
 	printf("\n%-*s %9s %10s %10s %10s\n", width, "class", "rows", "precision", "recall", "f1");
 	for (uint64_t i = 0; i < classes; i++) {
-		const struct metrics_class figures = metrics_class_of(metrics, i);
+		const struct run_confusion_class figures = metrics_class_of(metrics, i);
 
 		print_class(answer_class_text(answers, i, text), width, &figures);
 	}
@@ -119,7 +119,7 @@ void confusion_print(const struct metrics *metrics, const struct answers *answer
 
 /* ---- For programs ---- */
 
-static void add_figures(cJSON *object, const struct metrics_class *figures)
+static void add_figures(cJSON *object, const struct run_confusion_class *figures)
 {
 	cJSON_AddNumberToObject(object, "rows", figures->rows);
 	cJSON_AddNumberToObject(object, "precision", figures->precision);
@@ -145,7 +145,7 @@ void confusion_json(const struct metrics *metrics, const struct answers *answers
 	uint64_t classes;
 	const double *matrix = metrics_confusion(metrics, &classes);
 	char number[ANSWER_NUMBER_BYTES];
-	struct metrics_class figures;
+	struct run_confusion_class figures;
 	cJSON *list, *item;
 
 	if (!matrix)

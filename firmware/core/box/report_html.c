@@ -179,6 +179,7 @@ void report_html(const cJSON *report, const cJSON *record, const cJSON *series, 
 	report_facts(&page);
 	report_charts(&page);
 	report_figures_table(&page);
+	report_confusion(&page);
 	print_time(&page, time);
 	report_faults_list(&page);
 	report_missing(&page);

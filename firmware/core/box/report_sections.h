@@ -31,6 +31,8 @@ void report_facts(const struct report_page *page);
 /* Print the curves as charts, and the figures of the epochs and of the test as a table. */
 void report_charts(const struct report_page *page);
 void report_figures_table(const struct report_page *page);
+/* Prints the confusion matrix of the record; nothing where it has none. */
+void report_confusion(const struct report_page *page);
 /* Prints the warnings that say how far the figures can be trusted, what of the data does not fit the
  * configuration, and which daemons are degraded. */
 void report_warnings(const struct report_page *page);

@@ -73,6 +73,10 @@
  *                    that run.json stays far below the 4 MiB that its readers take
  *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
  *                    where the loss has none
+ *   confusion        {split, epoch, classes, rows, matrix}: the confusion matrix of the last test or, where the
+ *                    run has no test yet, of the validation of the epoch (counted from 0) whose weights are
+ *                    kept; at most 52 KiB. With many classes other members (core/run/run_confusion.h). Missing
+ *                    where the network does not choose one class of at most 1000
  *   test_given_up    why the run has no figures of the test: what a record of the test split holds
  *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
  *   memory_tries     how often the device had too little memory for a trial of a series

@@ -149,6 +149,7 @@ struct graph {
 	/* These tensors exist for training only, and are GRAPH_NO_TENSOR otherwise: */
 	uint32_t row_loss, row_correct; /* loss and hit of each row, written by the loss kernel */
 	uint32_t class_weights;         /* or GRAPH_NO_TENSOR */
+	uint32_t confusion;             /* or GRAPH_NO_TENSOR: learn/confusion.h */
 	uint32_t top_sum;               /* or GRAPH_NO_TENSOR */
 	uint32_t loss_sum, correct_sum, rows_sum, step, cursor;
 	uint32_t chunk_fault; /* the table of faults: see kernels/metrics.cl */

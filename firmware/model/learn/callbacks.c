@@ -138,3 +138,11 @@ struct callbacks_verdict callbacks_epoch(const struct config *config, struct cal
 	watch_plateau(config, state, figures, rate, &verdict);
 	return verdict;
 }
+
+bool callbacks_keeps(const struct config *config, const struct callbacks *state, uint64_t epoch,
+		     const struct callbacks_figures *figures)
+{
+	struct callbacks after = *state;
+
+	return !callbacks_save_best(config) || callbacks_epoch(config, &after, epoch, figures, 0).save;
+}

@@ -48,6 +48,11 @@ void callbacks_start(struct callbacks *state);
 /* Returns whether the configuration asks to save the best weights. Then they become the finished model. */
 bool callbacks_save_best(const struct config *config);
 
+/* Returns whether the weights of an epoch that has not ended are those of the finished model if no later
+ * epoch is better; without callbacks_save_best() always. */
+bool callbacks_keeps(const struct config *config, const struct callbacks *state, uint64_t epoch,
+		     const struct callbacks_figures *figures);
+
 /* Ends `epoch` = 0, 1, ... and returns what to do; `rate` is the learning rate of the epoch's last step. */
 struct callbacks_verdict callbacks_epoch(const struct config *config, struct callbacks *state, uint64_t epoch,
 					 const struct callbacks_figures *figures, double rate);

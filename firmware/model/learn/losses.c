@@ -272,9 +272,11 @@ void loss_layout(struct graph *graph)
 	graph->tensor[graph->class_weights]->constant = numbers;
 }
 
-static struct argument in_if(bool is, uint32_t tensor)
+uint32_t loss_logits(const struct graph *graph)
 {
-	return is ? (struct argument)IN(tensor) : (struct argument)AT(NULL);
+	const struct node *last = &graph->node[graph->nodes - 1];
+
+	return graph->loss->output_op ? last->input[0] : last->output;
 }
 
 void loss_emit(struct plan *plan, bool training)
@@ -282,8 +284,7 @@ void loss_emit(struct plan *plan, bool training)
 	const struct graph *graph = plan->graph;
 	const struct config *config = graph->config;
 	const struct loss *loss = graph->loss;
-	const struct node *last = &graph->node[graph->nodes - 1];
-	const uint32_t z = loss->output_op ? last->input[0] : last->output;
+	const uint32_t z = loss_logits(graph);
 	const bool whole = graph_at(graph, graph->label)->dtype == DTYPE_I64;
 	const bool by_class = training && graph->class_weights != GRAPH_NO_TENSOR;
 	bool add = false;
@@ -291,20 +292,22 @@ void loss_emit(struct plan *plan, bool training)
 
 	/* `add` is false: only the first launch that stores into a gradient overwrites it, later launches
 	 * add, and the loss is the first launch of the backward pass. */
-	plan_emit(plan, &(struct launch){
-				.kernel = loss->kernel,
-				.groups = { { .per_row = 1, .tile = ROW_GROUP } },
-				ARGUMENTS(IN(z), in_if(whole, graph->label), in_if(!whole, graph->label),
-					  INT(loss->class_label), IN(graph->empty),
-					  in_if(graph->weight != GRAPH_NO_TENSOR, graph->weight),
-					  in_if(by_class, graph->class_weights), OUT(graph->row_loss),
-					  OUT(graph->row_correct),
-					  dz == GRAPH_NO_TENSOR ? (struct argument)AT(NULL)
-								: (struct argument)OUT(dz),
-					  loss_scale_factor(graph), AT(ROW_WEIGHT), AT(ROWS),
-					  INT(graph_at(graph, z)->elements),
-					  FLOAT(config->model.label_smoothing), INT(config->model.top_k)),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = loss->kernel,
+			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
+			  ARGUMENTS(IN(z),
+				    argument_optional(whole ? graph->label : GRAPH_NO_TENSOR, ARGUMENT_IN),
+				    argument_optional(whole ? GRAPH_NO_TENSOR : graph->label, ARGUMENT_IN),
+				    INT(loss->class_label), IN(graph->empty),
+				    argument_optional(graph->weight, ARGUMENT_IN),
+				    argument_optional(by_class ? graph->class_weights : GRAPH_NO_TENSOR,
+						      ARGUMENT_IN),
+				    OUT(graph->row_loss), OUT(graph->row_correct),
+				    argument_optional(dz, ARGUMENT_OUT), loss_scale_factor(graph),
+				    AT(ROW_WEIGHT), AT(ROWS), INT(graph_at(graph, z)->elements),
+				    FLOAT(config->model.label_smoothing), INT(config->model.top_k)),
+		  });
 }
 
 /* ---- In float64 ---- */

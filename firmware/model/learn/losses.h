@@ -66,6 +66,9 @@ const char *loss_names(void);
 /* Notes a mistake wherever the last layer, the label or a key of `model` does not fit the loss. */
 void loss_check(const struct graph *graph, struct mistakes *mistakes);
 
+/* Returns the tensor that the kernel of the loss reads: the input of the last layer where the kernel computes
+ * that layer, else the output of the last layer. */
+uint32_t loss_logits(const struct graph *graph);
 /* Adds the tensor of the class weights, if the config has them. */
 void loss_layout(struct graph *graph);
 /* Appends the launch that computes loss and hits of each row, and with `training` the gradient. */

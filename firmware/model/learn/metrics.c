@@ -387,32 +387,22 @@ const double *metrics_confusion(const struct metrics *metrics, uint64_t *ret_cla
 
 /* ---- Figures of a class ---- */
 
-struct metrics_class metrics_class_of(const struct metrics *metrics, uint64_t class)
+struct run_confusion_class metrics_class_of(const struct metrics *metrics, uint64_t class)
 {
 	uint64_t classes;
 	const double *matrix = metrics_confusion(metrics, &classes);
-	const double hits = matrix[class * classes + class];
-	struct metrics_class figures = { 0 };
-	double predicted = 0;
 
-	for (uint64_t i = 0; i < classes; i++) {
-		figures.rows += matrix[class * classes + i];
-		predicted += matrix[i * classes + class];
-	}
-	figures.precision = share(hits, predicted);
-	figures.recall = share(hits, figures.rows);
-	figures.f1 = share(2 * hits, figures.rows + predicted);
-	return figures;
+	return run_confusion_class_of(matrix, classes, class);
 }
 
-struct metrics_class metrics_class_mean(const struct metrics *metrics)
+struct run_confusion_class metrics_class_mean(const struct metrics *metrics)
 {
-	struct metrics_class means = { 0 };
+	struct run_confusion_class means = { 0 };
 	uint64_t classes;
 
 	(void)metrics_confusion(metrics, &classes);
 	for (uint64_t class = 0; class < classes; class ++) {
-		const struct metrics_class figures = metrics_class_of(metrics, class);
+		const struct run_confusion_class figures = metrics_class_of(metrics, class);
 
 		means.rows += figures.rows;
 		means.precision += figures.precision / (double)classes;

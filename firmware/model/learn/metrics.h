@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/config/config.h"
+#include "core/run/run_confusion.h"
 
 struct metrics;
 
@@ -66,15 +67,7 @@ uint32_t metrics_values(const struct metrics *metrics,
  * Owns: the metrics own the matrix. */
 const double *metrics_confusion(const struct metrics *metrics, uint64_t *ret_classes);
 
-/* Figures of one class, from the confusion matrix. As in divide_no_nan() of Keras, x / 0 is 0. */
-struct metrics_class {
-	double rows;      /* sum of the weights of the rows whose label is the class */
-	double precision; /* how many of the rows with this prediction have this label */
-	double recall;    /* how many of the rows with this label have this prediction */
-	double f1;        /* harmonic mean of precision and recall */
-};
-
 /* Returns the figures of a class. metrics_confusion() must have a matrix with that class. */
-struct metrics_class metrics_class_of(const struct metrics *metrics, uint64_t class);
+struct run_confusion_class metrics_class_of(const struct metrics *metrics, uint64_t class);
 /* Returns the means of the figures of all classes, each class counting the same; `rows` is the sum. */
-struct metrics_class metrics_class_mean(const struct metrics *metrics);
+struct run_confusion_class metrics_class_mean(const struct metrics *metrics);

@@ -103,6 +103,7 @@ const struct kernel kernel_table[] = {
 	{ "softmax_crossentropy", KERNEL_FILE_losses, KERNEL_SINGLE },
 	{ "sigmoid_crossentropy", KERNEL_FILE_losses, 0 },
 	{ "squared_error", KERNEL_FILE_losses, 0 },
+	{ "confusion", KERNEL_FILE_losses, 0 },
 	/* metrics.cl */
 	{ "metrics", KERNEL_FILE_metrics, KERNEL_SINGLE },
 	{ "metrics_group", KERNEL_FILE_metrics, 0 },
