@@ -4,6 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/run/unjudged.h"
 #include "drivers/notify/notify.h"
 
 #include <string.h>
@@ -277,14 +278,30 @@ static int leased_pass(struct uploader *uploader, struct error *err)
 	return r;
 }
 
+/* The last night was too short for the uploads: once they are complete, its model can be judged. */
+static void ask_judgement(const struct uploader *uploader)
+{
+	struct error err;
+
+	if (uploader->left || strcmp(uploader->complete, uploader->current.run.id) != 0)
+		return;
+	log_info("%s: all of its files are in the store, so its model can be judged",
+		 uploader->current.run.id);
+	if (unjudged_ask(&err) < 0)
+		log_warning("%s; the model is judged after the next boot", err.text);
+}
+
 int uploader_run(struct uploader *uploader, struct error *err)
 {
 	int back_off_ms = BACK_OFF_MS;
 
 	for (;;) {
-		bool rests = is_at_rest();
+		/* Both before the pass: what was written before them is uploaded by it. */
+		const bool rests = is_at_rest(), unjudged = unjudged_is_noted();
 		int r = leased_pass(uploader, err);
 
+		if (r == 0 && unjudged)
+			ask_judgement(uploader);
 		if (r == 0 && uploader->drain && !uploader->left &&
 		    (rests || strcmp(uploader->complete, uploader->current.run.id) == 0))
 			return 0;

@@ -100,6 +100,29 @@ kill $controld
 wait $controld 2>/dev/null
 end_uploadd
 
+# ---- Uploads that are late: the model is judged once they are complete ----
+begin late 'when_finished = "nothing"; upload_wait_min = 0; }; promote: { against = "champion"'
+"$KILN_BUILD/system/make_checkpoint" "$id" 10 1000
+mv "$sink" "$sink-away"
+: >"$sink" # a file, where a folder should be
+rest finished
+finished
+is "$rc $(ls "$runs" | grep -xE 'unjudged|judge')" "0 unjudged" "uploads are late: finished notes that the model is not judged" "$errors"
+start_uploadd
+like_soon() { grep -q 'trying again' "$KILN_ROOT/log"; }
+wait_for 20 like_soon
+is "$(ls "$runs" | grep -xE 'unjudged|judge')" unjudged "while the store is away uploadd asks for nothing" "$(tail -n 3 "$KILN_ROOT/log")"
+rm "$sink"
+mv "$sink-away" "$sink"
+wait_for 60 test -e "$runs/judge"
+ok $? "once the store has all files, it asks for the judgement" "$(tail -n 3 "$KILN_ROOT/log")"
+[ ! -e "$spool" ] && [ ! -e "$runs/unjudged" ]
+ok $? "not earlier, and once" "$(find "$spool" 2>&1)"
+"$KILN_BIN/kiln-oneshot" promote 2>"$work/errors"
+is "$(ls "$runs" | grep -xE 'unjudged|judge')" "" "the judgement takes the request away" "$(cat "$work/errors")"
+like "$(cat "$runs/current/run.json")" '"promotion"' "and the night has its outcome"
+end_uploadd
+
 # ---- A store that is down ----
 begin away 'when_finished = "nothing"; upload_wait_min = 0;'
 rm -rf "$sink" "$spool"

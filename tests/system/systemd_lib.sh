@@ -41,7 +41,7 @@ make_root() {
 	mkdir -p "$pool"
 	echo 0 | tee "$pool"/{nr,free,resv}_hugepages >/dev/null
 	drop_in kiln-hugepages.service Service BindReadOnlyPaths=/usr/share/no-pages:/sys/devices/system/node
-	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-finished.path \
+	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote}.path \
 		kiln-nightly.timer >/dev/null 2>&1
 	clock_wait 0
 }

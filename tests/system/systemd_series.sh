@@ -34,4 +34,8 @@ says 60 "the report of the night follows" 'finished' -u kiln-report
 stored() { cmp -s "$root"/data/kiln/run/series/*/series.json "$root"/data/kiln/store/runs/series/*/series.json; }
 wait_for 30 stored
 ok $? "the record of the series is in the store"
+touch "$root/data/kiln/run/judge"
+judged() { [ ! -e "$root/data/kiln/run/judge" ]; }
+wait_for 60 judged
+ok $? "uploads that were late and are complete: kiln-promote starts" "$(journal -n 20 -u kiln-promote)"
 is "$(inside systemctl --failed --no-legend --plain | grep kiln | grep -v kiln-hugepages)" "" "no unit has failed"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What follows a run. After a trial of a series the next trial starts at once. Else: waits until the store
- * has all of the run's files, for power.upload_wait_min at most; has the model judged (promote.against);
+ * has all of the run's files, for power.upload_wait_min at most; has the model judged (promote.against), or
+ * leaves that to the end of the uploads (core/run/unjudged.h);
  * archives a final record; asks for the report; then does what power.when_finished says.
  */
 #include "oneshot/night/finished.h"
@@ -164,8 +165,11 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 		/* Before the record is in the archive: a power cut here starts this program again. */
 		if (run->state == RUN_FINISHED)
 			promote_ask(&run->config);
-	} else
+	} else {
+		if (run->state == RUN_FINISHED)
+			promote_later(&run->config);
 		r = report_left(run->id, wait_min, &status, err);
+	}
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 

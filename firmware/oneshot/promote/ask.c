@@ -3,7 +3,7 @@
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/run/run.h"
+#include "core/run/unjudged.h"
 #include "core/series/series.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/promote/outcome.h"
@@ -25,6 +25,14 @@ void promote_ask(const struct config *config)
 
 	if (config->promote.against != AGAINST_OFF && run(&err) < 0)
 		log_warning("%s; going on, the model of this night is not judged", err.text);
+}
+
+void promote_later(const struct config *config)
+{
+	struct error err = { 0 };
+
+	if (config->promote.against != AGAINST_OFF && unjudged_note(&err) < 0)
+		log_warning("%s; the model of this night is judged after the next boot", err.text);
 }
 
 /* Returns the series that a run belongs to; NULL: none, or its record is gone. */

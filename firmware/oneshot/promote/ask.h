@@ -12,6 +12,9 @@
  * network and without the device. */
 void promote_ask(const struct config *config);
 
+/* Where promote.against asks for it, has the model judged once kiln-uploadd has uploaded what is left. */
+void promote_later(const struct config *config);
+
 /* Returns whether the current run has finished, promote.against asks for a promotion, and its record, or
  * that of its series, has no outcome: a power cut came between. */
 bool promote_is_due(void);

@@ -7,6 +7,7 @@
 #include "core/base/url.h"
 #include "core/base/version.h"
 #include "core/run/spool.h"
+#include "core/run/unjudged.h"
 #include "core/series/objective.h"
 #include "core/series/series.h"
 #include "drivers/notify/notify.h"
@@ -371,6 +372,7 @@ static int run(int argc, char **argv, struct error *err)
 	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
 	    (r = file_lock(path_of(PATH_RUNS, LOCK_FILE, path), &lock, err)) < 0)
 		return r;
+	unjudged_forget();
 	r = answer(argc, argv, &requested, err);
 	if (!requested || (promote_is_due() && !is_uploading()))
 		night = judge_night(&later);
