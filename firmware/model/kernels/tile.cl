@@ -71,8 +71,9 @@ void finish_tile(const float *tile, int rows, int vectors, int i0, int j0, __glo
 				x = select(zero, x * scale, row_words[(j0 / 16 + v) % 4] >= threshold);
 			if (epilogue & EPILOGUE_MASK)
 				x = select(zero, x * scale, load16(v, mask + at) > zero);
+			/* Not 16 numbers at the end of a row: another group may be writing the start of the next one. */
 			if (epilogue & EPILOGUE_ADD)
-				x += load16(v, C + at);
+				x += load_some(columns, C + at + 16 * v);
 			finish_lanes(x, columns, C, at + 16 * v, epilogue);
 		}
 	}
