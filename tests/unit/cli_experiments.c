@@ -123,6 +123,28 @@ static void test_show(void **state)
 		     "sgd,sgd,,0,,,0,,,0,,,failed,,a NaN\r\n");
 }
 
+/* The heading of a series whose winner was promoted, without its first four lines. */
+static void heading_is(const char *promotion, const char *expected)
+{
+	CLEANUP(json_free) cJSON *series = parse(SERIES);
+	CLEANUP(free_ptr) char *text = NULL;
+
+	cJSON_ReplaceItemInObjectCaseSensitive(series, "promotion", parse(promotion));
+	text = text_of_series(series, series_print);
+	if (!strstr(text, expected))
+		fail_msg("%s\n%s", expected, text);
+}
+
+static void test_promoted(void **state)
+{
+	(void)state;
+	heading_is(
+		"{\"outcome\": \"promoted\", \"why\": \"gain 0.02\", \"number\": 2, \"champion\": \"t-1\"}",
+		"winner   adam\nmodel    promoted: gain 0.02\nchampion 2; before it: t-1\n\n");
+	heading_is("{\"outcome\": \"promoted\", \"why\": \"there was no champion\", \"number\": 1}",
+		   "model    promoted: there was no champion\nchampion 1; before it: none\n\n");
+}
+
 /* A setting that one trial alone has is an empty field of the others. */
 static void test_missing_setting(void **state)
 {
@@ -228,11 +250,9 @@ static void test_compare_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grid),
-		cmocka_unit_test(test_show),
-		cmocka_unit_test(test_missing_setting),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_grid),         cmocka_unit_test(test_show),
+		cmocka_unit_test(test_promoted),     cmocka_unit_test(test_missing_setting),
+		cmocka_unit_test(test_list),         cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_compare_same),
 	};
 

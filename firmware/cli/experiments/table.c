@@ -158,6 +158,20 @@ static void print_table(const struct compared *compared, FILE *out)
 	grid_print(&grid, out);
 }
 
+/* `why` has the figures of the test: the gain, its interval, and the champion that the model was compared
+ * with. */
+static void print_promotion(const cJSON *promotion, FILE *out)
+{
+	if (!cJSON_IsObject(promotion))
+		return;
+	fprintf(out, "model    %s: %s\n", client_text(promotion, "outcome"), client_text(promotion, "why"));
+	if (client_number(promotion, "number") > 0)
+		fprintf(out, "champion %.0f; before it: %s\n", client_number(promotion, "number"),
+			cJSON_IsString(json_member(promotion, "champion"))
+				? client_text(promotion, "champion")
+				: "none");
+}
+
 static void print_heading(const cJSON *series, FILE *out)
 {
 	char objective[COMPARED_WORDS_BYTES];
@@ -170,9 +184,7 @@ static void print_heading(const cJSON *series, FILE *out)
 		compared_objective(series, objective));
 	if (cJSON_IsString(json_member(series, "winner")))
 		fprintf(out, "winner   %s\n", client_text(series, "winner"));
-	if (cJSON_IsObject(json_member(series, "promotion")))
-		fprintf(out, "model    %s: %s\n", client_text(series, "promotion.outcome"),
-			client_text(series, "promotion.why"));
+	print_promotion(json_member(series, "promotion"), out);
 }
 
 /* Prints why trials failed or were pruned. */
