@@ -261,9 +261,9 @@ static void test_series(void **state)
 	static const char *const expected[] = {
 		"3 trials; the best has the highest validation accuracy</p>",
 		"winner: <b>wide</b>",
-		"<p>kept: no gain</p>",
-		"<th>trial</th><th>validation accuracy</th><th>epoch</th><th>optimizer.name</th>",
-		"<th>model.layers.dense_1.units</th><th>test accuracy</th>",
+		"<p>the champion stays: no gain</p>",
+		"<th>trial</th><th>validation accuracy</th><th>at epoch</th><th>optimizer.<wbr>name</th>",
+		"<th>model.<wbr>layers.<wbr>dense_1.<wbr>units</th><th>test accuracy</th>",
 		/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a row, and the beginning of the next */
 		"<tr class=\"winner\"><th>wide</th><td>75.00 %</td><td>3</td><td>adam</td><td>512</td>"
 		"<td>50.00 %</td><td>2.0 s</td><td>1234</td><td>2.5</td></tr>\n<tr><th>sgd</th>",

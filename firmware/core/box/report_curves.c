@@ -103,7 +103,7 @@ void report_figures_table(const struct report_page *page)
 		return;
 	fputs("<section class=\"figures\"><h2>Figures by "
 	      "epoch</h2>\n<table><thead><tr><th></th><th>first</th>"
-	      "<th>best</th><th>epoch</th><th>last</th></tr></thead>\n<tbody>",
+	      "<th>best</th><th>at epoch</th><th>last</th></tr></thead>\n<tbody>",
 	      page->out);
 	for (size_t i = 0; i < 2; i++) { /* 0: training, 1: validation */
 		print_row(page, &report_figures[i]);

@@ -98,13 +98,16 @@ static void print_data(const struct report_page *page)
 	print_fact(page, "outputs", report_words_of(page, "run.outputs", NULL));
 }
 
+/* With a series the trials have the outcome. */
 static void print_promotion(const struct report_page *page)
 {
 	const cJSON *promotion = report_of(page, "promotion", "promotion");
 
-	if (cJSON_IsObject(promotion))
-		html_print(page->out, "<dt>promotion</dt><dd>%s: %s</dd>\n",
-			   report_words(promotion, "outcome"), report_words(promotion, "why"));
+	if (!cJSON_IsObject(promotion) || cJSON_IsObject(json_member(page->series, "promotion")))
+		return;
+	fputs("<dt>promotion</dt><dd>", page->out);
+	report_promotion_sentence(page, promotion);
+	fputs("</dd>\n", page->out);
 }
 
 void report_facts(const struct report_page *page)

@@ -24,8 +24,10 @@ static void print_heading(const struct report_page *page, const char *name, cons
 {
 	const char *outcome = report_words_of(page, "outcome", "state");
 	const char *reason = report_words_of(page, "reason", "reason");
+	const char *trial = cJSON_GetStringValue(json_member(page->record, "series.trial"));
 
-	html_print(page->out, "<header><h1>%s</h1>\n<p class=\"id\">%s</p>\n", name, id);
+	html_print(page->out, "<header><h1>%s</h1>\n<p class=\"id\">%s%s%s</p>\n", name, id,
+		   trial ? ", trial " : "", trial ? trial : "");
 	if (outcome)
 		html_print(page->out, "<p><span class=\"outcome %s\">%s</span> %s</p>\n", class_of(outcome),
 			   strcmp(outcome, "never_started") == 0 ? "never started" : outcome,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the sections of a report's HTML page read members and write values. */
 #include "core/box/report_sections.h"
+#include "core/base/html.h"
 
 #include <math.h>
+#include <string.h>
 
 const cJSON *report_of(const struct report_page *page, const char *in_report, const char *in_record)
 {
@@ -16,6 +18,21 @@ const cJSON *report_of(const struct report_page *page, const char *in_report, co
 const char *report_words_of(const struct report_page *page, const char *in_report, const char *in_record)
 {
 	return cJSON_GetStringValue(report_of(page, in_report, in_record));
+}
+
+void report_promotion_sentence(const struct report_page *page, const cJSON *promotion)
+{
+	static const char *const outcomes[][2] = { { "promoted", "the model is the new champion" },
+						   { "kept", "the champion stays" },
+						   { "refused", "the model cannot be judged" } };
+	const char *outcome = report_words(promotion, "outcome");
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		if (strcmp(outcome, outcomes[i][0]) == 0) {
+			outcome = outcomes[i][1];
+			break;
+		}
+	html_print(page->out, "%s: %s", outcome, report_words(promotion, "why"));
 }
 
 char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES])

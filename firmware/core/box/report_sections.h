@@ -18,6 +18,9 @@ struct report_page {
 const cJSON *report_of(const struct report_page *page, const char *in_report, const char *in_record);
 const char *report_words_of(const struct report_page *page, const char *in_report, const char *in_record);
 
+/* Prints what came out of a promotion, as a sentence for a reader who does not know the outcomes' names. */
+void report_promotion_sentence(const struct report_page *page, const cJSON *promotion);
+
 #define REPORT_VALUE_BYTES 64u
 /* Write a loss as "0.4435", another figure as "86.99 %", and a time as "12 min 03 s". Return `out`. */
 char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES]);

@@ -11,6 +11,13 @@
 #define TRIALS_SHOWN 100u                  /* the best ones */
 #define KEYS_SHOWN   PARALLEL_SETTINGS_MAX /* settings */
 
+static void print_promotion(const struct report_page *page, const cJSON *promotion)
+{
+	fputs("<p>", page->out);
+	report_promotion_sentence(page, promotion);
+	fputs("</p>\n", page->out);
+}
+
 static void print_summary(const struct report_page *page, const struct compared *compared)
 {
 	const cJSON *promotion = json_member(page->series, "promotion");
@@ -27,11 +34,32 @@ static void print_summary(const struct report_page *page, const struct compared 
 		html_print(page->out, "<p><span class=\"key held\">winner: <b>%s</b></span></p>\n",
 			   report_words(page->series, "winner"));
 	if (cJSON_IsObject(promotion))
-		html_print(page->out, "<p>%s: %s</p>\n", report_words(promotion, "outcome"),
-			   report_words(promotion, "why"));
+		print_promotion(page, promotion);
+	fputs("<p class=\"soft\">Each line of the picture is a trial: it runs through the trial's settings "
+	      "to its "
+	      "best value, at the right. The table has the same trials, the best one first.</p>\n",
+	      page->out);
 }
 
 /* ---- The table ---- */
+
+/* Prints a dotted key, which a browser breaks after a dot rather than in a word. */
+static void print_key(const struct report_page *page, const char *key)
+{
+	char piece[128];
+
+	fputs("<th>", page->out);
+	while (*key) {
+		size_t bytes = strcspn(key, ".");
+
+		bytes += key[bytes] == '.';
+		bytes = bytes < sizeof(piece) ? bytes : sizeof(piece) - 1;
+		(void)snprintf(piece, sizeof(piece), "%.*s", (int)bytes, key);
+		key += bytes;
+		html_print(page->out, piece[bytes - 1] == '.' ? "%s<wbr>" : "%s", piece);
+	}
+	fputs("</th>", page->out);
+}
 
 static void print_head(const struct report_page *page, const struct compared *compared, uint32_t keys)
 {
@@ -40,10 +68,10 @@ static void print_head(const struct report_page *page, const struct compared *co
 
 	html_print(page->out,
 		   "<div class=\"figures\"><table class=\"trials\"><thead><tr><th>trial</th><th>%s</th>"
-		   "<th>epoch</th>",
+		   "<th>at epoch</th>",
 		   compared_objective(page->series, objective));
 	for (uint32_t i = 0; i < keys; i++)
-		html_print(page->out, "<th>%s</th>", compared->key[i]);
+		print_key(page, compared->key[i]);
 	html_print(page->out, "<th>%s</th>",
 		   strcmp(compared_test(page->series), "test_accuracy") == 0 ? "test accuracy" : "test loss");
 	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)

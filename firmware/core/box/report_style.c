@@ -44,7 +44,7 @@ const char report_style[] =
 	".bar{display:block;width:100%;height:.75rem}.bar rect{fill:var(--train)}.beside .bar rect{fill:var(--held)}\n"
 	".wide{overflow-x:auto}.parallel{overflow:hidden}.parallel text{paint-order:stroke;stroke:var(--page);"
 	"stroke-width:3px;font-size:12px}.parallel .name{fill:var(--ink)}.parallel .held{stroke-width:3}\n"
-	".trials{margin-top:1rem}.trials th:first-child{min-width:6rem}.trials th{min-width:5.25rem;overflow-wrap:anywhere;vertical-align:bottom}.winner>*{font-weight:600;color:var(--held)}\n"
+	".trials{margin-top:1rem}.trials th:first-child{min-width:6.5rem}.trials th{min-width:5.25rem;overflow-wrap:anywhere;vertical-align:bottom}.winner>*{font-weight:600;color:var(--held)}\n"
 	".confusion{width:auto;margin-bottom:1.25rem}.confusion td{min-width:3rem;padding:.3rem;text-align:center;color:var(--soft);border:1px solid var(--line)}"
 	".confusion thead>*>*{border:0;padding:.3rem;text-align:center;vertical-align:bottom}.confusion tbody th{position:sticky;left:0;border:0;padding:0 .6rem 0 0;background:var(--page)}"
 	".confusion span{display:inline-block;max-width:8rem;overflow:hidden;white-space:nowrap;text-overflow:ellipsis;vertical-align:middle}\n"
