@@ -250,7 +250,7 @@ int run_load(struct run *ret_run, struct error *err)
 
 int run_load_archived(const char *id, struct run *ret_run, struct error *err)
 {
-	if (!record_is_id(id))
+	if (!run_is_id(id))
 		return error_set(err, -ENOENT, "\"%.100s\" is not a run id", id);
 	return load(id, ret_run, err);
 }

@@ -73,12 +73,11 @@
  *                    that run.json stays far below the 4 MiB that its readers take
  *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
  *                    where the loss has none
- *   confusion        {split, epoch, classes, rows, matrix}: the confusion matrix of the last test or, where the
- *                    run has no test yet, of the validation of the epoch (counted from 0) whose weights are
- *                    kept; at most 52 KiB. With many classes other members (core/run/run_confusion.h). Missing
- *                    where the network does not choose one class of at most 1000
- *   test_given_up    why the run has no figures of the test: what a record of the test split holds
- *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
+ *   confusion        {split, epoch, classes, rows, matrix}: the confusion matrix of the last test or, where
+ * the run has no test yet, of the validation of the epoch (counted from 0) whose weights are kept; at most 52
+ * KiB. With many classes other members (core/run/run_confusion.h). Missing where the network does not choose
+ * one class of at most 1000 test_given_up    why the run has no figures of the test: what a record of the
+ * test split holds quarantine       records that fetch.bad_record = "skip" left out, where there were any
  *   memory_tries     how often the device had too little memory for a trial of a series
  *   throttled_s      seconds of pauses to cool down, where there were any
  *   store            {bytes, before, since_us}: bytes: what kiln-fetchd has read from the store for this run;
@@ -178,6 +177,8 @@ struct run_start {
 
 const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
+/* Returns whether a text has the form of a run's id: it is no path, and has fewer than RUN_ID_BYTES bytes. */
+bool run_is_id(const char *text);
 
 /* Returns 1 where this box works on the run: the record names this machine and this root; 0 where not, where
  * the record names no machine, or where this machine has no identity. Errors: those of machine_id_read(). */

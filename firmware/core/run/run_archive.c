@@ -153,7 +153,7 @@ int run_show(const char *id, struct error *err)
 
 	if (r < 0)
 		return r;
-	if (!record_is_id(id) || file_exists(path_of(PATH_ARCHIVE, id, path), NULL) <= 0)
+	if (!run_is_id(id) || file_exists(path_of(PATH_ARCHIVE, id, path), NULL) <= 0)
 		return error_set(err, -ENOENT, "the archive has no run \"%.100s\"", id);
 	if (!run_is_archived() && file_exists(path_of(PATH_RUN, NULL, path), NULL) != 0)
 		return error_set(err, -EBUSY, "%s: its record is not in the archive", path);
@@ -165,7 +165,7 @@ int run_keep(const char *id, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	if (record_is_id(id) && utimensat(AT_FDCWD, path_of(PATH_ARCHIVE, id, path), NULL, 0) == 0)
+	if (run_is_id(id) && utimensat(AT_FDCWD, path_of(PATH_ARCHIVE, id, path), NULL, 0) == 0)
 		return 0;
 	return error_set(err, -ENOENT, "the archive has no run \"%.100s\"", id);
 }

@@ -236,7 +236,7 @@ int run_restore(const char *json_text, uint64_t bytes, const char *plan, const c
  * of folders. */
 static bool is_run_name(const char *name)
 {
-	return record_is_id(name) && strlen(name) + sizeof("-YYYYMMDD-HHMMSS") <= RUN_ID_BYTES;
+	return run_is_id(name) && strlen(name) + sizeof("-YYYYMMDD-HHMMSS") <= RUN_ID_BYTES;
 }
 
 /* Takes over what record_parse() and the caller have checked, and nothing else. */

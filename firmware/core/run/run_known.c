@@ -63,9 +63,9 @@ static int copy_seen(const char *key, const cJSON *seen, cJSON *record, struct e
 	if ((r = copy_text(what, seen, "run", copy, err)) < 0 ||
 	    (r = json_get_string(what, copy, "run", &id, err)) < 0)
 		return r;
-	return record_is_id(id) ? 0
-				: error_set(err, -EBADMSG,
-					    "%s: found run \"%.100s\", expected the id of a run", what, id);
+	return run_is_id(id) ? 0
+			     : error_set(err, -EBADMSG, "%s: found run \"%.100s\", expected the id of a run",
+					 what, id);
 }
 
 static const cJSON *member(const cJSON *record, const char *key)

@@ -21,7 +21,7 @@ bool run_is_parked(const char *id)
 {
 	char path[PATH_BYTES];
 
-	return record_is_id(id) && file_exists(parked_path(id, "state", path), NULL) > 0;
+	return run_is_id(id) && file_exists(parked_path(id, "state", path), NULL) > 0;
 }
 
 /* Tells which run is current. Returns 1 where it is `id`, 0 where it is another one, or none. */
@@ -136,7 +136,7 @@ int run_prune(const char *id, const char *reason, struct error *err)
 		return (r = record_lock(&lock, err)) < 0 ? r : prune_parked(id, reason, err);
 	r = is_current(id, &state, err);
 	if (r == 0)
-		return record_is_id(id) && file_exists(path_of(PATH_ARCHIVE, id, path), NULL) > 0
+		return run_is_id(id) && file_exists(path_of(PATH_ARCHIVE, id, path), NULL) > 0
 			       ? 0
 			       : error_set(err, -ENOENT, "there is no run %s to prune", id);
 	if (r > 0 && run_state_is_final(state) && state != RUN_PRUNED)

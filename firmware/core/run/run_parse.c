@@ -34,7 +34,7 @@ int record_parse_state(const char *what, const char *text, enum run_state *ret_s
 			 what, text);
 }
 
-bool record_is_id(const char *id)
+bool run_is_id(const char *id)
 {
 	size_t length = strlen(id);
 
@@ -108,7 +108,7 @@ static int parse_run_id(const char *what, const cJSON *record, const char *key, 
 		return 0;
 	if ((r = json_get_string(what, record, key, &found, err)) < 0)
 		return r;
-	if (*found && !record_is_id(found))
+	if (*found && !run_is_id(found))
 		return error_set(err, -EBADMSG, "%s: found %s \"%.100s\", expected the id of a run", what,
 				 key, found);
 	(void)snprintf(out, RUN_ID_BYTES, "%s", found);
@@ -150,7 +150,7 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	if (version != RUN_VERSION)
 		return error_set(err, -EBADMSG, "%s: found version %" PRIu64 ", expected %u", what, version,
 				 RUN_VERSION);
-	if (!record_is_id(id) || (*start && !record_is_id(start)))
+	if (!run_is_id(id) || (*start && !run_is_id(start)))
 		return error_set(err, -EBADMSG,
 				 "%s: found id \"%.100s\", start_run \"%.100s\", expected run ids", what, id,
 				 start);

@@ -64,8 +64,6 @@ MUST_CHECK int record_write_state(const char *path, enum run_state state, struct
 
 /* ---- run_parse.c ---- */
 
-/* Tells whether the text has the form of a run's id. */
-bool record_is_id(const char *text);
 /* Finds a state by its name. `what`: the name of the text in errors. */
 MUST_CHECK int record_parse_state(const char *what, const char *name, enum run_state *ret_state,
 				  struct error *err);

@@ -7,11 +7,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FILE_NAME  "champion.json"
-#define NEXT_NAME  "next.json"
-#define NEXT_MAX   4096u
-#define NUMBER_MAX (UINT64_C(1) << 52) /* a double holds it */
-#define KEY_BYTES  64u
+#define FILE_NAME    "champion.json"
+#define NEXT_NAME    "next.json"
+#define NEXT_MAX     4096u
+#define NUMBER_MAX   (UINT64_C(1) << 52) /* a double holds it */
+#define KEY_BYTES    64u
+#define FILE_KEY_MAX (STORE_KEY_MAX - 32u) /* leaves room for the digits of a later number */
 
 const char *const champion_folders[CHAMPION_FOLDERS] = { "saved_model", "onnx", "kiln" };
 
@@ -31,6 +32,20 @@ int champion_store(const struct config *config, struct store **ret_models, struc
 	return store_open(&where, &options, ret_models, err);
 }
 
+/* Returns whether no part of a key is empty, "." or "..": a key below a folder then stays below it. */
+static bool is_plain(const char *key)
+{
+	for (;;) {
+		const size_t bytes = strcspn(key, "/");
+
+		if (bytes == 0 || (bytes <= 2 && strncmp(key, "..", bytes) == 0))
+			return false;
+		if (!key[bytes])
+			return true;
+		key += bytes + 1;
+	}
+}
+
 /* Returns whether the files of a champion lie in the folders of its number. */
 static bool files_are_its_own(const cJSON *record, uint64_t number)
 {
@@ -44,7 +59,8 @@ static bool files_are_its_own(const cJSON *record, uint64_t number)
 		for (size_t i = 0; key && i < CHAMPION_FOLDERS; i++) {
 			(void)snprintf(folder, sizeof(folder), "%s/%" PRIu64 "/", champion_folders[i],
 				       number);
-			known |= strncmp(key, folder, strlen(folder)) == 0;
+			known |= strncmp(key, folder, strlen(folder)) == 0 && strlen(key) < FILE_KEY_MAX &&
+				 is_plain(key);
 		}
 		if (!known)
 			return false;
@@ -62,11 +78,15 @@ static int check(const char *what, struct champion *champion, struct error *err)
 	    (r = json_get_u64(what, champion->record, "before", &champion->before, err)) < 0 ||
 	    (r = json_get_string(what, champion->record, "run_id", &champion->run_id, err)) < 0)
 		return r;
-	if (version != CHAMPION_VERSION || champion->before >= champion->number ||
-	    !files_are_its_own(champion->record, champion->number))
+	if (!run_is_id(champion->run_id))
+		return error_set(err, -EBADMSG, "%s: found run_id \"%.100s\", expected the id of a run", what,
+				 champion->run_id);
+	if (version != CHAMPION_VERSION || champion->number >= NUMBER_MAX ||
+	    champion->before >= champion->number || !files_are_its_own(champion->record, champion->number))
 		return error_set(err, -EBADMSG,
 				 "%s: found version %" PRIu64 ", number %" PRIu64 ", before %" PRIu64
-				 ", expected version %u, a smaller number before, files of this number",
+				 ", expected version %u, a number below 2^52 and a smaller one before, files "
+				 "of this number",
 				 what, version, champion->number, champion->before, CHAMPION_VERSION);
 	return 0;
 }
