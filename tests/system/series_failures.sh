@@ -41,7 +41,14 @@ wait_for 30 grep -q port "$work/port"
 port=$(grep -oE 'port [0-9]+' "$work/port")
 config after_record "$three"
 sed -i "s|sink: .*|sink: { url = \"s3://bucket/b\"; endpoint = \"https://127.0.0.1:${port#port }\"; ca_file = \"$work/missing.pem\"; };|" "$work/after_record.conf"
-AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b begin after_record
+export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b
+begin after_record
+is "$code $(of_series 's["state"], [x["state"] for x in t]')" "78 ('running', ['waiting', 'waiting', 'waiting'])" \
+	"a series whose id cannot be claimed in the store does not begin"
+# The series has its id now, as if the store had failed after that.
+python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); s["machine"] = "a" * 32; json.dump(s, open(sys.argv[1], "w"))' "$series"
+begin after_record
+unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 is "$code $(of_series 's["state"], [(x["state"], x["run"] != "") for x in t], len({x["run"] for x in t})') $(state)" \
 	"82 ('failed', [('failed', True), ('failed', True), ('failed', True)], 3) grid-03 failed" \
 	"a trial that fails after its record is made: its run fails, too, and no other trial takes it over" "$(tail -n 5 "$KILN_ROOT/log")"

@@ -280,6 +280,21 @@ int series_create(const char *name, cJSON *series, struct error *err)
 	return r < 0 ? r : series_write(series, err);
 }
 
+int series_rename(cJSON *series, struct error *err)
+{
+	char folder[PATH_BYTES], id[RUN_ID_BYTES];
+	int64_t started;
+
+	/* A crash between the two loses a series that has not begun: the night makes another one. */
+	path_empty(series_file(series_id(series), "", folder));
+	(void)rmdir(folder);
+	started = make_id(series_text(series, "name"), id);
+	if (!series_set(series, "id", cJSON_CreateString(id)) ||
+	    !series_set(series, "started_s", cJSON_CreateNumber((double)started)))
+		return error_set(err, -ENOMEM, "series.json: no memory");
+	return series_write(series, err);
+}
+
 /* ---- Giving up ---- */
 
 int series_give_up(const cJSON *series, struct error *err)

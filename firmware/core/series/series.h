@@ -4,6 +4,7 @@
  * series is one night, or several, with several trials; each trial is an ordinary run (core/run/run.h).
  *
  *     version, id         id: <run.name>-series-YYYYMMDD-HHMMSS, UTC
+ *     machine, root       the box that works on the series, as in run.json; missing where it has no identity
  *     name, state         state: "running", "stopped", "expired" (unfinished), "finished", "failed" (final)
  *     started_s, ended_s  Unix time; ended_s 0: it has not ended
  *     since_s             Unix time at which its present night was asked for
@@ -109,6 +110,11 @@ MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, 
 MUST_CHECK int series_create(const char *name, cJSON *series, struct error *err);
 /* Replaces the record of a series. Errors: -E2BIG it is larger than SERIES_JSON_MAX, and is not written. */
 MUST_CHECK int series_write(const cJSON *series, struct error *err);
+
+/* Gives a series none of whose trials has begun a later id, because another box has a series with the same
+ * id.
+ */
+MUST_CHECK int series_rename(cJSON *series, struct error *err);
 
 /* A person gives the series up while none of its trials is at work: kiln-oneshot ends it. kiln-controld calls
  * this. */

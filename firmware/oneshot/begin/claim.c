@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* Adds the members that say which box works on the run. */
-static int add_box(cJSON *record, struct error *err)
+int claim_add_box(cJSON *record, struct error *err)
 {
 	char machine[MACHINE_ID_BYTES], root[PATH_BYTES];
 	int r = machine_id_read(machine, err);
@@ -18,7 +17,7 @@ static int add_box(cJSON *record, struct error *err)
 	if ((!*machine || cJSON_AddStringToObject(record, "machine", machine)) &&
 	    (!*machine_root(root) || cJSON_AddItemToObject(record, "root", json_string(root))))
 		return 0;
-	return error_set(err, -ENOMEM, "run.json: no memory");
+	return error_set(err, -ENOMEM, "no memory for the name of this box");
 }
 
 /* Makes the claim: run.json with the members of this box. The local record gets these members later, so that
@@ -28,7 +27,7 @@ static int make_claim(char **ret_claim, struct error *err)
 	CLEANUP(json_free) cJSON *record = NULL;
 	int r;
 
-	if ((r = run_record(&record, err)) < 0 || (r = add_box(record, err)) < 0)
+	if ((r = run_record(&record, err)) < 0 || (r = claim_add_box(record, err)) < 0)
 		return r;
 	return json_print(record, ret_claim, err);
 }
@@ -51,10 +50,7 @@ static int look(struct store *sink, const struct run *run, bool goes_on, bool *r
 	return r == 0 || r == -EBADMSG ? -EEXIST : r;
 }
 
-/* Puts a claim into the store, where it has none. Returns 1 where the store knows that condition: a second
- * claim with another byte at its end is refused. Returns 0 where it takes the second one, too, or says that
- * it does not support the condition. -EEXIST there is a claim already. */
-static int put_claim(struct store *sink, const char *key, const char *claim, struct error *err)
+int claim_put(struct store *sink, const char *key, const char *claim, struct error *err)
 {
 	CLEANUP(free_ptr) char *second = NULL;
 	int r = store_put_new(sink, key, claim, strlen(claim), err);
@@ -64,21 +60,17 @@ static int put_claim(struct store *sink, const char *key, const char *claim, str
 	if (r < 0)
 		return r;
 	if (asprintf(&second, "%s\n", claim) < 0)
-		return error_set(err, -ENOMEM, "run.json: no memory");
+		return error_set(err, -ENOMEM, "%s: no memory", key);
 	r = store_put_new(sink, key, second, strlen(second), err);
 	return r == -EEXIST ? 1 : r;
 }
 
-/* Waits until any other box has put its claim, too, and looks whose claim stayed. */
-static int settle(struct store *sink, const struct run *run, struct error *err)
+void claim_settle(struct store *sink)
 {
-	bool ours;
-
 	log_notice("%s: the store does not know If-None-Match: looking in %u s whether another box made the "
 		   "same id",
 		   store_url(sink), CLAIM_SETTLE_S);
 	(void)sleep(CLAIM_SETTLE_S);
-	return look(sink, run, true, &ours, err);
 }
 
 static int claim(struct store *sink, const struct run *run, bool goes_on, struct error *err)
@@ -91,9 +83,12 @@ static int claim(struct store *sink, const struct run *run, bool goes_on, struct
 	if (r < 0 || ours)
 		return r;
 	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
-	if ((r = make_claim(&text, err)) < 0 || (r = put_claim(sink, key, text, err)) < 0)
+	if ((r = make_claim(&text, err)) < 0 || (r = claim_put(sink, key, text, err)) < 0)
 		return r;
-	return r > 0 ? 0 : settle(sink, run, err);
+	if (r > 0)
+		return 0;
+	claim_settle(sink);
+	return look(sink, run, true, &ours, err);
 }
 
 static int note_box(const struct run *run, struct error *err)
@@ -106,7 +101,7 @@ static int note_box(const struct run *run, struct error *err)
 		return r;
 	if ((r = run_is_ours(run, err)) != 0)
 		return r < 0 ? r : 0;
-	if ((r = add_box(note, err)) < 0)
+	if ((r = claim_add_box(note, err)) < 0)
 		return r;
 	if (!cJSON_HasObjectItem(note, "root") && !cJSON_AddNullToObject(note, "root"))
 		return error_set(err, -ENOMEM, "run.json: no memory");

@@ -5,6 +5,7 @@
 #include "core/base/paths.h"
 #include "core/series/trials.h"
 #include "oneshot/begin/branch.h"
+#include "oneshot/begin/claim_series.h"
 #include "oneshot/begin/commits.h"
 #include "oneshot/begin/overrides.h"
 #include "oneshot/begin/steps.h"
@@ -206,14 +207,16 @@ static int try_next(const char *file, cJSON *series, const struct config *config
 	return fail_trial(series, next->trial, &why, err);
 }
 
-/* Goes on with a series. Returns an enum series_begun: SERIES_BEGUN_NONE where the current run is none of
- * its trials, or a person gave the series up. */
-static int go_on(const char *file, int64_t since, cJSON *series, struct error *err)
+/* Goes on with a series; `goes_on` false: it is new. Returns an enum series_begun: SERIES_BEGUN_NONE where
+ * the current run is none of its trials, or a person gave the series up. */
+static int go_on(const char *file, int64_t since, cJSON *series, bool goes_on, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	enum after after = AFTER_NEXT;
-	int r = freeze_config(series, &config, err);
+	int r = claim_series(series, goes_on, err);
 
+	if (r < 0 || (r = freeze_config(series, &config, err)) < 0)
+		return r;
 	(void)series_set(series, "since_s", cJSON_CreateNumber((double)since));
 	while (r == 0 && (r = after_run_of(series, &after, err)) == 0 &&
 	       (after == AFTER_NEXT || after == AFTER_REST)) {
@@ -280,11 +283,11 @@ int series_begin(const char *file, int64_t since, struct error *err)
 	if (r == 0 && is_superseded(file, series))
 		r = end_series(series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
 	else if (r == 0)
-		r = go_on(file, since, series, err);
+		r = go_on(file, since, series, true, err);
 	if (r != 0 && r != -ENOENT)
 		return r;
 	r = begin_series(file, &new, err);
-	return r > 0 ? go_on(file, since, new, err) : r;
+	return r > 0 ? go_on(file, since, new, false, err) : r;
 }
 
 int series_let_go(struct run *run, struct error *err)
