@@ -39,6 +39,9 @@ node after_record
 python3 -u -m http.server 0 --bind 127.0.0.1 >"$work/port" 2>/dev/null &
 wait_for 30 grep -q port "$work/port"
 port=$(grep -oE 'port [0-9]+' "$work/port")
+config before ''
+begin before
+finish_run finished # the disk is no new one, which would look for its series in the store
 config after_record "$three"
 sed -i "s|sink: .*|sink: { url = \"s3://bucket/b\"; endpoint = \"https://127.0.0.1:${port#port }\"; ca_file = \"$work/missing.pem\"; };|" "$work/after_record.conf"
 export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b

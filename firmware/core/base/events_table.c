@@ -129,6 +129,9 @@ const struct event_row event_rows[EVENT_MAX] = {
 			       "a service of the run ended for good; `kiln start` tries again" },
 	[EVENT_SERIES_BEGUN] = { "series.begun", "b95382c8f4b14032a8ddb5c391037188", LOG_NOTICE, COUNT,
 				 "a night of several trials was made from kiln.conf; COUNT: trials" },
+	[EVENT_SERIES_BROUGHT] = { "series.brought", "61e9d4aa801048b0a508b56812d9158e", LOG_NOTICE, COUNT,
+				   "the unfinished series came from the store to a disk that had none; "
+				   "COUNT: trials" },
 	[EVENT_SERIES_FINISHED] = { "series.finished", "c682e8df241d439795efec599053a602", LOG_NOTICE,
 				    RUN_ID | COUNT,
 				    "no trial of the series follows; RUN_ID: the winner's run; COUNT: "

@@ -171,19 +171,20 @@ static int bring_its_start(struct store *sink, const struct run *run, const char
 	return r;
 }
 
-/* Brings a run from the store to this disk. Writes the record last, because a record means that all other
- * files are there. */
+/* Brings a run from the store to this disk; a final one without a checkpoint. Writes the record last, because
+ * a record means that all other files are there. */
 static int bring_back(const struct config *box, struct store *sink, const struct run *run, const char *text,
 		      uint64_t bytes, struct run *ret_run, struct error *err)
 {
 	CLEANUP(free_ptr) char *ours = NULL;
-	char path[PATH_BYTES], start[PATH_BYTES];
-	bool plan = *run->plan_sha256;
+	char path[PATH_BYTES], start[PATH_BYTES] = "";
+	const bool plan = *run->plan_sha256, final = run_state_is_final(run->state);
 	int r;
 
 	if ((r = box_stores_put(box, run->id, text, bytes, &ours, err)) < 0 ||
-	    (r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 || (r = spool_make(run->id, err)) < 0 ||
-	    (r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)
+	    (r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
+	    (!final && ((r = spool_make(run->id, err)) < 0 ||
+			(r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)))
 		return r;
 	(void)path_of(PATH_RUNS, "plan", path);
 	if (plan && (r = stored_plan_get(sink, run, "run.json", path, err)) < 0)
@@ -203,6 +204,25 @@ int bring_run(const struct config *box, struct store *sink, const char *id, stru
 		return error_set(err, -EPERM, "%s is %s: only an unfinished run is adopted", id,
 				 run_state_name(run.state));
 	return r < 0 ? r : bring_back(box, sink, &run, text, bytes, ret_run, err);
+}
+
+int bring_trial(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
+		struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	struct run run = { 0 };
+	uint64_t bytes;
+	int r = stored_record_get(sink, id, &run, &text, &bytes, err);
+
+	if (r < 0 || (r = run_is_ours(&run, err)) < 0)
+		return r;
+	if (r == 0)
+		return error_set(err, -ENOENT, "%s is a run of another box", id);
+	if ((r = bring_back(box, sink, &run, text, bytes, ret_run, err)) < 0 ||
+	    !run_state_is_final(run.state))
+		return r;
+	ret_run->state = run.state;
+	return run_state_set(run.state, err);
 }
 
 /* Says why an unfinished run of the store is not taken. */

@@ -23,6 +23,12 @@ MUST_CHECK int bring_last_run(const struct config *box, struct store *sink, stru
 MUST_CHECK int bring_run(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
 			 struct error *err);
 
+/* Brings the run of a trial of this box to this disk, as bring_run() does. Of a final run it brings the plan
+ * and the record. The current run must be in the archive, or there is none. Errors: -ENOENT the store has no
+ * such run, or it is another box's. */
+MUST_CHECK int bring_trial(const struct config *box, struct store *sink, const char *id, struct run *ret_run,
+			   struct error *err);
+
 /* Makes sure that the spool has the newest good checkpoint of a run that goes on: where the spool has none,
  * brings it from the store. *ret_any is false where neither has a checkpoint; the run then starts from its
  * beginning, and an event says so. */

@@ -5,6 +5,7 @@
 #include "core/base/paths.h"
 #include "core/series/trials.h"
 #include "oneshot/begin/branch.h"
+#include "oneshot/begin/bring_series.h"
 #include "oneshot/begin/claim_series.h"
 #include "oneshot/begin/commits.h"
 #include "oneshot/begin/overrides.h"
@@ -278,11 +279,13 @@ int series_begin(const char *file, int64_t since, struct error *err)
 	CLEANUP(json_free) cJSON *series = NULL, *new = NULL;
 	int r = series_load_unfinished(&series, err);
 
+	if (r == -ENOENT && (r = bring_series(file, &series, err)) == 0)
+		r = -ENOENT;
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (r == 0 && is_superseded(file, series))
+	if (r >= 0 && is_superseded(file, series))
 		r = end_series(series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
-	else if (r == 0)
+	else if (r >= 0)
 		r = go_on(file, since, series, true, err);
 	if (r != 0 && r != -ENOENT)
 		return r;

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The disk of a box is lost in the middle of a series: the next night brings the series from the store, and goes on with it. Every
+# trial ends with the same bits, and none that has ended trains again.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/series_lib.sh"
+"$make_shards" "$work/data" train 6 600
+"$make_shards" "$work/data" validation 1 200
+"$make_shards" "$work/data" test 1 100
+
+bits() { # name of the sink: name, state and model of every trial
+	python3 - "$series" "$work/runs/$1" <<-'PY'
+		import hashlib, json, os, struct, sys
+		def digest(path):
+		    if not os.path.exists(path):
+		        return "no model"
+		    data = open(path, "rb").read()
+		    n = struct.unpack("<Q", data[:8])[0]
+		    header = json.loads(data[8:8 + n])
+		    tensors = sorted(k for k in header if not k.startswith("__"))
+		    parts = (data[8 + n + header[k]["data_offsets"][0]:8 + n + header[k]["data_offsets"][1]] for k in tensors)
+		    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+		s = json.load(open(sys.argv[1]))
+		print("winner", s["winner"])
+		for trial in s["trials"]:
+		    model = os.path.join(sys.argv[2], trial["run"], "model/model.safetensors")
+		    print(trial["name"], trial["state"], trial["epochs"], trial["value"], trial["rungs"], digest(model))
+	PY
+}
+
+programs() { # prints the pids of the node's programs
+	local pid
+	for pid in $(pgrep -f "^$KILN_BIN/kiln"); do
+		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
+	done
+}
+
+in_store() { # trials that have ended, or a rung of theirs, in the record of the store
+	python3 -c 'import glob, json, sys
+s = json.load(open(glob.glob(sys.argv[1])[0]))
+print(sum(x["state"] in ("finished", "parked", "pruned") for x in s["trials"]))' "$work/runs/$1/series/*/series.json" 2>/dev/null
+}
+
+lose_disk() { # node, configuration: kills the night once 2 trials have ended, and removes the disk
+	node "$1"
+	mkdir -p "$KILN_ROOT/etc" "$KILN_ROOT/data/kiln/cache"
+	printf 'c%.0s' {1..32} >"$KILN_ROOT/etc/machine-id"
+	cp -a "$work/nodes/$2/data/kiln/cache/kernels" "$KILN_ROOT/data/kiln/cache/"
+	"$KILN_BIN/kiln" run --config "$work/$1.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log" &
+	two() { [ "$(in_store "$1")" -ge 2 ] 2>/dev/null; }
+	wait_for 100 two "$1"
+	ok $? "$1: the store has the record of a series with two trials behind it" "$(tail -n 5 "$KILN_ROOT/log")"
+	mapfile -t pids < <(programs)
+	kill -KILL "${pids[@]}" 2>/dev/null
+	gone() { [ -z "$(programs)" ]; }
+	wait_for 20 gone
+	newest_series
+	id=$(of_series 's["id"]')
+	ended=$(of_series 'sorted(x["run"] for x in t if x["state"] == "finished")')
+	mv "$KILN_ROOT/data/kiln/cache/kernels" "$work/kernels"
+	rm -rf "$KILN_ROOT/data"
+	mkdir -p "$KILN_ROOT/data/kiln/cache"
+	mv "$work/kernels" "$KILN_ROOT/data/kiln/cache/"
+}
+
+compare() { # configuration
+	local expected
+	night "$1" "$1"
+	is "$code $(of_series 's["state"]')" "0 finished" "$1: the series of a box that keeps its disk" "$(tail -n 5 "$KILN_ROOT/log")"
+	expected=$(bits "$1")
+	sed "s|runs/$1\"|runs/$1-lost\"|" "$work/$1.conf" >"$work/$1-lost.conf"
+	lose_disk "$1-lost" "$1"
+	night "$1-lost" "$1-lost"
+	is "$code $(of_series 's["state"], s["id"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 ('finished', '$id') 1" \
+		"$1: the new disk goes on with the series" "$(tail -n 9 "$KILN_ROOT/log")"
+	like "$(cat "$KILN_ROOT/log")" "$id: not on this disk, going on with its record in the store" "$1: which the log says"
+	is "$(bits "$1-lost")" "$expected" "$1: with the same bits of every trial, and the same winner"
+	is "$(of_series "set($ended) <= {x['run'] for x in t}")" True "$1: no trial that has finished trains again"
+}
+
+config grid 'vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; }; series = { method = "grid"; };' 'seed = 7;'
+compare grid
+config halving 'vary = { optimizer = { learning_rate = { min = 1e-5; max = 0.1; scale = "log"; }; }; };
+	series = { method = "halving"; trials = 6; reduction = 2; };' 'seed = 3;'
+compare halving
+
+# ---- What is not this box's stays ----
+node other
+mkdir -p "$KILN_ROOT/etc"
+printf 'd%.0s' {1..32} >"$KILN_ROOT/etc/machine-id"
+python3 - "$work/runs/grid-lost/series" <<'PY'
+import glob, json, sys
+path = glob.glob(sys.argv[1] + "/*/series.json")[0]
+s = json.load(open(path)); s["state"] = "running"; json.dump(s, open(path, "w"))
+PY
+"$KILN_BIN/kiln-oneshot" begin --config "$work/grid-lost.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+newest_series
+[ "$(of_series 's["id"]')" != "$(basename "$work"/runs/grid-lost/series/*)" ]
+ok $? "another box leaves an unfinished series alone, and begins one of its own" "$(tail -n 5 "$KILN_ROOT/log")"
