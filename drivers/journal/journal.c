@@ -111,6 +111,15 @@ int journal_match(struct sd_journal *journal, const struct journal_filter *filte
 	return r < 0 ? error_set(err, r, "the journal cannot be searched: %s", strerror(-r)) : 0;
 }
 
+/* Any program may claim the identifier "kernel"; only journald sets the transport. */
+int journal_match_kernel(struct sd_journal *journal, struct error *err)
+{
+	const int r =
+		add_match(journal, is_below_root() ? "SYSLOG_IDENTIFIER=%s" : "_TRANSPORT=%s", "kernel");
+
+	return r < 0 ? error_set(err, r, "the journal cannot be searched: %s", strerror(-r)) : 0;
+}
+
 int journal_open(struct sd_journal **ret_journal, struct error *err)
 {
 	char folder[4096];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kiln's entries in the systemd journal, sd-journal(3). Any program may claim Kiln's identifier, so an entry
- * counts only where fields that journald itself adds (user, group, unit) show that Kiln sent it. Reading
- * needs the group systemd-journal.
+ * Kiln's entries in the systemd journal, and the kernel's, sd-journal(3). Any program may claim Kiln's
+ * identifier, so an entry counts only where fields that journald itself adds (user, group, unit) show that
+ * Kiln sent it. Reading needs the group systemd-journal.
  *
  * Order: journal_open -> journal_match -> sd_journal_seek_* and sd_journal_next, journal_field ->
  * journal_closep. Threads: the one that opened it, as sd-journal(3) demands.
@@ -30,6 +30,8 @@ void journal_closep(struct sd_journal **journal);
 /* Restricts the journal to the entries of Kiln's units that pass the filter. */
 MUST_CHECK int journal_match(struct sd_journal *journal, const struct journal_filter *filter,
 			     struct error *err);
+/* Restricts the journal to the messages of the Linux kernel. */
+MUST_CHECK int journal_match_kernel(struct sd_journal *journal, struct error *err);
 /* Returns the value of a field of the current entry, at most 4 KiB of it; NULL: the entry lacks the field.
  * The caller frees the text. */
 char *journal_field(struct sd_journal *journal, const char *name);

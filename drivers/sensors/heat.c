@@ -70,6 +70,7 @@ struct heat {
 	struct heat_state state;
 	struct heat_limits limits[SENSORS_COMPONENTS];
 	sensors_each *unlimited; /* callback for sensors without a limit; NULL after the first pass */
+	void (*also)(void);      /* callback after each pass, or NULL */
 	char folder[];
 };
 
@@ -100,6 +101,8 @@ static void *watch(void *context)
 		sensors_nvidia(heat_pass_each, &pass);
 		heat_pass_end(&pass, &state);
 		heat->unlimited = NULL;
+		if (heat->also)
+			heat->also();
 		(void)pthread_mutex_lock(&heat->lock);
 		heat->state = state;
 		/* relaxed: a reader may see the new value a little late; the state itself is read under the
@@ -112,7 +115,7 @@ static void *watch(void *context)
 }
 
 int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_COMPONENTS],
-	      sensors_each *unlimited, struct heat **ret_heat, struct error *err)
+	      sensors_each *unlimited, void (*also)(void), struct heat **ret_heat, struct error *err)
 {
 	struct heat *heat = calloc(1, sizeof(*heat) + strlen(folder) + 1);
 	pthread_condattr_t attributes;
@@ -123,6 +126,7 @@ int heat_open(const char *folder, const struct heat_limits limits[static SENSORS
 	memcpy(heat->folder, folder, strlen(folder) + 1);
 	memcpy(heat->limits, limits, sizeof(heat->limits));
 	heat->unlimited = unlimited;
+	heat->also = also;
 	atomic_init(&heat->fine, true);
 	(void)pthread_mutex_init(&heat->lock, NULL);
 	(void)pthread_condattr_init(&attributes);

@@ -61,9 +61,11 @@ struct heat;
 
 /* Starts the thread. `folder` as in sensors.h; `limits`: one entry per component of the box (the entry of
  * SENSORS_OTHER is ignored); `unlimited` is called in the first pass, on that thread, for each CPU or GPU
- * sensor without a limit. Errors: -EAGAIN no thread, -ENOMEM. */
+ * sensor without a limit; `also`, if not NULL, after every pass, on that thread. Errors: -EAGAIN no thread,
+ * -ENOMEM. */
 MUST_CHECK int heat_open(const char *folder, const struct heat_limits limits[static SENSORS_COMPONENTS],
-			 sensors_each *unlimited, struct heat **ret_heat, struct error *err);
+			 sensors_each *unlimited, void (*also)(void), struct heat **ret_heat,
+			 struct error *err);
 /* Gives the state that the last pass found. Where `heat` is NULL, the level is HEAT_FINE. */
 void heat_get(struct heat *heat, struct heat_state *ret_state);
 void heat_closep(struct heat **heat);

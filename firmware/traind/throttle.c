@@ -4,6 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/sensors/heat.h"
+#include "traind/gpu_memory.h"
 #include "traind/train.h"
 #include "traind/wait.h"
 
@@ -31,8 +32,8 @@ int throttle_open(struct train *train, struct error *err)
 	};
 	char folder[PATH_BYTES];
 
-	return heat_open(path_of(PATH_HWMON, NULL, folder), limits, say_unlimited, &train->throttle.heat,
-			 err);
+	return heat_open(path_of(PATH_HWMON, NULL, folder), limits, say_unlimited, gpu_memory_look,
+			 &train->throttle.heat, err);
 }
 
 void throttle_close(struct train *train)

@@ -28,6 +28,7 @@
  *   publish figures          the status page; metrics from the device
  *   writer                   the writer thread
  *   best forms               the best weights; the finished model for other tools
+ *   gpu_memory           errors in the memory of GPUs, as events
  *   devices              the note of the devices for `kiln node`
  *   stages quarantine history   pure data: times by stage, records left out, metrics of the epochs
  *

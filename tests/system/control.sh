@@ -556,6 +556,32 @@ print(*[e["cursor"] for e in json.load(sys.stdin)["entries"] if e["message"] == 
 	! grep -q 'going on' "$work/stderr"
 	ok $? "and is no line besides"
 
+	# What the driver of a GPU writes into the kernel's log.
+	kernel_says() {
+		python3 - "/run/systemd/journal.$namespace/socket" "$1" <<-'PY'
+			import socket, sys
+			s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+			s.connect(sys.argv[1])
+			s.send(f"PRIORITY=3\nSYSLOG_IDENTIFIER=kernel\nMESSAGE={sys.argv[2]}\n".encode())
+		PY
+	}
+	follows() {
+		kernel_says "NVRM: Xid (PCI:0000:ff:00): 31, MMU Fault"
+		grep -q 'GPU 0000:ff:00: ' "$work/controld.log"
+	}
+	wait_for 60 follows
+	entry "NVRM: Xid (PCI:0000:3b:00): 62, a program that is not the kernel" "" 9
+	kernel_says "NVRM: Xid (PCI:0000:3b:00): 45, pid=1234, name=kiln-traind, Ch 00000008"
+	for _ in 1 2 3; do
+		kernel_says "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+	done
+	kernel_says "amdgpu 0000:03:00.0: amdgpu: GPU reset begin!"
+	says_fault() { grep -q 'GPU 0000:03:00.0: its driver says: GPU reset begin!; the trainer starts again by itself' "$work/controld.log"; }
+	wait_for 30 says_fault
+	ok $? "a fault of a GPU is an event, with what to do" "$(cat "$work/controld.log")"
+	is "$(grep -c 'its driver says: Xid 79, pid=.*GPU has fallen off the bus.; restart the machine' "$work/controld.log") $(grep -c 'its driver says' "$work/controld.log")" \
+		"1 3" "once, and not what others write, nor the end of a process" "$(cat "$work/controld.log")"
+
 	# Slowly, while journald deletes old files.
 	mkfifo "$work/fifo"
 	raw stalled 2000 <"$work/fifo" >"$work/stalled" &

@@ -23,6 +23,10 @@ gpu() { # degrees
 	echo "$1" >"$KILN_ROOT/nvml.new"
 	mv "$KILN_ROOT/nvml.new" "$KILN_ROOT/nvml"
 }
+errors() { # count
+	echo "$1" >"$KILN_ROOT/nvml_errors.new"
+	mv "$KILN_ROOT/nvml_errors.new" "$KILN_ROOT/nvml_errors"
+}
 said() { grep -qE "$1" "$KILN_ROOT/log"; }
 page() { "$KILN_BUILD/system/show_status" traind "$1"; }
 paused() { [ "$(page throttled_us)" -gt "$1" ]; } # us
@@ -42,6 +46,7 @@ config hot "$data" '' ''
 node hot
 cpu 97
 gpu 60
+errors 3
 begin hot
 start fetchd
 LD_LIBRARY_PATH=$work/lib start traind
@@ -50,6 +55,9 @@ ok $? "a hot one: it says which sensor, what it reads and its limit" "$(tail -n 
 like "$(page phase)" '^(throttled|training|evaluating)$' "its page tells what it does"
 wait_for 60 paused 0
 ok $? "its pauses are counted" "$(page throttled_us)"
+errors 5
+wait_for 60 said 'GPU NVIDIA Test gpu0: 2 errors in its memory that it could not correct'
+ok $? "errors in the memory of a GPU that it counts now are told, with what to do" "$(tail -n 5 "$KILN_ROOT/log")"
 gets_on() { [ "$(sed '1,/pausing between steps/d' "$KILN_ROOT/log" | grep -c ' rows/s')" -ge 2 ]; } # at least one batch after each pause
 wait_for 60 gets_on && paused 8000000
 ok $? "between two of them it gets on" "$(page throttled_us); $(tail -n 5 "$KILN_ROOT/log")"

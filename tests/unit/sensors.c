@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uses a hwmon class made here, because real machines differ in their sensors. */
 #include "drivers/sensors/heat.h"
+#include "drivers/sensors/memory.h"
 
 #include "core/base/paths.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -256,6 +259,14 @@ static void note_unlimited(void *context, const struct sensors_reading *reading)
 		       reading->name);
 }
 
+static atomic_uint passes_done;
+
+static void note_pass(void)
+{
+	/* relaxed: only the count matters. */
+	atomic_fetch_add_explicit(&passes_done, 1, memory_order_relaxed);
+}
+
 static void the_thread(void **state)
 {
 	static const struct heat_limits limits[SENSORS_COMPONENTS];
@@ -273,16 +284,74 @@ static void the_thread(void **state)
 	put("hwmon2/temp1_input", "40000\n");
 	heat_get(NULL, &now);
 	assert_int_equal(now.level, HEAT_FINE);
-	assert_int_equal(heat_open(root, limits, note_unlimited, &heat, NULL), 0);
+	assert_int_equal(heat_open(root, limits, note_unlimited, note_pass, &heat, NULL), 0);
 	assert_true(becomes(heat, HEAT_HOT, &now));
 	assert_string_equal(now.reading.name, "k10temp Tctl");
 	assert_true(now.reading.celsius == 96 && now.limit_celsius == 95);
 	put("hwmon0/temp1_input", "40000\n");
 	assert_true(becomes(heat, HEAT_FINE, &now));
 	heat_closep(&heat);
+	assert_true(atomic_load_explicit(&passes_done, memory_order_relaxed) >=
+		    2); /* relaxed: the thread is gone */
 	assert_null(heat);
 	assert_string_equal(unlimited, "amdgpu temp1;"); /* once, and for no other sensor */
 	heat_closep(&heat);
+}
+
+/* ---- Errors in the memory of GPUs ---- */
+
+static char grown[256];
+
+static void note_grown(void *context, const char *gpu, uint64_t errors)
+{
+	(void)context;
+	(void)snprintf(grown + strlen(grown), sizeof(grown) - strlen(grown), "%s +%u;", gpu,
+		       (unsigned)errors);
+}
+
+static void add_card(const char *card, const char *pci)
+{
+	char target[PATH_BYTES], path[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "drm/%s/name", card);
+	put(path, "");
+	(void)snprintf(target, sizeof(target), "../../devices/pci0000:00/%s", pci);
+	(void)snprintf(path, sizeof(path), "devices/pci0000:00/%s/vendor", pci);
+	put(path, "0x1002\n");
+	(void)snprintf(path, sizeof(path), "%s/drm/%s/device", root, card);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+#define RAS "devices/pci0000:00/0000:03:00.0/ras/"
+
+static void memory_of_gpus(void **state)
+{
+	struct memory_state memory = { 0 };
+	char drm[PATH_BYTES];
+
+	(void)state;
+	(void)snprintf(drm, sizeof(drm), "%s/drm", root);
+	add_card("card0", "0000:00:02.0"); /* without counters */
+	add_card("card1", "0000:03:00.0");
+	put(RAS "umc_err_count", "ue: 2\nce: 5\nde: 0\n");
+	put(RAS "gfx_err_count", "ue: 0\nce: 0\n");
+	memory_pass(&memory, drm, note_grown);
+	assert_int_equal(memory.gpus, 1);
+	assert_string_equal(memory.gpu[0].name, "0000:03:00.0");
+	assert_string_equal(grown, ""); /* what was there before */
+	put(RAS "umc_err_count", "ue: 2\nce: 9\nde: 0\n");
+	memory_pass(&memory, drm, note_grown);
+	assert_string_equal(grown, ""); /* corrected */
+	put(RAS "umc_err_count", "ue: 3\nce: 9\nde: 0\n");
+	put(RAS "gfx_err_count", "ue: 4\nce: 0\n");
+	memory_pass(&memory, drm, note_grown);
+	assert_string_equal(grown, "0000:03:00.0 +5;");
+	put(RAS "umc_err_count", "Query currently inaccessible\n"); /* while the GPU is reset */
+	put(RAS "gfx_err_count", "ue: 0\nce: 0\n");
+	memory_pass(&memory, drm, note_grown);
+	put(RAS "gfx_err_count", "ue: 1\nce: 0\n"); /* counted anew after the reset */
+	memory_pass(&memory, drm, note_grown);
+	assert_string_equal(grown, "0000:03:00.0 +5;0000:03:00.0 +1;");
 }
 
 int main(void)
@@ -292,6 +361,7 @@ int main(void)
 		cmocka_unit_test(the_rule),
 		cmocka_unit_test(a_sequence),
 		cmocka_unit_test_teardown(the_thread, remove_root),
+		cmocka_unit_test_teardown(memory_of_gpus, remove_root),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, NULL);

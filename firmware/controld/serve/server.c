@@ -148,6 +148,7 @@ void server_done(struct server *server)
 	steer_done(&server->calls);
 	recall_done(&server->calls.recall);
 	box_done(&server->box);
+	kernel_done(&server->kernel);
 	tls_closep(&server->tls);
 	close_fd(&server->local.fd);
 	close_fd(&server->remote.fd);
@@ -192,6 +193,7 @@ static void sweep(struct server *server)
 	steer_sweep(&server->calls, now);
 	metrics_sweep(&server->box, now);
 	noted_sweep(&server->box, now);
+	kernel_sweep(&server->kernel, now);
 	check_revoked(server);
 	sessions_sweep(&server->sessions, now);
 }

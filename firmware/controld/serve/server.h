@@ -9,6 +9,7 @@
 
 #include "controld/serve/sessions.h"
 #include "controld/status/box.h"
+#include "controld/status/kernel.h"
 
 struct tls;
 
@@ -26,6 +27,7 @@ struct server {
 	struct calls calls;
 	struct box box;
 	struct sessions sessions;
+	struct kernel_log kernel;
 	uint64_t swept_ms;
 	/* modification time of the list of revoked certificates that was applied last */
 	struct timespec revoked_stamp;

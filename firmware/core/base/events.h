@@ -85,6 +85,8 @@ enum event_id {
 	EVENT_HEAT_THROTTLED,
 	EVENT_HEAT_COOLED,
 	EVENT_HEAT_STOPPED,
+	EVENT_GPU_FAULT,
+	EVENT_GPU_MEMORY,
 	EVENT_NIGHT_MISSED,
 	EVENT_NIGHT_OVER,
 	EVENT_CLOCK_UNSET,
@@ -122,7 +124,7 @@ enum event_id {
  * is NULL or "", and a number that is NaN, means not known and is left out. */
 struct event {
 	enum event_id id;
-	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot;
+	const char *run_id, *key, *split, *url, *unit, *client, *word, *sensor, *slot, *device;
 	uint64_t epoch, step, records, bytes, offset, count, retries, failures, seconds, exit_status;
 	double loss, accuracy, celsius, limit;
 };

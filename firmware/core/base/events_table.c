@@ -33,6 +33,7 @@ enum field {
 	FIELD_CELSIUS,
 	FIELD_LIMIT,
 	FIELD_SLOT,
+	FIELD_DEVICE,
 	FIELD_MAX,
 };
 
@@ -73,6 +74,7 @@ const struct event_field event_fields[] = {
 	[FIELD_LIMIT] = { "KILN_LIMIT", EVENT_NUMBER, AT(limit),
 			  "the limit that the temperature exceeds, in degrees Celsius" },
 	[FIELD_SLOT] = { "KILN_SLOT", EVENT_TEXT, AT(slot), "the slot, `A` or `B`" },
+	[FIELD_DEVICE] = { "KILN_DEVICE", EVENT_TEXT, AT(device), "the GPU, by its PCI address or its name" },
 };
 static_assert(sizeof(event_fields) / sizeof(event_fields[0]) == FIELD_MAX, "every field has its row");
 const size_t event_fields_count = FIELD_MAX;
@@ -100,6 +102,7 @@ const size_t event_fields_count = FIELD_MAX;
 #define CELSIUS     (1u << FIELD_CELSIUS)
 #define LIMIT       (1u << FIELD_LIMIT)
 #define SLOT        (1u << FIELD_SLOT)
+#define DEVICE      (1u << FIELD_DEVICE)
 
 const struct event_row event_rows[EVENT_MAX] = {
 	[EVENT_RUN_BEGUN] = { "run.begun", "24138e2114734cd49ed976f83706af70", LOG_NOTICE, RUN_ID,
@@ -280,6 +283,15 @@ const struct event_row event_rows[EVENT_MAX] = {
 				 RUN_ID | STEP | SENSOR | CELSIUS | LIMIT,
 				 "the temperature is critical: the trainer writes a checkpoint and the run "
 				 "stops; the next start continues the run" },
+	[EVENT_GPU_FAULT] = { "gpu.fault", "b9435ffc2ba14b1c82d6bde70caecb28", LOG_WARNING, DEVICE | COUNT,
+			      "the driver of a GPU wrote into the kernel's log that something is wrong; the "
+			      "text "
+			      "says what to do; COUNT = NVIDIA's number of the message (Xid), 0 = AMD's "
+			      "driver; "
+			      "the same message is reported at most every ten minutes" },
+	[EVENT_GPU_MEMORY] = { "gpu.memory", "f3cee90676d34959a09a1d57c2983c40", LOG_WARNING, DEVICE | COUNT,
+			       "a GPU found errors in its memory that it could not correct, within the last "
+			       "ten seconds: the numbers of the run may be wrong; COUNT = errors" },
 	[EVENT_NIGHT_MISSED] = { "night.missed", "2b6d021f65bc4fae8fd74641e8960354", LOG_NOTICE, SECONDS,
 				 "the box was off at run.at, and run.catch_up is off; SECONDS = time since "
 				 "run.at" },

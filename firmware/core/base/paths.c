@@ -44,6 +44,7 @@ static const char *const paths[] = {
 	[PATH_SSH] = "/data/etc/ssh",
 	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
 	[PATH_HWMON] = "/sys/class/hwmon",
+	[PATH_DRM] = "/sys/class/drm",
 	[PATH_MACHINE_ID] = "/etc/machine-id",
 	[PATH_OS_RELEASE] = "/etc/os-release",
 	[PATH_CMDLINE] = "/proc/cmdline",

@@ -52,6 +52,7 @@ enum path {
 	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */
+	PATH_DRM,         /* /sys/class/drm: GPUs and their counters of errors; drivers/sensors/memory.h */
 	PATH_MACHINE_ID,  /* /etc/machine-id */
 	PATH_OS_RELEASE,  /* /etc/os-release */
 	PATH_CMDLINE,     /* /proc/cmdline: the kernel's command line */

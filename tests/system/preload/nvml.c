@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A libnvidia-ml.so.1 for tests (NVML API Reference Guide): one GPU, whose temperature is in the file
- * KILN_ROOT/nvml. Loaded through LD_LIBRARY_PATH under that name, not through LD_PRELOAD.
+ * KILN_ROOT/nvml and whose uncorrected errors are in KILN_ROOT/nvml_errors. Loaded through LD_LIBRARY_PATH
+ * under that name, not through LD_PRELOAD.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
 int nvmlDeviceGetName(void *device, char *name, unsigned bytes);
 int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius);
 int nvmlDeviceGetTemperatureThreshold(void *device, int threshold, unsigned *celsius);
+
+int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned long long *count);
 
 static int gpu;
 
@@ -42,19 +45,37 @@ int nvmlDeviceGetName(void *device, char *name, unsigned bytes)
 	return device == &gpu ? SUCCESS : ERROR_ARGUMENT;
 }
 
-int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+/* Reads the number in a file of KILN_ROOT. */
+static int read_number(const char *name, unsigned long long *number)
 {
 	char path[4096];
 	FILE *file;
 	int found;
 
-	(void)snprintf(path, sizeof(path), "%s/nvml", getenv("KILN_ROOT"));
+	(void)snprintf(path, sizeof(path), "%s/%s", getenv("KILN_ROOT"), name);
 	file = fopen(path, "re");
-	if (!file || device != &gpu || sensor != 0)
-		return ERROR_ARGUMENT;
-	found = fscanf(file, "%u", celsius);
+	if (!file)
+		return ERROR_NOT_FOUND;
+	found = fscanf(file, "%llu", number);
 	(void)fclose(file);
 	return found == 1 ? SUCCESS : ERROR_NOT_FOUND;
+}
+
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+	unsigned long long number;
+
+	if (device != &gpu || sensor != 0 || read_number("nvml", &number) != SUCCESS)
+		return ERROR_ARGUMENT;
+	*celsius = (unsigned)number;
+	return SUCCESS;
+}
+
+int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned long long *count)
+{
+	/* uncorrected, since the driver was loaded */
+	return device == &gpu && type == 1 && counter == 0 ? read_number("nvml_errors", count)
+							   : ERROR_ARGUMENT;
 }
 
 int nvmlDeviceGetTemperatureThreshold(void *device, int threshold, unsigned *celsius)
