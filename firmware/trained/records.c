@@ -24,8 +24,11 @@ struct records {
 	struct lines own;    /* storage for `lines` where the caller gives no lines */
 
 	struct columns columns;
+	const struct trained *also; /* the second model; NULL = none */
+	struct columns second;
 	struct records_origin *origin; /* origin of each row of the current batch */
 	uint64_t rows, skipped, changed;
+	uint32_t batch_rows; /* rows of the current batch */
 	bool ended;
 };
 
@@ -79,6 +82,18 @@ int records_open(const struct trained *trained, const struct records_source *sou
 	return r;
 }
 
+int records_also(struct records *records, const struct trained *second, struct error *err)
+{
+	const struct config *config = &second->saved.config;
+
+	if (config_reads_objects(config) != records->objects)
+		return error_set(err, -EINVAL, "%s reads %s, and these records are %s", second->name,
+				 records->objects ? "records of shards" : "objects",
+				 records->objects ? "objects" : "records of shards");
+	records->also = second;
+	return columns_open(config, second->model, false, &records->second, err);
+}
+
 void records_closep(struct records **pointer)
 {
 	struct records *records = *pointer;
@@ -88,6 +103,7 @@ void records_closep(struct records **pointer)
 	shards_done(&records->shards);
 	lines_done(&records->own);
 	columns_done(&records->columns);
+	columns_done(&records->second);
 	whole_shard_done(&records->shard);
 	free(records->origin);
 	free(records);
@@ -145,6 +161,14 @@ static int refuse(struct records *records, struct records_origin origin, int r, 
 	return 0;
 }
 
+/* Says that the second model cannot read a record. Without it the two would not be measured on the same
+ * records, so the record is not left out. */
+static int blame_second(const struct records *records, uint32_t row, struct error *err)
+{
+	(void)records_blame(records->origin[row], err);
+	return error_prefix(err, "%s cannot read it", records->also->name);
+}
+
 /* Writes the next record of the shard into a row. Returns 1, or 0 where the filter drops the record or the
  * record is bad and is left out. */
 static int add_record(struct records *records, uint32_t row, struct error *err)
@@ -160,7 +184,12 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 	if (r > 0)
 		r = batch_parse(&records->columns.batch, records->columns.pictures, row, record.data,
 				record.bytes, NULL, err);
-	return r < 0 ? refuse(records, records->origin[row], r, err) : 1;
+	if (r < 0)
+		return refuse(records, records->origin[row], r, err);
+	if (records->also && batch_parse(&records->second.batch, records->second.pictures, row, record.data,
+					 record.bytes, NULL, err) < 0)
+		return blame_second(records, row, err);
+	return 1;
 }
 
 /* Writes the current object into a row, as add_record() does with a record. */
@@ -175,7 +204,12 @@ static int add_object(struct records *records, uint32_t row, struct error *err)
 		return r;
 	r = batch_object(&records->columns.batch, records->columns.pictures, row, records->shard.data,
 			 records->shard.bytes, class, NULL, err);
-	return r < 0 ? refuse(records, records->origin[row], r, err) : 1;
+	if (r < 0)
+		return refuse(records, records->origin[row], r, err);
+	if (records->also && batch_object(&records->second.batch, records->second.pictures, row,
+					  records->shard.data, records->shard.bytes, class, NULL, err) < 0)
+		return blame_second(records, row, err);
+	return 1;
 }
 
 static int add_line(struct records *records, uint32_t row, struct error *err)
@@ -220,8 +254,14 @@ int records_next(struct records *records, struct model_batch *ret_batch, struct 
 	if (r < 0 || rows == 0)
 		return r < 0 ? r : 0;
 	columns_batch(&records->columns, rows, records->rows, ret_batch);
+	records->batch_rows = rows;
 	records->rows += rows;
 	return 1;
+}
+
+void records_second(struct records *records, struct model_batch *ret_batch)
+{
+	columns_batch(&records->second, records->batch_rows, records->rows - records->batch_rows, ret_batch);
 }
 
 struct records_origin records_origin(const struct records *records, uint32_t row)

@@ -21,8 +21,18 @@ MUST_CHECK int records_open(const struct trained *trained, const struct records_
 			    const struct model *model, struct records **ret_records, struct error *err);
 void records_closep(struct records **records); /* for CLEANUP() */
 
+/* Reads each record for a second model, too, with the schema of that model's own configuration: pictures of
+ * another size, for example. The filter, the rule for bad records and the size of the batches stay those of
+ * the first. Call it before the first records_next(); `second` is open, and outlives the records. Not for
+ * lines. Errors: -EINVAL one of the two reads objects, and the other reads records of shards. */
+MUST_CHECK int records_also(struct records *records, const struct trained *second, struct error *err);
+/* Returns the rows of the last records_next() as the second model reads them; valid as long as that batch.
+ * Call it once for each batch. */
+void records_second(struct records *records, struct model_batch *ret_batch);
+
 /* Reads the next batch, which is valid until the next call. Returns 1, or 0 at the end of the records.
- * Errors: -EBADMSG with shard and record, or with the line number. */
+ * Errors: -EBADMSG with shard and record, or with the line number; also where the second model cannot read a
+ * record that the first one can. */
 MUST_CHECK int records_next(struct records *records, struct model_batch *ret_batch, struct error *err);
 
 /* The origin of a row of the batch. For a record of a shard: the shard's key, and the index of the record in

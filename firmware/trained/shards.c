@@ -114,7 +114,11 @@ static int check_reads_plan(const struct trained *trained, struct error *err)
 	if (!base)
 		return 0;
 	return error_set(err, -EINVAL, "%s: its run read features of %s, and the model reads pictures%s",
-			 trained->name, base, trained->unattended ? "" : ": give the pictures with --data");
+			 trained->name, base,
+			 trained->unattended ? ", which its plan does not list: compare it with the champion "
+					       "by kiln evaluate --data, then kiln experiments promote "
+					       "--force"
+					     : ": give the pictures with --data");
 }
 
 /* Reads a lakefs:// source at the commit that the model's run has read. */

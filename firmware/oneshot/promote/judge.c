@@ -14,7 +14,6 @@ struct side {
 	struct trained *trained;
 	const struct loss *loss;
 	struct metrics_shape shape;
-	uint32_t inputs, of[MODEL_INPUTS_MAX]; /* of: input i is number of[i] of the batch */
 	float *output;
 	double *z, *row_loss, *row_correct, *row_top; /* row_top is not used */
 	double loss_sum, correct;
@@ -52,28 +51,6 @@ static int check_classes(const struct trained *model, const struct trained *cham
 static bool same_column(const struct model_input *a, const struct model_input *b)
 {
 	return strcmp(a->name, b->name) == 0 && a->dtype == b->dtype && a->row_bytes == b->row_bytes;
-}
-
-/* Finds the champion's inputs among those of the batch. */
-static int match_inputs(const struct side *model, struct side *champion, struct error *err)
-{
-	struct model_input ours[MODEL_INPUTS_MAX], theirs[MODEL_INPUTS_MAX];
-	const uint32_t count = model_inputs(model->trained->model, ours);
-
-	champion->inputs = model_inputs(champion->trained->model, theirs);
-	for (uint32_t i = 0; i < champion->inputs; i++) {
-		uint32_t at = 0;
-
-		while (at < count && !same_column(&theirs[i], &ours[at]))
-			at++;
-		if (at == count)
-			return error_set(err, -EINVAL,
-					 "the champion %s reads \"%s\" of the schema, which %s does not read "
-					 "in the same form",
-					 champion->trained->name, theirs[i].name, model->trained->name);
-		champion->of[i] = at;
-	}
-	return 0;
 }
 
 /* Returns whether the loss of the model can measure the champion's outputs, too. */
@@ -150,9 +127,9 @@ static int open_both(struct judging *judging, struct trained *model, struct trai
 	int r;
 
 	if ((r = open_side(ours, model, rows, err)) < 0 || (r = open_side(theirs, champion, rows, err)) < 0 ||
-	    (r = check_task(judging, err)) < 0 || (r = match_inputs(ours, ours, err)) < 0 ||
-	    (r = match_inputs(ours, theirs, err)) < 0 ||
-	    (r = records_open(model, &test, model->model, &judging->records, err)) < 0)
+	    (r = check_task(judging, err)) < 0 ||
+	    (r = records_open(model, &test, model->model, &judging->records, err)) < 0 ||
+	    (r = records_also(judging->records, champion, err)) < 0)
 		return r;
 	judging->label = calloc(rows * ours->shape.label_elements, sizeof(*judging->label));
 	judging->weight = calloc(rows, sizeof(*judging->weight));
@@ -174,12 +151,8 @@ static double logit(const struct loss *loss, float output)
 
 static int predict(struct side *side, const struct model_batch *batch, struct error *err)
 {
-	const void *input[MODEL_INPUTS_MAX];
-	int r;
+	int r = model_predict(side->trained->model, batch->input, batch->rows, side->output, err);
 
-	for (uint32_t i = 0; i < side->inputs; i++)
-		input[i] = batch->input[side->of[i]];
-	r = model_predict(side->trained->model, input, batch->rows, side->output, err);
 	for (uint64_t i = 0; r == 0 && i < batch->rows * side->shape.outputs; i++) {
 		if (!isfinite(side->output[i]))
 			return error_set(err, -EDOM, "%s predicts %g", side->trained->name,
@@ -264,12 +237,14 @@ static void compare_rows(struct judging *judging, uint32_t rows)
 
 static int judge_batch(struct judging *judging, const struct model_batch *batch, struct error *err)
 {
+	struct model_batch second;
 	int r = read_labels(judging, batch, err);
 
 	if (r < 0 || (r = make_room(judging, batch->rows, err)) < 0)
 		return r;
+	records_second(judging->records, &second);
 	for (int i = MODEL; i <= CHAMPION; i++) {
-		if ((r = predict(&judging->side[i], batch, err)) < 0)
+		if ((r = predict(&judging->side[i], i == MODEL ? batch : &second, err)) < 0)
 			return r;
 		measure(judging, batch, &judging->side[i]);
 	}
