@@ -8,8 +8,8 @@
  * process calls store_abort_stale().
  *
  * The answer to the complete call may be lost, although the server completed the upload. The next attempt
- * then gets the error NoSuchUpload. So, after this error, an object with the file's size and exactly the ETag
- * of these parts counts as success.
+ * then gets the error NoSuchUpload, on lakeFS 500. So, after this error, an object with the file's size and
+ * exactly the ETag of these parts, or with the file's bytes, counts as success.
  *
  * A few parts are sent at the same time. Each is read from the file while it is sent, so the memory needed
  * does not depend on the part size. Each part's ETag is compared with its MD5. Size and ETag of the finished
@@ -19,6 +19,7 @@
 #include "drivers/digest/digest.h"
 #include "drivers/digest/mbedtls.h"
 #include "drivers/store/s3.h"
+#include "drivers/store/s3_compare.h"
 #include "drivers/store/s3_document.h"
 #include "drivers/store/s3_sign.h"
 #include "drivers/store/s3_stale.h"
@@ -30,7 +31,6 @@
 #define PARTS_AT_ONCE  4u
 #define PART_XML_BYTES (STORE_ETAG_MAX * 6 + 80) /* enough for an ETag of which each character is escaped */
 #define MD5_BYTES      16u
-#define COMPARE_BYTES  (4u << 20)
 
 struct part {
 	struct s3_call *call; /* NULL = this entry is not in use */
@@ -147,14 +147,24 @@ static bool expected_etag(const struct upload *upload, char out[static STORE_ETA
 	return known;
 }
 
-/* Returns whether an earlier attempt completed the upload, and only its answer was lost. */
+/* Returns whether an earlier attempt completed the upload, and only its answer was lost: the object has the
+ * parts' ETag or, where a server makes ETags in another way, the file's bytes. */
 static bool was_completed(struct upload *upload)
 {
 	struct store_object object;
 	char etag[STORE_ETAG_MAX];
 
-	return expected_etag(upload, etag) && s3_stat(&upload->s3->store, upload->key, &object, NULL) == 0 &&
-	       object.pin.bytes == upload->bytes && !strcmp(object.pin.etag, etag);
+	if (s3_stat(&upload->s3->store, upload->key, &object, NULL) < 0 || object.pin.bytes != upload->bytes)
+		return false;
+	return (expected_etag(upload, etag) && !strcmp(object.pin.etag, etag)) ||
+	       s3_compare(upload->s3, upload->key, &object.pin, upload->fd, NULL) == 0;
+}
+
+/* Returns whether the error of a complete call may follow a call that the server carried out: the upload is
+ * not there any more, for which lakeFS answers 500. */
+static bool may_be_completed(const struct upload *upload, int r, const char *code)
+{
+	return (r == -ENOENT && !strcmp(code, "NoSuchUpload")) || (r == -EIO && upload->s3->lakefs);
 }
 
 static int complete_upload(struct upload *upload, struct error *err)
@@ -181,7 +191,7 @@ static int complete_upload(struct upload *upload, struct error *err)
 	r = s3_document_open(&document, call, err);
 	if (r == 0)
 		r = s3_call_run(call, err);
-	if (r == -ENOENT && !strcmp(call->error.code, "NoSuchUpload") && was_completed(upload))
+	if (may_be_completed(upload, r, call->error.code) && was_completed(upload))
 		return 0;
 	return r;
 }
@@ -266,39 +276,6 @@ static int send_parts(struct upload *upload, struct error *err)
 
 /* ---- Verify ---- */
 
-/* Reads the range of the object and of the file into `theirs` and `ours`, and compares. */
-static int compare_range(const struct upload *upload, const struct store_pin *pin, uint64_t offset,
-			 size_t bytes, char *theirs, char *ours, struct error *err)
-{
-	int r = store_get(&upload->s3->store, upload->key, pin, offset, theirs, bytes, err);
-
-	if (r < 0)
-		return r;
-	if (pread(upload->fd, ours, bytes, (off_t)offset) != (ssize_t)bytes)
-		return error_set(err, -EIO, "%s: the file cannot be read again", upload->key);
-	for (size_t i = 0; i < bytes; i++)
-		if (theirs[i] != ours[i])
-			return error_set(
-				err, -EIO,
-				"%s/%s: the server has other bytes than were sent, at offset %" PRIu64,
-				upload->s3->store.url, upload->key, offset + i);
-	return 0;
-}
-
-static int compare(const struct upload *upload, const struct store_pin *pin, struct error *err)
-{
-	CLEANUP(free_ptr) char *both = malloc(2 * (size_t)COMPARE_BYTES);
-	int r = both ? 0 : error_set(err, -ENOMEM, "no memory to compare an object");
-
-	for (uint64_t offset = 0; r == 0 && offset < upload->bytes; offset += COMPARE_BYTES) {
-		const uint64_t left = upload->bytes - offset;
-
-		r = compare_range(upload, pin, offset, left < COMPARE_BYTES ? left : COMPARE_BYTES, both,
-				  both + COMPARE_BYTES, err);
-	}
-	return r;
-}
-
 static int verify(struct upload *upload, struct error *err)
 {
 	struct store_object object;
@@ -313,7 +290,7 @@ static int verify(struct upload *upload, struct error *err)
 	if (upload->other_etags || upload->s3->own_etags || !expected_etag(upload, etag) ||
 	    strcasecmp(object.pin.etag, etag) == 0)
 		return 0;
-	r = compare(upload, &object.pin, err);
+	r = s3_compare(upload->s3, upload->key, &object.pin, upload->fd, err);
 	upload->s3->own_etags = r == 0;
 	return r;
 }

@@ -47,7 +47,7 @@ def signature(secret, authorization, method, target, headers):
 
 class Gateway:
     def __init__(self, server):
-        self.server, self.uploads = server, {}
+        self.server, self.uploads, self.lost = server, {}, 0
 
     def check(self, method, target, headers):
         who, given, right = signature(self.server.secret, headers["authorization"], method, target, headers)
@@ -165,7 +165,8 @@ class Gateway:
             return 200, xml, f"<InitiateMultipartUploadResult><UploadId>{upload}</UploadId></InitiateMultipartUploadResult>".encode()
         parts = self.uploads.get(query["uploadId"])
         if parts is None:
-            raise S3Error(404, "NoSuchUpload", "The specified multipart upload does not exist.")
+            # the store below says NoSuchUpload, and lakeFS answers 500
+            raise S3Error(500, "InternalError", "We encountered an internal error, please try again.")
         if method == "PUT":
             parts[int(query["partNumber"])] = body
             return 200, {"ETag": f"\"{hashlib.md5(body).hexdigest()}\""}, b""
@@ -173,4 +174,7 @@ class Gateway:
         if method == "DELETE":
             return 204, {}, b""
         etag = self.store(repository, ref, path, b"".join(parts[n] for n in sorted(parts)))
+        if self.lost > 0:
+            self.lost -= 1
+            raise S3Error(500, "InternalError", "We encountered an internal error, please try again.")
         return 200, xml, f"<CompleteMultipartUploadResult><ETag>\"{etag}\"</ETag></CompleteMultipartUploadResult>".encode()

@@ -38,7 +38,7 @@ class Repository:
         with self.lock:
             history = {name: [self.commits[c] for c in self._first_parents(head)] for name, head in self.branches.items()}
             return {"branches": {name: {"commits": commits, "uncommitted": list(self.uncommitted(name))} for name, commits in history.items()},
-                    "tags": self.tags}
+                    "tags": self.tags, "commits": list(self.commits.values())}
 
     # ---- Commits and refs ----
 
@@ -208,10 +208,14 @@ class Repository:
     # ---- Import ----
 
     def import_tree(self, branch, entries, destination, message, metadata):
-        """Replaces what the branch has below the destination."""
+        """Replaces what the branch has below the destination. A branch with uncommitted changes is refused, as a hook refuses."""
         self.branch_head(branch)
+        if self.staging[branch]:
+            raise Refused(400, f"{branch}: uncommitted changes (dirty branch)")
+        self._check_hook()
         tree = {p: e for p, e in self.trees[self.branches[branch]].items() if not p.startswith(destination)}
         tree.update(entries)
+        metadata = {**metadata, ".lakefs.merge.strategy": "source-wins"}
         self.branches[branch] = self._commit(tree, [self.branches[branch]], message, metadata)
         return self.commits[self.branches[branch]]
 

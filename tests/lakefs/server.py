@@ -7,8 +7,9 @@ document, and lakeFS's own clients (clients.py).
 
 The environment has KILN_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the S3 server. Tests alone call /_test/: GET log
 (requests of the API), GET violations (of the contract), redirects (by the gateway), POST faults [{method, path, status, headers, body, times}], POST
-hook {repository, message}, POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
-their commits, newest first, and uncommitted paths, and its tags), POST clear.
+hook {repository, message}, POST lost N (so many multipart uploads are completed, and the answer is 500), POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
+their commits, newest first, and uncommitted paths, its tags, and all commits),
+posts (how many different POST requests there were), POST clear.
 """
 import base64
 import http.server
@@ -176,10 +177,14 @@ class Server:
             self.faults = sent
         elif name == "hook":
             self.repositories[sent["repository"]].hook = sent["message"]
+        elif name == "lost":
+            self.gateway.lost = sent
         elif name == "away":
             self.away = sent
         elif name.startswith("repository/"):
             return self.repositories[name[11:]].seen()
+        elif name == "posts":
+            return len({json.dumps(entry) for entry in self.log if entry[0] == "POST"})
         elif name == "clear":
             self.log.clear()
         return {"log": self.log, "violations": self.violations, "redirects": self.redirects}.get(name, [])

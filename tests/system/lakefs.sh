@@ -144,6 +144,15 @@ lost POST 'tags$'
 is "$(change tag lost "$start")" "0 " "a tag whose answer was lost is found"
 like "$(url=lakefs://rep/main/none change import s3://kiln/nothing-here/ none)" "^-5 .*import of s3://kiln/nothing-here/ into 'main' failed" \
 	"an import that fails has the server's reason"
+change branch dirty main >/dev/null
+put_object lakefs://rep/dirty file "text"
+like "$(url=lakefs://rep/dirty/data change import s3://kiln/imdb/ dirty)" "^-5 .*into 'dirty' failed: dirty: uncommitted changes" \
+	"an import into a branch with uncommitted changes is refused"
+lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence file"}' >/dev/null
+change branch clean main >/dev/null
+like "$(url=lakefs://rep/clean/data change import s3://kiln/imdb/ clean)" "^-5 .*into 'clean' failed: pre-commit hook: no licence file" \
+	"an import that a hook refuses has the hook's message"
+lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
 no_violations
 
 # ---- More than a page ----
@@ -161,3 +170,10 @@ sed -E "s|^((not )?ok) [0-9]+|# \1|" <<<"$out"
 [ "$(grep -c '^not ok' <<<"$out")" = 0 ] && [ "$(grep -c '^ok' <<<"$out")" -gt 20 ]
 ok $? "the store's contract holds through the S3 gateway"
 no_violations
+
+head -c 20000000 /dev/urandom >"$work/large"
+lakefs_test lost 1 >/dev/null
+KILN_ATTEMPTS=3 "$KILN_BUILD/system/store" upload lakefs://rep/objects large "$work/large" >"$work/said" 2>&1
+is "$? $(lakefs_test lost 0)" "0 []" "a multipart upload that was completed, and whose answer was lost, is found" "$(cat "$work/said")"
+"$KILN_BUILD/system/store" download lakefs://rep/objects large "$work/copy" >/dev/null && cmp -s "$work/large" "$work/copy"
+ok $? "with its bytes"
