@@ -11,6 +11,16 @@ int versions_sink_open(const struct config *config, const struct store_options *
 	return versions_open(&config->sink, options, ret_versions, err);
 }
 
+struct config_store versions_merge_target(const struct config *config)
+{
+	struct config_store into = config->sink;
+
+	into.at[0] = '\0';
+	if (versions_has_branches(&into))
+		(void)snprintf(into.at, sizeof(into.at), "%s", config->branches.merge_into);
+	return into;
+}
+
 void versions_trial_branch(const char *series, const char *trial, char out[static CONFIG_REF_MAX + 1])
 {
 	(void)snprintf(out, CONFIG_REF_MAX + 1, "exp-%s-%s", series, trial);
@@ -65,6 +75,31 @@ static cJSON *metadata_of(const struct run *run, const cJSON *record)
 
 /* ---- Calls ---- */
 
+/* Commits to the branch of `where`; nothing to commit is no error. */
+static int commit(const struct config *config, const struct config_store *where, const char *message,
+		  const cJSON *metadata, const struct store_options *options, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r = versions_sink_open(config, options, &versions, err);
+
+	if (r == 0)
+		r = versions_commit(versions, versions_branch_of(where, branch), message, metadata, id, err);
+	return r == -ENODATA ? 0 : r;
+}
+
+int versions_sink_commit(const struct config *config, const struct config_store *where, const char *key,
+			 const char *text, const struct store_options *options, struct error *err)
+{
+	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+
+	if (!versions_has_branches(where))
+		return 0;
+	if (!cJSON_AddStringToObject(metadata, key, text))
+		return error_set(err, -ENOMEM, "no memory for a commit");
+	return commit(config, where, text, metadata, options, err);
+}
+
 int versions_run_branch(const struct run *run, const struct store_options *options, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
@@ -82,19 +117,34 @@ int versions_run_branch(const struct run *run, const struct store_options *optio
 int versions_run_commit(const struct run *run, const cJSON *record, const struct store_options *options,
 			struct error *err)
 {
-	CLEANUP(versions_closep) struct versions *versions = NULL;
 	CLEANUP(json_free) cJSON *metadata = metadata_of(run, record);
-	char message[2 * RUN_ID_BYTES], branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
-	int r;
+	char message[2 * RUN_ID_BYTES];
 
 	if (!versions_has_branches(&run->config.sink))
 		return 0;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "%s: no memory for its commit", run->id);
 	(void)snprintf(message, sizeof(message), "%s: %s", run->id, run_state_name(run->state));
-	if ((r = versions_sink_open(&run->config, options, &versions, err)) < 0)
+	return commit(&run->config, &run->config.sink, message, metadata, options, err);
+}
+
+int versions_run_sink(const struct config *config, const cJSON *record, struct config_store *ret_sink,
+		      struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char from[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	*ret_sink = config->sink;
+	if ((r = run_branch_use("run.json", record, ret_sink, from, err)) < 0 || !*from)
 		return r;
-	r = versions_commit(versions, versions_branch_of(&run->config.sink, branch), message, metadata, id,
-			    err);
-	return r == -ENODATA ? 0 : r;
+	if ((r = versions_sink_open(config, &options, &versions, err)) < 0)
+		return r;
+	r = versions_resolve(versions, ret_sink->at, id, err);
+	if (r == -ENOENT) {
+		*ret_sink = versions_merge_target(config);
+		return 0;
+	}
+	return r;
 }

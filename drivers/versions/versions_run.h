@@ -13,6 +13,16 @@
 MUST_CHECK int versions_sink_open(const struct config *config, const struct store_options *options,
 				  struct versions **ret_versions, struct error *err);
 
+/* Commits what was put to the branch of `where`, the sink of `config`, with one text as its metadata. No
+ * error where nothing has changed. */
+MUST_CHECK int versions_sink_commit(const struct config *config, const struct config_store *where,
+				    const char *key, const char *text, const struct store_options *options,
+				    struct error *err);
+
+/* Returns the sink of a configuration with the branch that winners are merged into: sink.merge_into, or that
+ * of sink.url. On a store without branches it is the sink. */
+struct config_store versions_merge_target(const struct config *config);
+
 /* Writes the name of a trial's branch: "exp-SERIES-TRIAL". */
 void versions_trial_branch(const char *series, const char *trial, char out[static CONFIG_REF_MAX + 1]);
 
@@ -26,3 +36,9 @@ MUST_CHECK int versions_run_branch(const struct run *run, const struct store_opt
  * member "state"; all are texts. No error where nothing has changed. */
 MUST_CHECK int versions_run_commit(const struct run *run, const cJSON *record,
 				   const struct store_options *options, struct error *err);
+
+/* Finds where the files of a run are: *ret_sink becomes the sink of `config` with the branch that the record
+ * names, or the one merged into where that branch is gone. `record`: run.json. Errors: -EBADMSG; those of
+ * the server. */
+MUST_CHECK int versions_run_sink(const struct config *config, const cJSON *record,
+				 struct config_store *ret_sink, struct error *err);

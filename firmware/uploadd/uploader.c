@@ -6,6 +6,7 @@
 #include "core/base/paths.h"
 #include "core/run/unjudged.h"
 #include "drivers/notify/notify.h"
+#include "drivers/versions/versions.h"
 
 #include <string.h>
 #include <sysexits.h>
@@ -84,7 +85,18 @@ static int pass_archived(void *context, const char *run_id)
 	return 0;
 }
 
-/* Opens the current run, which may be another one than at the last pass. */
+/* Tells whether a run is committed already, because its folder in the spool is gone: then another pass would
+ * make its branch, or commit what a promotion has put there. */
+static bool is_committed(const struct run *run)
+{
+	char path[PATH_BYTES];
+
+	return run_state_is_final(run->state) && versions_has_branches(&run->config.sink) &&
+	       file_exists(spool_path(run->id, "", path), NULL) == 0;
+}
+
+/* Opens the current run, which may be another one than at the last pass. Where it is committed, only notes
+ * that it is complete. */
 static int open_current(struct uploader *uploader, struct error *err)
 {
 	struct upload *current = &uploader->current;
@@ -104,6 +116,11 @@ static int open_current(struct uploader *uploader, struct error *err)
 		return 0;
 	}
 	upload_close(current);
+	if (is_committed(&run)) {
+		current->run = run;
+		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", run.id);
+		return 0;
+	}
 	uploader->status.uploadd.busy_us = 0;
 	r = upload_open(current, &run, false, uploader->worker, err);
 	if (r == 0)

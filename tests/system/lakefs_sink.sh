@@ -5,56 +5,25 @@
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 . tests/lakefs/lib.sh
+. tests/lakefs/series_lib.sh
 start_lakefs "lakeFS as the sink"
 data=$work/data kiln=$KILN_BIN/kiln
 "$make_shards" "$data" train 4 200
 "$make_shards" "$data" test 1 200
 change create s3://kiln/lakefs/rep >/dev/null
 
-conf() { # name, run keys, more: a configuration
-	cat >"$work/$1.conf" <<-CONF
-		run: { name = "t"; epochs = 2; batch_rows = 32; $2 };
-		source: { url = "file://$data"; };
-		sink: { url = "lakefs://rep/main/runs"; endpoint = "$KILN_LAKEFS"; };
-		ring: { small_pages = true; };
-		order: { window_shards = 2; };
-		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; }, { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		model: { layers = ( { op = "dense"; units = 16; }, { op = "relu"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };
-		${3:-}
-	CONF
-}
-
-seen() { # python expression of r, what the repository has, and b, its branches
-	lakefs_test repository/rep | python3 -c 'import json, sys; r = json.load(sys.stdin); b = r["branches"]; print(eval(sys.argv[1]))' "$1"
-}
-
-series_json() { # python expression of s, the newest series, and t, its trials
-	python3 -c 'import glob, json, sys
-s = json.load(open(sorted(glob.glob(sys.argv[1] + "/data/kiln/run/series/*/series.json"))[-1]))
-t = s["trials"]
-print(eval(sys.argv[2]))' "$KILN_ROOT" "$1"
-}
-
-night() { # name: a whole night
-	timeout 200 "$kiln" run --config "$work/$1.conf" >"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
-	code=$?
-}
-
-trials='experiments = ( { name = "adam"; overrides = { optimizer = { name = "adam"; }; }; },
-                { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; }; } );'
-
 # ---- A run of its own ----
-conf plain ''
+conf plain 'epochs = 2;'
 node whole
-night plain
+whole_night plain
 id=$(cat "$KILN_ROOT/out")
 is "$code $(seen 'sorted(b), b["main"]["uncommitted"], b["main"]["commits"][0]["metadata"]["kiln.run_id"], len(b["main"]["commits"])')" \
 	"0 (['main'], [], '$id', 2)" "a run of its own is committed once, to the branch of sink.url" "$(tail -n 5 "$KILN_ROOT/log")"
 start=$(seen 'b["main"]["commits"][0]["id"]')
 
 # ---- A series ----
-conf series '' "$trials"
-night series
+conf series 'epochs = 2;' '' "$trials"
+whole_night series
 series=$(series_json 's["id"]')
 is "$code $(series_json 's["state"], s["sink_commit"]')" "0 ('finished', '$start')" "series.json has the commit where the branches begin" \
 	"$(tail -n 5 "$KILN_ROOT/log")"

@@ -20,7 +20,7 @@ static struct store *open_store(void)
 
 	(void)snprintf(url, sizeof(url), "file://%s", path_of(PATH_RUNS, NULL, folder));
 	config.sink.url = url;
-	if (champion_store(&config, &store, &err) < 0)
+	if (champion_store(&config, &config.sink, &store, &err) < 0)
 		fail_msg("%s", err.text);
 	return store;
 }

@@ -5,6 +5,7 @@
 #include "core/run/run_summary.h"
 #include "core/series/series.h"
 #include "drivers/store/store.h"
+#include "drivers/versions/versions_run.h"
 
 #include <string.h>
 
@@ -120,8 +121,9 @@ static cJSON *row_of(struct store *sink, const struct kind *kind, const char *id
 static int open_sink(const struct config *config, struct store **ret_sink, struct error *err)
 {
 	const struct store_options options = { 0 };
+	const struct config_store where = versions_merge_target(config);
 
-	return store_open(&config->sink, &options, ret_sink, err);
+	return store_open(&where, &options, ret_sink, err);
 }
 
 static int rows_of(const struct config *config, const struct kind *kind, uint32_t limit, cJSON **ret_rows,
@@ -165,14 +167,6 @@ int stored_runs(const struct config *config, uint32_t limit, cJSON **ret_rows, s
 	return rows_of(config, &runs, limit, ret_rows, err);
 }
 
-int stored_run(const struct config *config, const char *id, cJSON **ret_record, struct error *err)
-{
-	CLEANUP(store_closep) struct store *sink = NULL;
-	int r = open_sink(config, &sink, err);
-
-	return r < 0 ? r : get(sink, &runs, id, ret_record, err);
-}
-
 /* ---- Series ---- */
 
 static cJSON *series_row(const cJSON *series)
@@ -200,4 +194,56 @@ int stored_one_series(const struct config *config, const char *id, cJSON **ret_s
 	if (r == 0 && !id && found.count == 0)
 		r = error_set(err, -ENOENT, "%s: has no series", store_url(sink));
 	return r < 0 ? r : get(sink, &series_kind, id ? id : newest[0], ret_series, err);
+}
+
+/* ---- One run ---- */
+
+/* Gets the record of a trial from its branch, where this is a trial of the series. */
+static int get_of_trial(const struct config *config, const cJSON *series, const char *id, cJSON **ret_record,
+			struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	const struct store_options options = { 0 };
+	struct config_store where = config->sink;
+	const int index = series_find_run(series, id);
+	int r;
+
+	if (index < 0)
+		return -ENOENT;
+	versions_trial_branch(series_id(series), series_text(series_trial(series, (uint32_t)index), "name"),
+			      where.at);
+	r = store_open(&where, &options, &sink, err);
+	return r < 0 ? r : get(sink, &runs, id, ret_record, err);
+}
+
+/* Looks for the run among the trials of the newest series. An error of a record is no reason to stop. */
+static int get_from_branch(const struct config *config, struct store *sink, const char *id,
+			   cJSON **ret_record)
+{
+	char newest[SERIES_KEPT_MAX][RUN_ID_BYTES] = { "" };
+	struct found found = { .kind = &series_kind, .id = newest, .limit = SERIES_KEPT_MAX };
+	int r = find(sink, &found, NULL);
+
+	for (uint32_t i = 0; r == 0 && i < found.count; i++) {
+		CLEANUP(json_free) cJSON *series = NULL;
+
+		if (get(sink, &series_kind, found.id[i], &series, NULL) == 0 &&
+		    get_of_trial(config, series, id, ret_record, NULL) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int stored_run(const struct config *config, const char *id, cJSON **ret_record, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = open_sink(config, &sink, err);
+
+	if (r < 0)
+		return r;
+	r = get(sink, &runs, id, ret_record, err);
+	return r == -ENOENT && versions_has_branches(&config->sink) &&
+			       get_from_branch(config, sink, id, ret_record) == 0
+		       ? 0
+		       : r;
 }

@@ -16,8 +16,10 @@ MUST_CHECK int stored_runs(const struct config *config, uint32_t limit, cJSON **
 MUST_CHECK int stored_series(const struct config *config, uint32_t limit, cJSON **ret_rows,
 			     struct error *err);
 
-/* Get the run.json of a run, and the series.json of a series, from below the sink. `id`: NULL = the newest
- * series. The caller deletes the result. Errors: those of a store; -ENOENT; -EBADMSG. */
+/* Get the run.json of a run, and the series.json of a series, from below the sink: of a lakefs:// sink from
+ * the branch merged into, and the run.json of a trial whose series was merged also from the trial's branch.
+ * `id`: NULL = the newest series. The caller deletes the result. Errors: those of a store; -ENOENT; -EBADMSG.
+ */
 MUST_CHECK int stored_run(const struct config *config, const char *id, cJSON **ret_record, struct error *err);
 MUST_CHECK int stored_one_series(const struct config *config, const char *id, cJSON **ret_series,
 				 struct error *err);

@@ -169,6 +169,10 @@ const struct event_row event_rows[EVENT_MAX] = {
 				   "the former champion is the champion again; URL = its folder of "
 				   "models; "
 				   "COUNT = its number" },
+	[EVENT_BRANCH_MERGED] = { "branch.merged", "674dabec9e7141398dcceea2429a533b", LOG_NOTICE,
+				  RUN_ID | URL,
+				  "the branch of a promoted model is merged and has its tag; URL = the "
+				  "sink" },
 	[EVENT_CHECKPOINT_WRITTEN] = { "checkpoint.written", "8b822d660ca54bf09cb67137dd4a2706", LOG_INFO,
 				       RUN_ID | STEP | KEY, "a checkpoint is in the spool" },
 	[EVENT_CHECKPOINT_SKIPPED] = { "checkpoint.skipped", "fb1e786850de4b97b09b7dc79801610c", LOG_NOTICE,

@@ -55,24 +55,3 @@ int branch_make(const struct run *run, struct error *err)
 	log_warning("%s; going on, kiln-uploadd makes the branch before it uploads", err->text);
 	return 0;
 }
-
-int branch_of_record(const struct config *config, const cJSON *record, struct config_store *ret_sink,
-		     struct error *err)
-{
-	const struct store_options options = store_options_of(config);
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	char from[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
-	int r;
-
-	*ret_sink = config->sink;
-	if ((r = run_branch_use("run.json", record, ret_sink, from, err)) < 0 || !*from)
-		return r;
-	if ((r = versions_sink_open(config, &options, &versions, err)) < 0)
-		return r;
-	r = versions_resolve(versions, ret_sink->at, id, err);
-	if (r == -ENOENT) {
-		(void)snprintf(ret_sink->at, sizeof(ret_sink->at), "%s", config->branches.merge_into);
-		return 0;
-	}
-	return r;
-}

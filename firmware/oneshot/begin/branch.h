@@ -18,8 +18,3 @@ MUST_CHECK int branch_of_trial(cJSON *series, const char *trial, const struct co
 /* Makes the branch of a run that has one. Returns 1 where it is there, or the run has none; 0 where the
  * server cannot be asked now. Errors: -EEXIST somebody else has a branch of this name. */
 MUST_CHECK int branch_make(const struct run *run, struct error *err);
-
-/* Finds the branch where the files of a run are: *ret_sink becomes the sink of `config` with the branch that
- * the record names, or the one merged into where that branch is gone. `record`: run.json. */
-MUST_CHECK int branch_of_record(const struct config *config, const cJSON *record,
-				struct config_store *ret_sink, struct error *err);

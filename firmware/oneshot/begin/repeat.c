@@ -3,8 +3,8 @@
  * the SHA-256s in its run.json. */
 #include "oneshot/begin/repeat.h"
 #include "core/base/json.h"
+#include "drivers/versions/versions_run.h"
 #include "oneshot/begin/box_stores.h"
-#include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/stored_plan.h"
@@ -95,7 +95,7 @@ static int bring(const char *file, const char *text, const struct run *was, char
 
 	if ((r = stored_record_config(file, text, strlen(text), &config, err)) < 0 ||
 	    (r = json_parse(file, text, strlen(text), &record, err)) < 0 ||
-	    (r = branch_of_record(&config, record, &where, err)) < 0 ||
+	    (r = versions_run_sink(&config, record, &where, err)) < 0 ||
 	    (r = configured_store_open(&config, &where, &sink, err)) < 0 ||
 	    (r = bring_plan(sink, file, was, plan, err)) < 0 ||
 	    (*was->start_run && (r = bring_start(sink, was->start_run, start, err)) < 0) ||

@@ -2,11 +2,11 @@
 #include "oneshot/begin/start.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "drivers/versions/versions_run.h"
 #include "model/adapt.h"
 #include "model/checkpoint.h"
 #include "model/features.h"
 #include "model/weights.h"
-#include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/weights.h"
@@ -75,7 +75,7 @@ static int open_sink_of(const struct config *config, const char *run_id, struct 
 
 	/* Without a record here the run is older than the archive, or of another disk. */
 	if (r == 0 && ((r = json_parse("run.json", text, strlen(text), &record, err)) < 0 ||
-		       (r = branch_of_record(config, record, &where, err)) < 0))
+		       (r = versions_run_sink(config, record, &where, err)) < 0))
 		return r;
 	return configured_store_open(config, &where, ret_sink, err);
 }

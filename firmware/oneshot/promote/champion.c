@@ -22,13 +22,14 @@ static char *history_key(uint64_t number, char out[static KEY_BYTES])
 	return out;
 }
 
-int champion_store(const struct config *config, struct store **ret_models, struct error *err)
+int champion_store(const struct config *config, const struct config_store *sink, struct store **ret_models,
+		   struct error *err)
 {
 	const struct store_options options = store_options_of(config);
-	struct config_store where = config->sink;
+	struct config_store where = *sink;
 	char url[PATH_BYTES];
 
-	where.url = url_below(url, sizeof(url), config->sink.url, "models/%s", config->run.name);
+	where.url = url_below(url, sizeof(url), sink->url, "models/%s", config->run.name);
 	return store_open(&where, &options, ret_models, err);
 }
 
@@ -132,6 +133,11 @@ const char *champion_sha256(const struct champion *champion, const char *key)
 			return sha256;
 	}
 	return "";
+}
+
+int64_t champion_promoted_s(const struct champion *champion)
+{
+	return (int64_t)json_number(champion->record, "promoted_s", 0);
 }
 
 void champion_done(struct champion *champion)

@@ -45,8 +45,10 @@ struct champion {
 	uint64_t number, before;
 };
 
-/* Opens the folder models/<run.name>/ of the sink. */
-MUST_CHECK int champion_store(const struct config *config, struct store **ret_models, struct error *err);
+/* Opens the folder models/<run.name>/ of `sink`: the sink of the configuration, with the branch that is asked
+ * for where it has branches (merge.h). */
+MUST_CHECK int champion_store(const struct config *config, const struct config_store *sink,
+			      struct store **ret_models, struct error *err);
 
 /* Gets the champion; ret_champion->record stays NULL where there is none. The caller calls champion_done().
  * Errors: -EBADMSG; those of a store. */
@@ -56,6 +58,8 @@ MUST_CHECK int champion_get_former(struct store *models, uint64_t number, struct
 				   struct error *err);
 /* Returns the SHA-256 of a file of a champion, as its record has it; "": the record does not have it. */
 const char *champion_sha256(const struct champion *champion, const char *key);
+/* Returns the Unix time at which the champion was promoted. */
+int64_t champion_promoted_s(const struct champion *champion);
 void champion_done(struct champion *champion); /* for CLEANUP() */
 
 /* Takes the number of the next champion, for the model of `run_id`, before a file is copied: larger than

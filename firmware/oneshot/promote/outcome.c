@@ -50,7 +50,7 @@ static cJSON *print(const struct promotion *promotion, const struct champion *ch
 
 	if (!cJSON_AddStringToObject(json, "outcome", names[promotion->outcome]) ||
 	    !cJSON_AddStringToObject(json, "why", promotion->why) ||
-	    !json_add_u64(json, "at_s", (uint64_t)time(NULL)) ||
+	    !json_add_u64(json, "at_s", (uint64_t)promotion->at_s) ||
 	    (promotion->number && !json_add_u64(json, "number", promotion->number)) ||
 	    (champion->record && !cJSON_AddStringToObject(json, "champion", champion->run_id)) ||
 	    (promotion->test && !cJSON_AddItemToObject(json, "test", cJSON_Duplicate(promotion->test, true))))
@@ -60,11 +60,12 @@ static cJSON *print(const struct promotion *promotion, const struct champion *ch
 
 /* ---- Notes ---- */
 
-static int put(const struct winner *winner, const char *key, const char *text, struct error *err)
+static int put(const struct winner *winner, const struct config_store *where, const char *key,
+	       const char *text, struct error *err)
 {
 	const struct store_options options = store_options_of(&winner->config);
 	CLEANUP(store_closep) struct store *store = NULL;
-	int r = store_open(&winner->config.sink, &options, &store, err);
+	int r = store_open(where, &options, &store, err);
 
 	return r < 0 ? r : store_put_checked(store, key, text, strlen(text), NULL, err);
 }
@@ -78,39 +79,74 @@ static bool is_current(const struct winner *winner)
 	return current;
 }
 
+/* Puts a copy of a record, with the outcome as its member "promotion", into the store. */
+static int put_with(const struct winner *winner, const struct config_store *where, const char *key,
+		    const cJSON *record, const cJSON *promotion, struct error *err)
+{
+	CLEANUP(json_free) cJSON *copy = cJSON_Duplicate(record, true);
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if (!copy || !series_set(copy, "promotion", cJSON_Duplicate(promotion, true)))
+		return error_set(err, -ENOMEM, "%s: no memory", key);
+	r = json_print(copy, &text, err);
+	return r < 0 ? r : put(winner, where, key, text, err);
+}
+
+static int put_run(const struct winner *winner, const struct config_store *where, const cJSON *promotion,
+		   struct error *err)
+{
+	char key[RUN_ID_BYTES + 16];
+
+	(void)snprintf(key, sizeof(key), "%s/run.json", winner->run_id);
+	return put_with(winner, where, key, winner->record, promotion, err);
+}
+
+static int put_series(const struct winner *winner, const struct config_store *where, const cJSON *promotion,
+		      struct error *err)
+{
+	char key[SERIES_KEY_BYTES];
+
+	return winner->series ? put_with(winner, where, series_key(winner_series(winner), key),
+					 winner->series, promotion, err)
+			      : 0;
+}
+
+/* Returns 1 where this disk has the record, 0 where not. */
 static int note_run(const struct winner *winner, const cJSON *promotion, struct error *err)
 {
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	CLEANUP(free_ptr) char *text = NULL, *json = NULL;
-	const bool current = is_current(winner);
-	char key[RUN_ID_BYTES + 16];
+	CLEANUP(free_ptr) char *text = NULL;
 	int r;
 
 	if (!cJSON_AddItemReferenceToObject(note, "promotion", (cJSON *)(uintptr_t)promotion))
 		return error_set(err, -ENOMEM, "run.json: no memory");
 	if ((r = json_print(note, &text, err)) < 0)
 		return r;
-	r = current ? run_note(text, err) : run_note_archived(winner->run_id, text, err);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	r = current ? run_json(&json, err) : run_json_archived(winner->run_id, &json, err);
-	(void)snprintf(key, sizeof(key), "%s/run.json", winner->run_id);
-	return r < 0 ? r : put(winner, key, json, err);
+	r = is_current(winner) ? run_note(text, err) : run_note_archived(winner->run_id, text, err);
+	return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
 static int note_series(const struct winner *winner, const cJSON *promotion, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
-	char key[SERIES_KEY_BYTES];
-	int r;
-
 	if (!winner->series)
 		return 0;
 	if (!series_set(winner->series, "promotion", cJSON_Duplicate(promotion, true)))
 		return error_set(err, -ENOMEM, "series.json: no memory");
-	if ((r = series_write(winner->series, err)) < 0 || (r = json_print(winner->series, &text, err)) < 0)
-		return r;
-	return put(winner, series_key(winner_series(winner), key), text, err);
+	return series_write(winner->series, err);
+}
+
+static bool add_merged(cJSON *promotion, const struct merge *merge)
+{
+	char into[CONFIG_REF_MAX + 1];
+	cJSON *merged;
+
+	if (!*merge->tag)
+		return true;
+	merged = cJSON_AddObjectToObject(promotion, "merged");
+	return cJSON_AddStringToObject(merged, "into", versions_branch_of(&merge->into, into)) &&
+	       cJSON_AddStringToObject(merged, "commit", merge->commit) &&
+	       cJSON_AddStringToObject(merged, "tag", merge->tag);
 }
 
 void outcome_say(const struct promotion *promotion, const struct winner *winner)
@@ -132,7 +168,8 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
 		break;
 	case OUTCOME_REFUSED:
 		event_send(&(struct event){ .id = EVENT_MODEL_REFUSED, .run_id = winner->run_id },
-			   "%s: not promoted, because it cannot be judged: %s", who, promotion->why);
+			   "%s: not promoted, because it cannot be %s: %s", who,
+			   promotion->unmerged ? "merged" : "judged", promotion->why);
 		break;
 	}
 }
@@ -142,14 +179,32 @@ bool outcome_is_noted(const cJSON *series, const cJSON *record)
 	return cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(series ? series : record, "promotion"));
 }
 
-int outcome_note(const struct promotion *promotion, const struct winner *winner,
-		 const struct champion *champion, struct error *err)
+int outcome_put(const struct promotion *promotion, const struct winner *winner,
+		const struct champion *champion, const struct merge *merge, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = print(promotion, champion);
 	int r;
 
+	if (!merge->branches)
+		return 0;
 	if (!json)
 		return error_set(err, -ENOMEM, "no memory for the outcome of a promotion");
-	r = winner->record ? note_run(winner, json, err) : 0;
-	return r < 0 ? r : note_series(winner, json, err);
+	r = put_run(winner, &merge->from, json, err);
+	return r < 0 ? r : put_series(winner, &merge->from, json, err);
+}
+
+int outcome_note(const struct promotion *promotion, const struct winner *winner,
+		 const struct champion *champion, const struct merge *merge, struct error *err)
+{
+	const struct config_store *sink = &winner->config.sink;
+	CLEANUP(json_free) cJSON *json = print(promotion, champion);
+	int r, here = 0;
+
+	if (!json || !add_merged(json, merge))
+		return error_set(err, -ENOMEM, "no memory for the outcome of a promotion");
+	if ((winner->record && (here = note_run(winner, json, err)) < 0) ||
+	    (here && !versions_has_branches(sink) && (here = put_run(winner, sink, json, err)) < 0))
+		return here;
+	r = note_series(winner, json, err);
+	return r < 0 || versions_has_branches(sink) ? r : put_series(winner, sink, json, err);
 }

@@ -9,11 +9,14 @@
  *     number      number of the new champion; missing otherwise
  *     champion    id of the run that the model was compared with; missing where there was none
  *     test        the paired test (outcome_test()); missing where there was none
+ *     merged      {into, commit, tag}: the branch merged into, and the commit that was merged (merge.h); on
+ * this disk alone; missing in a sink without branches
  */
 #pragma once
 
 #include "oneshot/promote/champion.h"
 #include "oneshot/promote/judge.h"
+#include "oneshot/promote/merge.h"
 #include "oneshot/promote/winner.h"
 
 enum outcome { OUTCOME_PROMOTED, OUTCOME_KEPT, OUTCOME_REFUSED };
@@ -22,6 +25,8 @@ struct promotion {
 	enum outcome outcome;
 	char why[1024];
 	uint64_t number; /* number of the new champion; 0 = none */
+	int64_t at_s;    /* Unix time */
+	bool unmerged;   /* the judgement is done, and what is refused is the merge */
 	cJSON *test;     /* owned; NULL = none */
 };
 
@@ -37,8 +42,14 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
  * run. Either record may be NULL. */
 bool outcome_is_noted(const cJSON *series, const cJSON *record);
 
-/* Notes the outcome in run.json and series.json. `champion`: the champion that the model was compared with;
- * its record may be NULL. A record that this disk no longer has is not noted. Errors: those of
- * the records and of the store. */
+/* Puts run.json and series.json with the outcome on the winner's branch, before it is committed. Does nothing
+ * on a store without branches. `champion`: the champion that the model was compared with; its record may be
+ * NULL. */
+MUST_CHECK int outcome_put(const struct promotion *promotion, const struct winner *winner,
+			   const struct champion *champion, const struct merge *merge, struct error *err);
+
+/* Notes the outcome in run.json and series.json, on this disk and, where the store has no branches, in the
+ * store. A record that this disk no longer has is not noted. Errors: those of the records and of the store.
+ */
 MUST_CHECK int outcome_note(const struct promotion *promotion, const struct winner *winner,
-			    const struct champion *champion, struct error *err);
+			    const struct champion *champion, const struct merge *merge, struct error *err);

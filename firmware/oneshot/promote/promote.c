@@ -4,8 +4,6 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/base/url.h"
-#include "core/base/version.h"
 #include "core/run/spool.h"
 #include "core/run/unjudged.h"
 #include "core/series/objective.h"
@@ -14,7 +12,8 @@
 #include "model/config_text.h"
 #include "model/learn/objective.h"
 #include "oneshot/promote/ask.h"
-#include "oneshot/promote/copies.h"
+#include "oneshot/promote/install.h"
+#include "oneshot/promote/merge.h"
 #include "oneshot/promote/outcome.h"
 #include "oneshot/promote/request.h"
 #include "oneshot/promote/rollback.h"
@@ -31,7 +30,8 @@ struct promoting {
 	struct promote_request request;
 	bool requested; /* a person asked; else the night did */
 	struct winner winner;
-	struct store *models;
+	struct merge merge;
+	struct store *models; /* the champions of the branch merged into */
 	struct champion champion;
 	struct promotion promotion;
 };
@@ -60,8 +60,8 @@ static int compare(const struct promoting *promoting, const struct judge_wish *w
 {
 	const struct winner *winner = &promoting->winner;
 	CLEANUP(trained_done)
-	struct trained model = { .name = winner->run_id, .where = winner->config.sink };
-	CLEANUP(trained_done) struct trained champion = { .where = winner->config.sink };
+	struct trained model = { .name = winner->run_id, .where = promoting->merge.from };
+	CLEANUP(trained_done) struct trained champion = { .where = promoting->merge.into };
 	CLEANUP(free_ptr) char *text = NULL, *url = NULL;
 	char key[64];
 	int r;
@@ -148,103 +148,54 @@ static int decide(struct promoting *promoting, struct error *err)
 	return 0;
 }
 
-/* ---- The champion's record ---- */
-
-static bool add_lost(cJSON *record, const struct promoting *promoting)
-{
-	const struct winner *winner = &promoting->winner;
-	cJSON *lost = cJSON_AddArrayToObject(record, "lost");
-	bool done = lost;
-
-	for (uint32_t i = 0; done && winner->series && i < series_trials(winner->series); i++) {
-		const char *name = cJSON_GetStringValue(
-			cJSON_GetObjectItemCaseSensitive(series_trial(winner->series, i), "name"));
-
-		if (name && strcmp(name, winner->trial) != 0)
-			done = cJSON_AddItemToArray(lost, cJSON_CreateString(name));
-	}
-	if (done && promoting->champion.record)
-		done = cJSON_AddItemToArray(lost, cJSON_CreateString(promoting->champion.run_id));
-	return done;
-}
-
-static bool add_copy(cJSON *record, const char *key, const cJSON *item)
-{
-	return cJSON_AddItemToObject(record, key, item ? cJSON_Duplicate(item, true) : cJSON_CreateNull());
-}
-
-static int make_record(const struct promoting *promoting, const struct copies *copies, cJSON **ret_record,
-		       struct error *err)
-{
-	const struct winner *winner = &promoting->winner;
-	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
-	int r;
-
-	if (!json_add_u64(record, "version", CHAMPION_VERSION) ||
-	    !cJSON_AddStringToObject(record, "name", winner->config.run.name) ||
-	    !json_add_u64(record, "number", copies->number) ||
-	    !cJSON_AddStringToObject(record, "kiln_version", KILN_VERSION) ||
-	    !cJSON_AddStringToObject(record, "run_id", winner->run_id) ||
-	    !cJSON_AddStringToObject(record, "series", winner_series(winner)) ||
-	    !cJSON_AddStringToObject(record, "trial", winner->trial) ||
-	    !json_add_u64(record, "promoted_s", (uint64_t)time(NULL)) ||
-	    !add_copy(record, "metrics", cJSON_GetObjectItemCaseSensitive(winner->record, "metrics")) ||
-	    !add_copy(record, "test", promoting->promotion.test) || !add_lost(record, promoting) ||
-	    !json_add_u64(record, "before", promoting->champion.record ? promoting->champion.number : 0))
-		return error_set(err, -ENOMEM, "no memory for the record of a champion");
-	r = copies_json(copies, record, err);
-	if (r == 0)
-		*ret_record = TAKE(record);
-	return r;
-}
-
 /* ---- Promotion ---- */
-
-static int open_model_folder(const struct winner *winner, struct store **ret_store, struct error *err)
-{
-	const struct store_options options = store_options_of(&winner->config);
-	struct config_store where = winner->config.sink;
-	char url[PATH_BYTES];
-
-	where.url = url_below(url, sizeof(url), winner->config.sink.url, "%s/model", winner->run_id);
-	return store_open(&where, &options, ret_store, err);
-}
 
 static int install(struct promoting *promoting, struct error *err)
 {
-	CLEANUP(store_closep) struct store *model = NULL;
-	CLEANUP(copies_done) struct copies copies = { 0 };
-	CLEANUP(json_free) cJSON *record = NULL;
-	uint64_t number;
+	const struct winner *winner = &promoting->winner;
+	struct promotion *promotion = &promoting->promotion;
+	const struct installing installing = { .winner = winner,
+					       .merge = &promoting->merge,
+					       .champion = &promoting->champion,
+					       .promotion = promotion };
 	int r;
 
-	notify_status("copying %s", promoting->winner.run_id);
-	if ((r = open_model_folder(&promoting->winner, &model, err)) < 0 ||
-	    (r = champion_take_number(promoting->models, &promoting->champion, promoting->winner.run_id,
-				      &number, err)) < 0 ||
-	    (r = copies_of_run(model, number, &copies, err)) < 0 ||
-	    (r = copies_make(&copies, model, promoting->models, err)) < 0 ||
-	    (r = make_record(promoting, &copies, &record, err)) < 0 ||
-	    (r = champion_put(promoting->models, record, number, err)) < 0)
+	promotion->unmerged = promoting->merge.branches;
+	if ((r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
+	    (r = install_model(&installing, err)) < 0 ||
+	    (r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
+	    (r = merge_promote(winner, &promoting->merge, promotion->number, promotion->at_s, err)) < 0)
 		return r;
-	promoting->promotion.number = number;
-	champion_track(&promoting->winner.config, promoting->models, promoting->winner.run_id, number);
+	champion_track(&winner->config, promoting->models, winner->run_id, promotion->number);
 	return 0;
 }
 
+/* Ends a judgement after which the champion stays. */
+static int keep(struct promoting *promoting, struct error *err)
+{
+	int r;
+
+	promoting->promotion.at_s = time(NULL);
+	r = outcome_put(&promoting->promotion, &promoting->winner, &promoting->champion, &promoting->merge,
+			err);
+	return r < 0 ? r : merge_keep(&promoting->winner, &promoting->merge, err);
+}
+
 /* Notes that the model is the champion already: a promotion was killed before it could note its outcome. */
-static int note_again(struct promoting *promoting)
+static int note_again(struct promoting *promoting, struct error *err)
 {
 	const struct champion *champion = &promoting->champion;
 	const cJSON *test = cJSON_GetObjectItemCaseSensitive(champion->record, "test");
 
 	promoting->promotion.outcome = OUTCOME_PROMOTED;
 	promoting->promotion.number = champion->number;
+	promoting->promotion.at_s = champion_promoted_s(champion);
 	promoting->promotion.test = cJSON_IsObject(test) ? cJSON_Duplicate(test, true) : NULL;
 	(void)snprintf(promoting->promotion.why, sizeof(promoting->promotion.why),
 		       "it is the champion already");
 	champion_track(&promoting->winner.config, promoting->models, champion->run_id, champion->number);
-	return 0;
+	return merge_promote(&promoting->winner, &promoting->merge, champion->number,
+			     promoting->promotion.at_s, err);
 }
 
 static int judge_and_install(struct promoting *promoting, struct error *err)
@@ -252,16 +203,18 @@ static int judge_and_install(struct promoting *promoting, struct error *err)
 	const struct winner *winner = &promoting->winner;
 	int r;
 
-	if ((r = champion_store(&winner->config, &promoting->models, err)) < 0 ||
+	if ((r = merge_open(winner, &promoting->merge, err)) < 0 ||
+	    (r = champion_store(&winner->config, &promoting->merge.into, &promoting->models, err)) < 0 ||
 	    (r = champion_get(promoting->models, &promoting->champion, err)) < 0)
 		return r;
 	if (promoting->champion.record && strcmp(promoting->champion.run_id, winner->run_id) == 0)
-		return note_again(promoting);
+		return note_again(promoting, err);
 	notify_status("judging %s", winner->run_id);
 	r = decide(promoting, err);
-	if (r < 0 || promoting->promotion.outcome != OUTCOME_PROMOTED)
+	if (r < 0)
 		return r;
-	return install(promoting, err);
+	return promoting->promotion.outcome == OUTCOME_PROMOTED ? install(promoting, err)
+								: keep(promoting, err);
 }
 
 /* Returns whether the night's model asks for no promotion, or has its outcome already. `r`: what finding it
@@ -280,6 +233,7 @@ static int refuse(struct promoting *promoting, const struct error *why)
 {
 	promoting->promotion.outcome = OUTCOME_REFUSED;
 	promoting->promotion.number = 0;
+	promoting->promotion.at_s = time(NULL);
 	(void)snprintf(promoting->promotion.why, sizeof(promoting->promotion.why), "%.1000s", why->text);
 	return 0;
 }
@@ -301,13 +255,14 @@ static int promote(struct promoting *promoting, struct error *err)
 		return EX_OK;
 	if (r == 0)
 		r = judge_and_install(promoting, err);
-	if (r < 0 && is_refusal(r))
+	if (r < 0 && (is_refusal(r) || (r == -EPERM && promoting->promotion.unmerged)))
 		r = refuse(promoting, err);
 	if (r < 0)
 		return r;
 	outcome_say(&promoting->promotion, &promoting->winner);
 	if (noted)
-		r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion, err);
+		r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion,
+				 &promoting->merge, err);
 	if (r < 0)
 		return r;
 	return promoting->promotion.outcome == OUTCOME_REFUSED ? EX_DATAERR : EX_OK;

@@ -2,7 +2,9 @@
 #include "oneshot/promote/rollback.h"
 
 #include "core/base/events.h"
+#include "drivers/versions/versions_run.h"
 #include "oneshot/promote/copies.h"
+#include "oneshot/promote/merge.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,8 +32,8 @@ static int make_record(const struct champion *former, const struct champion *gon
 	return r;
 }
 
-static int bring_back(struct store *models, const struct champion *gone, const struct config *config,
-		      struct error *err)
+static int bring_back(struct store *models, const struct config_store *sink, const struct champion *gone,
+		      const struct config *config, struct error *err)
 {
 	CLEANUP(champion_done) struct champion former = { 0 };
 	CLEANUP(copies_done) struct copies copies = { 0 };
@@ -44,7 +46,8 @@ static int bring_back(struct store *models, const struct champion *gone, const s
 	    (r = copies_of_champion(&former, number, &copies, err)) < 0 ||
 	    (r = copies_make(&copies, models, models, err)) < 0 ||
 	    (r = make_record(&former, gone, &copies, &record, err)) < 0 ||
-	    (r = champion_put(models, record, copies.number, err)) < 0)
+	    (r = champion_put(models, record, copies.number, err)) < 0 ||
+	    (r = merge_rollback(config, sink, copies.number, gone->number, err)) < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_MODEL_RESTORED,
 				    .run_id = former.run_id,
@@ -68,10 +71,14 @@ int rollback(struct promote_request *request, struct error *err)
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(store_closep) struct store *models = NULL;
 	CLEANUP(champion_done) struct champion champion = { 0 };
+	struct config_store sink;
 	int r;
 
-	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
-	    (r = champion_store(&config, &models, err)) < 0 || (r = champion_get(models, &champion, err)) < 0)
+	if ((r = config_load(config_path(0, NULL), &config, err)) < 0)
+		return r;
+	sink = versions_merge_target(&config);
+	if ((r = champion_store(&config, &sink, &models, err)) < 0 ||
+	    (r = champion_get(models, &champion, err)) < 0)
 		return r;
 	if (!champion.record || !champion.before)
 		return refuse(config.run.name, &champion,
@@ -79,13 +86,14 @@ int rollback(struct promote_request *request, struct error *err)
 					      : "there is no champion");
 	if (request->from && request->from != champion.number) { /* the former one came back before a kill */
 		champion_track(&config, models, champion.run_id, champion.number);
-		return EX_OK;
+		r = merge_rollback(&config, &sink, champion.number, request->from, err);
+		return r < 0 ? r : EX_OK;
 	}
 	if (!request->from) {
 		request->from = champion.number;
 		if ((r = promote_request_put(request, err)) < 0)
 			return r;
 	}
-	r = bring_back(models, &champion, &config, err);
+	r = bring_back(models, &sink, &champion, &config, err);
 	return r == -ENOENT || r == -EBADMSG ? refuse(config.run.name, &champion, err->text) : r;
 }

@@ -3,6 +3,7 @@
 
 #include "core/series/series.h"
 #include "drivers/store/store.h"
+#include "drivers/versions/versions_run.h"
 #include "model/config_text.h"
 
 #include <string.h>
@@ -34,6 +35,9 @@ static int take_trial(struct winner *winner, const char *name, struct error *err
 		return error_set(err, -ENOENT, "%s: the trial %s has not run", winner_series(winner), wanted);
 	(void)snprintf(winner->run_id, sizeof(winner->run_id), "%s", run);
 	(void)snprintf(winner->trial, sizeof(winner->trial), "%s", wanted);
+	/* Where this disk has no record of the run any more, the branch of the trial has it. */
+	if (*series_text(winner->series, "sink_commit"))
+		versions_trial_branch(winner_series(winner), wanted, winner->config.sink.at);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "drivers/people/people.h"
 #include "drivers/store/store.h"
+#include "drivers/versions/versions_run.h"
 #include "oneshot/report/make.h"
 
 #include <string.h>
@@ -205,22 +206,47 @@ void report_tell(const struct config *config, const char *id, cJSON *report, boo
 
 /* ---- The store ---- */
 
-/* Opens the sink. For a run this is the sink of its frozen configuration, where its other files are; for a
- * night without a run it is the sink of kiln.conf. */
-static int open_sink(const struct sending *sending, struct store **ret_sink, struct error *err)
-{
-	CLEANUP(run_done) struct run run = { 0 };
-	CLEANUP(free_ptr) char *json = NULL;
-	const struct config *config = sending->config;
-	struct store_options options;
+/* The sink that gets a report. For a run this is the sink of its frozen configuration, where its other files
+ * are; for a night without a run it is the sink of kiln.conf. */
+struct place {
+	struct run run;
+	const struct config *config;
+	struct config_store where;
+};
 
-	if (sending->run_id && report_load_run(sending->run_id, &run, &json))
-		config = &run.config;
-	options = store_options_of(config);
+static void place_done(struct place *place)
+{
+	run_done(&place->run);
+}
+
+/* Where the run's model is promoted in a sink with branches, the report goes to the branch merged into. */
+static int find_place(const struct sending *sending, struct place *ret_place, struct error *err)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+	CLEANUP(free_ptr) char *json = NULL;
+	int r;
+
+	ret_place->config = sending->config;
+	ret_place->where = sending->config->sink;
+	if (!sending->run_id || !report_load_run(sending->run_id, &ret_place->run, &json))
+		return 0;
+	ret_place->config = &ret_place->run.config;
+	if ((r = json_parse("run.json", json, strlen(json), &record, err)) < 0)
+		return r;
+	if (!json_member(record, "promotion.merged"))
+		return versions_run_sink(ret_place->config, record, &ret_place->where, err);
+	ret_place->where = versions_merge_target(ret_place->config);
+	return 0;
+}
+
+static struct store_options options_of(const struct sending *sending, const struct config *config)
+{
+	struct store_options options = store_options_of(config);
+
 	options.patience_ms = sending->wait_ms;
 	if (sending->wait_ms == 0)
 		options.attempts_max = 1;
-	return store_open(&config->sink, &options, ret_sink, err);
+	return options;
 }
 
 static int put(const struct sending *sending, struct store *sink, const char *form, struct error *err)
@@ -238,19 +264,35 @@ static int put(const struct sending *sending, struct store *sink, const char *fo
 	return r < 0 ? r : store_put_checked(sink, key, text, bytes, NULL, err);
 }
 
-static int upload(const struct sending *sending, struct error *err)
+static int put_forms(const struct sending *sending, struct store *sink, struct error *err)
 {
-	CLEANUP(store_closep) struct store *sink = NULL;
 	char path[PATH_BYTES];
 	/* a report that version 0.1.0 wrote has no such page */
 	int r, has_html = file_exists(report_path(sending->id, "html", path), err);
 
 	if (has_html < 0)
 		return has_html;
-	if ((r = open_sink(sending, &sink, err)) < 0 || (r = put(sending, sink, "txt", err)) < 0 ||
+	if ((r = put(sending, sink, "txt", err)) < 0 ||
 	    (has_html && (r = put(sending, sink, "html", err)) < 0))
 		return r;
 	return put(sending, sink, "json", err);
+}
+
+/* A report is committed at once: changes that nobody has committed would keep a winner from being merged. */
+static int upload(const struct sending *sending, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	CLEANUP(place_done) struct place place = { 0 };
+	struct store_options options;
+	int r = find_place(sending, &place, err);
+
+	if (r < 0)
+		return r;
+	options = options_of(sending, place.config);
+	if ((r = store_open(&place.where, &options, &sink, err)) < 0 ||
+	    (r = put_forms(sending, sink, err)) < 0)
+		return r;
+	return versions_sink_commit(place.config, &place.where, "kiln.report", sending->id, &options, err);
 }
 
 /* ---- One report to every target ---- */

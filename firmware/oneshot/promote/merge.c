@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/promote/merge.h"
+
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/run/spool.h"
+#include "core/series/series.h"
+#include "drivers/versions/versions_run.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define TAGS_MAX 100u /* promotions of a day */
+
+/* Waiting may help, where a store says so: promote.c takes -EAGAIN for a run that goes on. */
+static int later(int r, struct error *err)
+{
+	if (r != -EAGAIN)
+		return r;
+	err->code = -EBUSY;
+	return -EBUSY;
+}
+
+/* ---- The two branches ---- */
+
+static int note_file(void *context, const char *name, uint64_t bytes)
+{
+	(void)context;
+	(void)name;
+	(void)bytes;
+	return 1;
+}
+
+static bool is_uploading(const char *run_id)
+{
+	return spool_list(run_id, note_file, NULL, NULL) != 0;
+}
+
+int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err)
+{
+	int r;
+
+	*ret_merge = (struct merge){ .from = winner->config.sink,
+				     .into = versions_merge_target(&winner->config),
+				     .branches = versions_has_branches(&winner->config.sink) };
+	if (!ret_merge->branches)
+		return 0;
+	if (is_uploading(winner->run_id))
+		return error_set(err, -EBUSY, "%s: its files are not all in the store yet", winner->run_id);
+	r = later(versions_run_sink(&winner->config, winner->record, &ret_merge->from, err), err);
+	ret_merge->gone = cJSON_HasObjectItem(winner->record, "sink_branch") &&
+			  strcmp(ret_merge->from.at, ret_merge->into.at) == 0;
+	return r;
+}
+
+struct names {
+	char from[CONFIG_REF_MAX + 1], into[CONFIG_REF_MAX + 1];
+	bool differ;
+};
+
+static struct names names_of(const struct merge *merge)
+{
+	struct names names;
+
+	(void)versions_branch_of(&merge->from, names.from);
+	(void)versions_branch_of(&merge->into, names.into);
+	names.differ = strcmp(names.from, names.into) != 0;
+	return names;
+}
+
+static int open_versions(const struct config *config, struct versions **ret_versions, struct error *err)
+{
+	const struct store_options options = store_options_of(config);
+
+	return versions_sink_open(config, &options, ret_versions, err);
+}
+
+static int merge_branches(struct versions *versions, const char *from, const char *into, const char *message,
+			  const cJSON *metadata, struct error *err)
+{
+	char id[VERSIONS_ID_BYTES];
+	int r = versions_merge(versions, from, into, message, metadata, id, err);
+
+	return r == -ENODATA ? 0 : later(r, err);
+}
+
+int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	const struct names names = names_of(merge);
+	int r;
+
+	if (!merge->branches || !names.differ)
+		return 0;
+	if ((r = open_versions(&winner->config, &versions, err)) < 0)
+		return r;
+	return merge_branches(versions, names.into, names.from, "the newest champion", NULL, err);
+}
+
+/* ---- Commit, merge and tag ---- */
+
+/* Makes metadata that says what happened to the champion. `run_id` and `series` may be "". */
+static cJSON *metadata_of(const char *what, uint64_t number, const char *run_id, const char *series)
+{
+	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
+	return cJSON_AddStringToObject(metadata, what, text) &&
+			       (!*run_id || cJSON_AddStringToObject(metadata, "kiln.promoted", run_id)) &&
+			       (!*series || cJSON_AddStringToObject(metadata, "kiln.promoted_series", series))
+		       ? TAKE(metadata)
+		       : NULL;
+}
+
+/* Commits a branch, also where nothing has changed, and finds its newest commit. */
+static int commit(struct versions *versions, const char *branch, const char *message, const cJSON *metadata,
+		  char ret_id[static VERSIONS_ID_BYTES], struct error *err)
+{
+	int r = versions_commit(versions, branch, message, metadata, ret_id, err);
+
+	if (r == -ENODATA)
+		r = versions_resolve(versions, branch, ret_id, err);
+	return later(r, err);
+}
+
+/* Gives a commit the tag of the day, or finds the one that it has. */
+static int tag(struct versions *versions, int64_t promoted_s, struct merge *merge, struct error *err)
+{
+	const time_t day = promoted_s;
+	char name[MERGE_TAG_BYTES];
+	struct tm tm;
+	int r = -EEXIST;
+
+	(void)gmtime_r(&day, &tm);
+	(void)strftime(name, sizeof(name), "nightly-%Y%m%d", &tm);
+	(void)snprintf(merge->tag, sizeof(merge->tag), "%s", name);
+	for (uint32_t i = 1; i <= TAGS_MAX; i++) {
+		r = versions_tag(versions, merge->tag, merge->commit, err);
+		if (r != -EEXIST)
+			break;
+		(void)snprintf(merge->tag, sizeof(merge->tag), "%.20s-%" PRIu32, name, i + 1);
+	}
+	return r == -EEXIST ? error_set(err, -EINVAL, "%s: more than %u tags", name, TAGS_MAX)
+			    : later(r, err);
+}
+
+/* ---- The branches that go ---- */
+
+static bool is_kept(const struct winner *winner, const char *run_id)
+{
+	return winner->config.branches.keep == KEEP_ALL ||
+	       (winner->config.branches.keep == KEEP_WINNER && strcmp(run_id, winner->run_id) == 0);
+}
+
+static int delete_branches(const struct winner *winner, struct versions *versions, struct error *err)
+{
+	char name[CONFIG_REF_MAX + 1];
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && winner->series && i < series_trials(winner->series); i++) {
+		const cJSON *trial = series_trial(winner->series, i);
+		const char *run_id = series_text(trial, "run");
+
+		if (!*run_id || is_kept(winner, run_id))
+			continue;
+		versions_trial_branch(series_id(winner->series), series_text(trial, "name"), name);
+		if (is_uploading(run_id))
+			log_notice("%s: files of %s are not in the store, so its branch stays", name, run_id);
+		else
+			r = later(versions_branch_delete(versions, name, err), err);
+	}
+	return r;
+}
+
+/* ---- What came out ---- */
+
+static void say_merged(const struct winner *winner, const struct merge *merge, const struct names *names)
+{
+	event_send(&(struct event){ .id = EVENT_BRANCH_MERGED,
+				    .run_id = winner->run_id,
+				    .url = winner->config.sink.url },
+		   "%s: %s%s%s, commit %s, tag %s", winner->run_id, names->differ ? names->from : "",
+		   names->differ ? " merged into " : "committed to ", names->into, merge->commit, merge->tag);
+}
+
+static int promote(const struct winner *winner, struct versions *versions, struct merge *merge,
+		   const cJSON *metadata, int64_t promoted_s, struct error *err)
+{
+	const struct names names = names_of(merge);
+	char message[128];
+	int r;
+
+	(void)snprintf(message, sizeof(message), "champion: %s", winner->run_id);
+	if ((r = commit(versions, names.from, message, metadata, merge->commit, err)) < 0 ||
+	    (names.differ &&
+	     (r = merge_branches(versions, names.from, names.into, message, metadata, err)) < 0) ||
+	    (r = tag(versions, promoted_s, merge, err)) < 0)
+		return r;
+	say_merged(winner, merge, &names);
+	return delete_branches(winner, versions, err);
+}
+
+int merge_promote(const struct winner *winner, struct merge *merge, uint64_t number, int64_t promoted_s,
+		  struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	CLEANUP(json_free)
+	cJSON *metadata = metadata_of("kiln.champion", number, winner->run_id, winner_series(winner));
+	int r;
+
+	if (!merge->branches)
+		return 0;
+	if (!metadata)
+		return error_set(err, -ENOMEM, "no memory for a commit");
+	if ((r = open_versions(&winner->config, &versions, err)) < 0)
+		return r;
+	return merge->gone ? delete_branches(winner, versions, err)
+			   : promote(winner, versions, merge, metadata, promoted_s, err);
+}
+
+int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	CLEANUP(json_free)
+	cJSON *metadata = metadata_of("kiln.judged", 0, "", winner_series(winner));
+	const struct names names = names_of(merge);
+	char message[128], id[VERSIONS_ID_BYTES];
+	int r;
+
+	if (!merge->branches)
+		return 0;
+	if (!metadata)
+		return error_set(err, -ENOMEM, "no memory for a commit");
+	(void)snprintf(message, sizeof(message), "not promoted: %s", winner->run_id);
+	if ((r = open_versions(&winner->config, &versions, err)) < 0)
+		return r;
+	r = commit(versions, names.from, message, metadata, id, err);
+	if (r == -EPERM)
+		log_warning("%s; going on", err->text);
+	return r < 0 && r != -EPERM ? r : delete_branches(winner, versions, err);
+}
+
+int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
+		   uint64_t gone, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	CLEANUP(json_free) cJSON *metadata = metadata_of("kiln.champion", number, "", "");
+	char message[128], branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	if (!versions_has_branches(into))
+		return 0;
+	if (!metadata)
+		return error_set(err, -ENOMEM, "no memory for a commit");
+	(void)snprintf(message, sizeof(message), "champion %" PRIu64 " in place of %" PRIu64, number, gone);
+	r = open_versions(config, &versions, err);
+	return r < 0 ? r : commit(versions, versions_branch_of(into, branch), message, metadata, id, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Promotion in a sink with branches (drivers/versions). The champion is that of the branch merged into:
+ * sink.merge_into, or the branch of sink.url. Everything that a promotion writes goes to the branch of the
+ * winner's run, is committed there, and appears with one merge. The branch's newest commit gets the tag
+ * nightly-YYYYMMDD, by the day (UTC) of the promotion; a second one of the day gets "-2", and so on. At last
+ * the branches of the series are deleted as sink.keep_branches says.
+ *
+ * A run of its own has the branch of sink.url. Where that is the branch merged into, its commit is all.
+ *
+ * Order: merge_open -> merge_refresh -> the files -> merge_promote; or merge_open -> merge_keep where the
+ * champion stays. On a store without branches the calls do nothing. Crash: each call may be made again, and
+ * recognizes what it has done.
+ *
+ * Errors of each call: -ESTALE both branches changed the paths that the text names, and nothing is merged;
+ * -EPERM a hook refused; -EINVAL the server refuses, for example because somebody's changes on the branch are
+ * not committed; others of drivers/lakefs.
+ */
+#pragma once
+
+#include "oneshot/promote/winner.h"
+
+#include "drivers/versions/versions.h"
+
+#define MERGE_TAG_BYTES 32u
+
+struct merge {
+	struct config_store from; /* the sink with the branch that has the winner's files */
+	struct config_store into; /* the sink with the branch merged into */
+	bool branches;            /* the sink has branches */
+	bool gone; /* the winner's branch is deleted: an earlier call has merged and tagged it */
+	char commit[VERSIONS_ID_BYTES];
+	char tag[MERGE_TAG_BYTES]; /* "" = not merged yet */
+};
+
+/* Finds the branches of the winner's sink. Errors: also -EBUSY files of the winner are not in the store yet.
+ */
+MUST_CHECK int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err);
+
+/* Brings the newest of the branch merged into to the winner's branch, before anything is written there: so
+ * champions that others promoted meanwhile are no conflict. */
+MUST_CHECK int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err);
+
+/* Commits, merges, tags and deletes branches, for the champion `number` that was promoted at `promoted_s`.
+ * Sends an event. */
+MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, uint64_t number,
+			     int64_t promoted_s, struct error *err);
+
+/* Commits what the records say where the champion stays, and deletes branches. What a hook refuses to commit
+ * stays uncommitted, with a warning. */
+MUST_CHECK int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err);
+
+/* Commits to the branch merged into that champion `number` takes the place of champion `gone`. */
+MUST_CHECK int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
+			      uint64_t gone, struct error *err);

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Promotion in a lakeFS sink: merged into another branch, a champion that stays, a merge conflict, a hook that refuses, somebody's
+# uncommitted changes, which branches stay, rollback. The server is a contract server.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+. tests/lakefs/lib.sh
+. tests/lakefs/series_lib.sh
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
+start_lakefs "promotion in lakeFS"
+data=$work/data
+"$make_shards" "$data" train 4 600
+"$make_shards" "$data" test 2 400
+change create s3://kiln/lakefs/rep >/dev/null
+change branch production main >/dev/null
+node whole
+runs=$KILN_ROOT/data/kiln/run
+export KILN_CONFIG=$work/kiln.conf
+
+a_night() { # run keys, sink keys, more: a whole night with its promotion
+	conf kiln "$1" "$2" "${3:-}"
+	whole_night kiln
+	series=$(series_json 's["id"]' 2>/dev/null)
+}
+
+promote() { # arguments
+	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
+	rc=$?
+}
+
+champion() { # branch, python expression of r
+	get_object "lakefs://rep/$1/runs/models/t" champion.json | python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$2"
+}
+
+short='experiments = ( { name = "short"; overrides = { run = { epochs = 1; }; }; }, { name = "long"; overrides = { run = { epochs = 6; }; }; } );'
+against='promote: { against = "champion"; };'
+day=$(date -u +%Y%m%d)
+
+# ---- Merged into another branch ----
+a_night 'epochs = 1; seed = 1;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
+winner=$(series_json 's["winner"]')
+is "$code $(champion production 'r["number"]')" "0 1" "the winner is merged into sink.merge_into" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "sorted(b), len(b['main']['commits'])")" "(['exp-$series-$winner', 'main', 'production'], 1)" "the branch of the loser goes, main stays as it is"
+is "$(series_json 's["promotion"]["merged"]["into"], s["promotion"]["merged"]["tag"]')" "('production', 'nightly-$day')" "series.json says what was merged"
+like "$(cat "$KILN_ROOT/log")" "exp-$series-$winner merged into production, commit [0-9a-f]{64}, tag nightly-$day" "an event says so"
+like "$("$KILN_BIN/kiln" experiments list --store --config "$KILN_CONFIG" 2>&1)" "$series" "kiln experiments --store reads that branch"
+
+# ---- A second one of the day; the champion is judged on its branch ----
+a_night 'epochs = 1; seed = 1;' 'merge_into = "production"; keep_branches = "none";' "$short $against"
+is "$code $(champion production '[r["number"], r["trial"], r["before"]]')" "0 [2, 'long', 1]" "a better model takes its place" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "[x for x in b if '$series' in x], sorted(r['tags'])")" "([], ['nightly-$day', 'nightly-$day-2'])" "no branch of the series stays, and the tag has a suffix"
+tags=$(seen 'r["tags"]')
+promote --series "$series"
+is "$rc $(seen 'r["tags"]')" "0 $tags" "the same promotion again makes no other tag"
+
+# ---- The champion stays ----
+a_night 'epochs = 1; seed = 3;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
+winner=$(series_json 's["winner"]')
+is "$code $(series_json 's["promotion"]["outcome"]') $(champion production 'r["number"]')" "0 kept 2" "a worse model is not merged" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "[x for x in b if '$series' in x], b['exp-$series-$winner']['uncommitted']")" "(['exp-$series-$winner'], [])" "its branch stays, with the record of the series"
+like "$(get_object "lakefs://rep/exp-$series-$winner/runs" "series/$series/series.json")" '"outcome":.*"kept"' "which says so"
+
+# ---- Somebody changed the same object ----
+conf kiln 'epochs = 1; seed = 1;' 'merge_into = "production";' "$short"
+whole_night kiln
+series=$(series_json 's["id"]') run=$(series_json 't[1]["run"]')
+conf kiln 'epochs = 1; seed = 1;' 'merge_into = "production";' "$short promote: { against = \"nothing\"; };"
+put_object lakefs://rep/production/runs "$run/run.json" "theirs"
+promote --series "$series" --force
+like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*uncommitted changes" "uncommitted changes on the branch are not touched"
+is "$(seen "b['production']['uncommitted']")" "['runs/$run/run.json']" "they stay"
+change commit production "theirs" >/dev/null
+before=$(seen "b['production']['commits'][0]['id']")
+promote --series "$series" --force
+like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*merging production into exp-$series-long: 1 paths changed on both sides: runs/$run/run.json" \
+	"a conflict is told with its path"
+is "$(seen "b['production']['commits'][0]['id']") $(champion production 'r["number"]')" "$before 2" "nothing was merged"
+is "$(seen "[(x, b[x]['uncommitted']) for x in sorted(b) if '$series' in x]")" "[('exp-$series-long', []), ('exp-$series-short', [])]" "nothing is lost"
+is "$(series_json 's["promotion"]["outcome"]')" refused "series.json says so"
+
+# ---- A hook ----
+lakefs_test hook '{"repository": "rep", "message": "pre-merge hook: no licence"}' >/dev/null
+promote --series "$series" --trial short --force
+like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*pre-merge hook: no licence" "a hook's message is told"
+lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+
+# ---- Back ----
+promote --rollback
+like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back"
+is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']")" \
+	"[3, 0, 2] ([], {'kiln.champion': '3'})" "by a commit on the branch"
+
+# ---- A run of its own ----
+a_night 'epochs = 1; seed = 1;' '' "$against"
+is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 3)" \
+	"a run of its own is committed, promoted by a second commit and tagged" "$(tail -n 5 "$KILN_ROOT/log")"
+no_violations
