@@ -4,6 +4,7 @@
 # and again at random moments, every program, it ends with the same bits of every trial, and no trial runs twice. Trials that
 # share the disk cache read a real S3 server (Ceph's radosgw) once; fault_proxy.py counts the requests.
 . "$(dirname "$0")/lib.sh"
+. tests/system/kill_night_lib.sh
 . "$(dirname "$0")/series_lib.sh"
 kills_wanted=${KILN_KILLS:-20}
 "$make_shards" "$work/data" train 6 600
@@ -72,56 +73,13 @@ is "$(of_series 's["state"], s["reason"], t[0]["state"], t[0]["reason"], t[1]["s
 	"('finished', 'series.budget is spent', 'pruned', 'series.budget is spent', 'waiting')" "the trial that runs then stops early, the others never begin"
 
 # ---- Killed ----
-programs() { # prints the pids of this node's programs
-	local pid
-	for pid in $(pgrep -f "$KILN_BIN/kiln" 2>/dev/null); do
-		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
-	done
-}
-
-is_over() { # the newest series has ended: kiln run, started again, would begin another one
-	newest_series
-	[ -n "$series" ] && [ "$(of_series 's["ended_s"] > 0' 2>/dev/null)" = True ]
-}
-
-killed_night() { # node, configuration, seed: kills one program of the night at a time, `kiln run` too; sets code, kills
-	local pids victim night
-	node "$1"
-	mkdir -p "$KILN_ROOT/data/kiln/cache"
-	cp -a "$work/nodes/list/data/kiln/cache/kernels" "$KILN_ROOT/data/kiln/cache/"
-	RANDOM=$3 kills=0 code=1
-	local until=$((SECONDS + 240))
-	while [ $SECONDS -lt $until ]; do
-		"$KILN_BIN/kiln" run --config "$work/$2.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log" &
-		night=$!
-		while kill -0 $night 2>/dev/null; do
-			sleep 0.$((RANDOM % 9 + 1))
-			[ $kills -lt "$kills_wanted" ] && ! is_over || continue
-			mapfile -t pids < <(programs)
-			[ ${#pids[@]} -gt 0 ] || continue
-			victim=${pids[RANDOM % ${#pids[@]}]}
-			kill -KILL "$victim" 2>/dev/null && kills=$((kills + 1))
-		done
-		wait $night
-		code=$?
-		[ $code != 0 ] || break
-		gone() { [ -z "$(programs)" ]; }
-		wait_for 20 gone
-		is_over || continue
-		"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log" # what the killed one has left
-		code=$?
-		break
-	done 2>/dev/null
-	newest_series
-}
-
 compare() { # configuration, seed
 	local expected
 	night "$1" "$1"
 	is "$code $(of_series 's["state"]')" "0 finished" "$1: the series that nobody kills finishes" "$(tail -n 5 "$KILN_ROOT/log")"
 	expected=$(bits "$1")
 	sed "s|runs/$1\"|runs/$1-killed\"|" "$work/$1.conf" >"$work/$1-killed.conf"
-	killed_night "$1-killed" "$1-killed" "$2"
+	killed_night "$1-killed" "$1-killed" "$2" list
 	is "$code $(of_series 's["state"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 finished 1" \
 		"$1: killed $kills times, the same series finishes" "$(tail -n 5 "$KILN_ROOT/log")"
 	is "$(bits "$1-killed")" "$expected" "$1: with the same bits and figures of every trial"
