@@ -171,7 +171,8 @@ static bool add_epoch(struct history *history, const struct history_pass *pass)
 	if (cJSON_GetArraySize(history->epochs) >= HISTORY_EPOCHS_MAX)
 		thin(history->epochs);
 	return cJSON_AddItemToArray(history->epochs, entry) && json_add_u64(entry, "epoch", pass->epoch) &&
-	       json_add_u64(entry, "step", pass->step) && set_figures(history, entry, "", pass->metrics) &&
+	       json_add_u64(entry, "step", pass->step) && json_add_u64(entry, "at_ms", pass->at_ms) &&
+	       set_figures(history, entry, "", pass->metrics) &&
 	       history_set_number(entry, "learning_rate", pass->learning_rate);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loss and metrics of the passes so far, as run.json contains them, with Keras's names:
- *   "epochs"    one object per epoch: {epoch, step, loss, accuracy, learning_rate, validation_loss,
+ *   "epochs"    one object per epoch: {epoch, step, at_ms, loss, accuracy, learning_rate, validation_loss,
  *               validation_accuracy}
  *   "metrics"   {train, validation, test}, each {loss, accuracy, rows} of the last pass over that split that
  *               had rows
@@ -40,6 +40,7 @@ void history_close(struct history *history);
 struct history_pass {
 	enum split split;
 	uint64_t epoch, step;
+	uint64_t at_ms; /* Unix time at which the pass ended, in ms */
 	double learning_rate;
 	const struct model_metrics *metrics;
 };

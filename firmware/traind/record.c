@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/record.h"
 #include "core/base/cleanup.h"
+#include "core/base/clock.h"
 #include "core/run/run_confusion.h"
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
@@ -74,6 +75,7 @@ int record_pass(struct train *train, enum split split, uint64_t epoch, const str
 	const struct history_pass pass = { .split = split,
 					   .epoch = epoch,
 					   .step = model_step(train->model),
+					   .at_ms = clock_day_us() / 1000,
 					   .learning_rate = model_learning_rate(train->model),
 					   .metrics = metrics };
 

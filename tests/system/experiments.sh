@@ -25,6 +25,7 @@ bits() { # name of the sink
 		for trial in json.load(open(sys.argv[1]))["trials"]:
 		    folder = os.path.join(sys.argv[2], trial["run"])
 		    record = json.load(open(folder + "/run.json"))
+		    [epoch.pop("at_ms") for epoch in record["epochs"]]
 		    model = folder + "/model/model.safetensors"
 		    found = model if trial["state"] == "finished" else sorted(glob.glob(folder + "/checkpoints/*.safetensors"))[-1]
 		    print(trial["name"], trial["state"], trial["epochs"], trial["value"], trial["rungs"], digest(found),

@@ -91,7 +91,7 @@ weights() { # name
 	PY
 }
 
-epochs() { # name: the epochs in run.json, without the run's names
-	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(json.dumps([r["epochs"], r["metrics"], r["confusion"], r["state"]]))' \
+epochs() { # name: the epochs in run.json, without the run's names and times
+	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); [e.pop("at_ms") for e in r["epochs"]]; print(json.dumps([r["epochs"], r["metrics"], r["confusion"], r["state"]]))' \
 		"$work/runs/$1"/*/run.json
 }

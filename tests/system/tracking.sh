@@ -37,7 +37,7 @@ note() { # python statements on the record r
 }
 
 epochs() { # count
-	note "r['epochs'] = [{'epoch': k, 'step': k + 1, 'loss': 1 / (k + 1), 'accuracy': 0.5, 'validation_loss': 2.0} for k in range($1)]"
+	note "r['epochs'] = [{'epoch': k, 'step': k + 1, 'at_ms': 1700000000000 + k, 'loss': 1 / (k + 1), 'accuracy': 0.5, 'validation_loss': 2.0} for k in range($1)]"
 }
 
 finish_run() { # state
@@ -100,6 +100,20 @@ is "$? $(told 'len(runs), r["status"], r["tags"]["kiln.model_url"]')" "0 (1, 'FI
 is "$(told 'steps("batch_loss") == list(range(10)), steps("train.loss"), steps("test.accuracy"), len(r["rows"])')" \
 	"(True, [1, 2, 3], [3], 41)" "each metric once, with its step or its epoch"
 
+# ---- Another box goes on with a run ----
+begin adopted
+epochs 2
+start
+is_told 'len(steps("train.loss")) == 2'
+stop
+rm -r "$spool/tracking"
+epochs 3
+start
+is_told 'len(steps("train.loss")) >= 3'
+is "$(told 'steps("train.loss"), steps("validation.loss")')" "([1, 2, 3], [1, 2, 3])" \
+	"a box that has only the record tells each epoch at the same time: no doubles" "$(told 'r["rows"]')"
+stop
+
 begin winner
 winner=$id rows='len(runs), r["rows"], r["end"]'
 epochs 2
@@ -145,6 +159,7 @@ finish_run finished
 drain
 is "$(told 'len(runs), r["status"]')" "(1, 'FINISHED')" "a server that is away holds up no run of another server"
 like "$(cat "$KILN_ROOT/log")" 'http://127.0.0.1:1/.*trying again' "and is told"
+like "$(tail -n 1 "$KILN_ROOT/log")" 'http://127.0.0.1:1/.*; a later start tells the tracking server the rest' "the last line says that something is left"
 
 begin busy
 points 2
@@ -253,6 +268,33 @@ is "$(told 'd["models"]["champion"]["aliases"]')" "{'champion': '1'}" "a champio
 champion '"do": "answer", "status": 400, "code": "INVALID_PARAMETER_VALUE"'
 like "$(cat "$KILN_ROOT/log")" "champion $id: .*INVALID_PARAMETER_VALUE: told to, leaving it out" "a champion that is refused is told"
 is "$(ls "$KILN_ROOT/data/kiln/spool/champions")" "" "and left out"
+
+# ---- The box is switched off ----
+export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus # whatever goes wrong, this machine is not
+switch_off() { # minutes of waiting
+	mkdir -p "$KILN_ROOT/etc/kiln"
+	sed "s/^run: {/power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = $1; };\n&/" "$work/kiln.conf" >"$KILN_ROOT/etc/kiln/kiln.conf"
+	printf '{"from_s": %s, "by": "timer", "run": "", "reason": ""}\n' "$(date +%s)" >"$KILN_ROOT/data/kiln/run/tonight.json"
+	: >"$record/finished"
+	"$KILN_BIN/kiln-oneshot" finished 2>"$work/errors"
+}
+begin off
+epochs 2
+finish_run finished
+faults '[{"match": ".", "do": "answer", "status": 503}]'
+start
+wait_for 20 eval '"$KILN_BUILD/system/show_status" uploadd tracking | grep -q "HTTP 503"'
+switch_off 0
+like "$(cat "$work/errors")" "$id: the tracking server may not have been told all after 0 minutes: 1 runs, series or champions are left \(kiln-uploadd: .*HTTP 503" \
+	"before the box is switched off it is said what is left"
+like "$(tail -n 1 "$work/errors")" 'D-Bus' "and it is switched off all the same"
+stop
+faults '[]'
+start
+switch_off 5
+like "$(cat "$work/errors")" "$id: the tracking server knows all" "the box waits until the server knows all"
+is "$(told 'r["status"], steps("train.loss")')" "('FINISHED', [1, 2])" "as it does then"
+stop
 
 # ---- Login ----
 mkdir -p "$work/credentials"

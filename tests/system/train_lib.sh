@@ -42,8 +42,11 @@ state() {
 	cat "$record/state"
 }
 
-record_json() { # python expression of the record r
-	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$record/run.json" "$1"
+record_json() { # python expression of the record r, whose epochs have no time of day: no two runs have the same
+	python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+[e.pop("at_ms") for e in r.get("epochs", [])]
+print(eval(sys.argv[2]))' "$record/run.json" "$1"
 }
 
 newest() { # the newest checkpoint in the spool

@@ -52,6 +52,7 @@ static void add(struct history *history, enum split split, uint64_t epoch, doubl
 	const struct history_pass pass = { .split = split,
 					   .epoch = epoch,
 					   .step = 100 * (epoch + 1),
+					   .at_ms = 7000 + epoch,
 					   .learning_rate = 0.5,
 					   .metrics = &metrics };
 
@@ -74,9 +75,9 @@ static void test_epoch_and_validation(void **state)
 	add(&history, SPLIT_TRAIN, 0, 0.25, 0.5);
 	add(&history, SPLIT_VALIDATION, 0, 0.125, 0.5);
 	add(&history, SPLIT_TEST, 0, 2, 0.5);
-	expect(history.epochs,
-	       "[{\"epoch\":0,\"step\":100,\"loss\":0.25,\"accuracy\":0.5,\"learning_rate\":0.5,"
-	       "\"validation_loss\":0.125,\"validation_accuracy\":0.5}]");
+	expect(history.epochs, "[{\"epoch\":0,\"step\":100,\"at_ms\":7000,\"loss\":0.25,\"accuracy\":0.5,"
+			       "\"learning_rate\":0.5,"
+			       "\"validation_loss\":0.125,\"validation_accuracy\":0.5}]");
 	expect(history.metrics, "{\"train\":{\"loss\":0.25,\"accuracy\":0.5,\"rows\":10},"
 				"\"validation\":{\"loss\":0.125,\"accuracy\":0.5,\"rows\":10},"
 				"\"test\":{\"loss\":2,\"accuracy\":0.5,\"rows\":10}}");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/foreground/night.h"
 #include "cli/foreground/daemons.h"
+#include "core/run/tracking.h"
 #include "core/series/series.h"
 
 #include <string.h>
@@ -46,6 +47,14 @@ static int train_all(const char *config, bool *ret_began, struct error *err)
 	return r == SERIES_EXIT_OVER ? EX_OK : r == SERIES_EXIT_REST ? EX_TEMPFAIL : r;
 }
 
+/* A tracking_each_champion() function that ends the walk. */
+static int one_champion(void *context, const char *name)
+{
+	(void)context;
+	(void)name;
+	return 1;
+}
+
 int night_run(const char *config, struct error *err)
 {
 	static const char *const drain[] = { "kiln-uploadd", "--drain", NULL };
@@ -60,8 +69,10 @@ int night_run(const char *config, struct error *err)
 		return code;
 	/* What is left to upload. */
 	r = daemons_run_program(drain, err);
-	/* Where promote.against asks for it; else this does nothing. */
-	if (r == EX_OK && code == EX_OK)
-		r = daemons_run_program(promote, err);
+	/* Where promote.against asks for it; else this does nothing. The tracking server is told of a
+	 * champion by the uploader. */
+	if (r == EX_OK && code == EX_OK && (r = daemons_run_program(promote, err)) == EX_OK &&
+	    tracking_each_champion(one_champion, NULL, NULL) > 0)
+		r = daemons_run_program(drain, err);
 	return code == EX_OK ? r : code;
 }

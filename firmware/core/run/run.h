@@ -68,8 +68,8 @@
  *
  * by traind:
  *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights
- *   epochs           an object for each epoch: {epoch, step, loss, accuracy, validation_loss,
- *                    validation_accuracy}; of a run of more than 4096 epochs not all (traind/history.h), so
+ *   epochs           an object for each epoch: {epoch, step, at_ms, loss, accuracy, validation_loss,
+ *                    validation_accuracy}; at_ms: Unix time in ms at which its training ended; of a run of more than 4096 epochs not all (traind/history.h), so
  *                    that run.json stays far below the 4 MiB that its readers take
  *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
  *                    where the loss has none

@@ -15,7 +15,7 @@
 
 #include "core/run/run.h"
 
-#define STATUS_VERSION 11u
+#define STATUS_VERSION 12u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -85,6 +85,8 @@ struct status_uploadd {
 	uint64_t tracks;          /* 1: there is something to tell the tracking server */
 	uint64_t tracked;         /* metrics that it has taken from this process */
 	uint64_t track_waiting;   /* runs and series that wait for it, while something fails */
+	uint64_t track_passes;    /* passes of this process over what there is to tell */
+	uint64_t track_behind;    /* runs, series and champions that the last pass could not tell */
 	char tracking[256];       /* what fails; "" = nothing */
 };
 

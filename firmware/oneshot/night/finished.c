@@ -3,7 +3,8 @@
  * What follows a run. After a trial of a series the next trial starts at once. Else: waits until the store
  * has all of the run's files, for power.upload_wait_min at most; has the model judged (promote.against), or
  * leaves that to the end of the uploads (core/run/unjudged.h);
- * archives a final record; asks for the report; then does what power.when_finished says.
+ * archives a final record; asks for the report; then does what power.when_finished says. Before the box is
+ * switched off, the tracking server is told the rest, within the same power.upload_wait_min.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -56,6 +57,47 @@ static bool wait_for_uploads(uint64_t wait_min, struct status *status)
 		(void)sleep(POLL_S);
 	}
 	return true;
+}
+
+/* ---- The tracking server ---- */
+
+/* Returns whether kiln-uploadd has told the tracking server everything. As in is_uploaded() the second pass
+ * after the first page counts. */
+static bool is_told(uint64_t *last, unsigned *passes, struct status *status)
+{
+	if (status_read(STATUS_UPLOADD, status, NULL) < 0)
+		return false;
+	if (status->uploadd.track_passes != *last)
+		++*passes;
+	*last = status->uploadd.track_passes;
+	return *passes > 2 && status->uploadd.track_behind == 0;
+}
+
+/* Waits until the tracking server knows that the night is over, before the box is switched off: until
+ * power.upload_wait_min have passed since start_us. Says what is left then; the next start of the box tells
+ * it. */
+static void wait_for_tracking(const struct config *config, const char *run_id, uint64_t start_us)
+{
+	const uint64_t wait_us = config->power.upload_wait_min * 60 * 1000000;
+	struct status status = { 0 };
+	uint64_t last = UINT64_MAX;
+	unsigned passes = 0;
+
+	if (!*config->tracking.url)
+		return;
+	while (!is_told(&last, &passes, &status)) {
+		if (clock_us() - start_us >= wait_us) {
+			log_warning("%s: the tracking server may not have been told all after %" PRIu64
+				    " minutes: %" PRIu64 " runs, series or champions are left (kiln-uploadd: "
+							 "%s); they are told after the "
+				    "next start",
+				    run_id, config->power.upload_wait_min, status.uploadd.track_behind,
+				    *status.uploadd.tracking ? status.uploadd.tracking : "it says nothing");
+			return;
+		}
+		(void)sleep(POLL_S);
+	}
+	log_info("%s: the tracking server knows all", run_id);
 }
 
 /* ---- Files that the store lacks ---- */
@@ -212,6 +254,7 @@ int finished_rest(bool trials, bool power, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
+	const uint64_t start_us = clock_us();
 	struct error put_away_err = { 0 };
 	struct tonight tonight, *night;
 	char path[PATH_BYTES];
@@ -236,7 +279,11 @@ int finished_rest(bool trials, bool power, struct error *err)
 	report_ask(night, r < 0 ? &run.config : &config);
 	if (put < 0)
 		return error_set(err, put, "%s", put_away_err.text);
-	return r < 0 || !power || !night || !night->by_timer ? r : power_rest(&config, run.id, err);
+	if (r < 0 || !power || !night || !night->by_timer)
+		return r;
+	if (config.power.when_finished != POWER_NOTHING)
+		wait_for_tracking(&config, run.id, start_us);
+	return power_rest(&config, run.id, err);
 }
 
 int oneshot_finished(int argc, char **argv)

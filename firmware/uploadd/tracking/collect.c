@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/tracking/collect.h"
+#include "core/base/clock.h"
 #include "core/run/run_summary.h"
 #include "core/series/series.h"
 #include "uploadd/tracking/about.h"
 #include "uploadd/tracking/files.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Metrics in MLflow have the names that promote.objective has (core/series/objective.h). */
 static const struct {
@@ -25,12 +25,20 @@ static const struct {
 	{ JOURNAL_TEST, "test.top_k_accuracy", "top_k_accuracy" },
 };
 
+#define AT_MS_MAX 9e15 /* a double holds it exactly */
+
 static int64_t now_ms(void)
 {
-	struct timespec now;
+	return (int64_t)(clock_day_us() / 1000);
+}
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+/* Returns when an epoch ended, as the record says, so that a second box that goes on with the run tells the
+ * server the same and makes no doubles; now, where the record is of an earlier version. */
+static int64_t time_of(const cJSON *epoch)
+{
+	const double at_ms = files_number(epoch, "at_ms");
+
+	return at_ms > 0 && at_ms < AT_MS_MAX ? (int64_t)at_ms : now_ms();
 }
 
 /* ---- Metrics of run.json ---- */
@@ -53,12 +61,13 @@ static cJSON *values_of(enum journal_kind kind, const cJSON *object)
 static int collect_figures(struct journal *journal, const cJSON *record, struct error *err)
 {
 	const cJSON *epochs = cJSON_GetObjectItemCaseSensitive(record, "epochs"), *epoch;
-	const int64_t at_ms = now_ms();
+	int64_t at_ms = now_ms();
 	int r = 0;
 
 	cJSON_ArrayForEach(epoch, epochs) {
 		const uint64_t n = (uint64_t)files_number(epoch, "epoch") + 1;
 
+		at_ms = time_of(epoch);
 		for (enum journal_kind kind = JOURNAL_TRAIN; r == 0 && kind <= JOURNAL_VALIDATION; kind++)
 			if (journal_wants(journal, kind, n))
 				r = journal_add(journal, kind, n, at_ms, values_of(kind, epoch), err);

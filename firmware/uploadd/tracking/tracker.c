@@ -30,6 +30,7 @@ struct tracker {
 	struct collector collector;
 	uint64_t metrics,
 		waiting; /* sent by this process; runs and series in the spool, while something fails */
+	uint64_t passes, behind; /* as in struct status_uploadd */
 	char problem[sizeof(((struct status_uploadd *)NULL)->tracking)];
 	struct mlflow *mlflow; /* the connection in use, which tracker_close() cancels */
 
@@ -37,6 +38,7 @@ struct tracker {
 	struct alive_worker *worker;
 	struct sender sender;
 	bool failing;
+	uint64_t missed; /* runs, series and champions that the pass could not tell so far */
 	char current[RUN_ID_BYTES];
 	struct refusals refusals;
 	struct error failed; /* the first failure of a server in a pass; code 0 = none */
@@ -161,9 +163,10 @@ static int collect_if_series(struct tracker *tracker, const char *id)
 /* Notes the failure of a server. Returns 0 where the pass goes on, because there may be other servers. */
 static int note_failed(struct tracker *tracker, int r)
 {
-	if (r == -ECANCELED)
-		return r;
-	if (r >= 0 || r == -EALREADY)
+	if (r >= 0 || r == -ECANCELED)
+		return r < 0 ? r : 0;
+	tracker->missed++;
+	if (r == -EALREADY)
 		return 0;
 	send_note_failed(&tracker->sender);
 	if (!tracker->failed.code)
@@ -204,6 +207,7 @@ static int pass(struct tracker *tracker, struct error *err)
 
 	tracker->err = err;
 	tracker->failed.code = 0;
+	tracker->missed = 0;
 	refusals_begin(&tracker->refusals);
 	send_begin_pass(&tracker->sender);
 	collect_current(tracker);
@@ -241,10 +245,8 @@ static int count_one(void *context, const char *id)
 /* Tells whether the pass that begins now is one that tracker_close() waits for. */
 static bool is_draining(struct tracker *tracker)
 {
-	bool drain;
-
 	(void)pthread_mutex_lock(&tracker->lock);
-	drain = tracker->drain;
+	const bool drain = tracker->drain;
 	(void)pthread_mutex_unlock(&tracker->lock);
 	return drain;
 }
@@ -262,6 +264,8 @@ static void note_pass(struct tracker *tracker, int r, bool drains)
 	tracker->metrics = tracker->sender.metrics;
 	tracker->waiting = *problem ? waiting : 0;
 	tracker->tracks = waiting > 0;
+	tracker->behind = tracker->missed + (r < 0 && tracker->missed == 0);
+	tracker->passes++;
 	(void)snprintf(tracker->problem, sizeof(tracker->problem), "%.255s", problem);
 	tracker->drained = drains;
 	(void)pthread_cond_broadcast(&tracker->change);
@@ -360,8 +364,13 @@ void tracker_close(struct tracker *tracker, bool drain)
 	if (!tracker)
 		return;
 	(void)pthread_mutex_lock(&tracker->lock);
-	if (drain)
+	if (drain) {
 		wait_for_pass(tracker);
+		if (!tracker->drained || tracker->behind)
+			log_warning("%s; a later start tells the tracking server the rest",
+				    tracker->drained ? tracker->problem
+						     : "the tracking server takes too long");
+	}
 	tracker->quit = true;
 	if (tracker->mlflow)
 		mlflow_cancel(tracker->mlflow);
@@ -382,6 +391,8 @@ void tracker_status(struct tracker *tracker, struct status_uploadd *status)
 	status->tracks = tracker->tracks;
 	status->tracked = tracker->metrics;
 	status->track_waiting = tracker->waiting;
+	status->track_passes = tracker->passes;
+	status->track_behind = tracker->behind;
 	(void)snprintf(status->tracking, sizeof(status->tracking), "%s", tracker->problem);
 	(void)pthread_mutex_unlock(&tracker->lock);
 }

@@ -25,7 +25,7 @@ struct tracker;
 /* Starts the thread. Errors: -EAGAIN, -ENOMEM. */
 MUST_CHECK int tracker_open(struct tracker **ret_tracker, struct error *err);
 /* Ends the thread. With `drain` waits until the server has everything, a request has failed, or
- * TRACKER_DRAIN_S have passed. Accepts NULL. */
+ * TRACKER_DRAIN_S have passed, and logs what the server has not been told. Accepts NULL. */
 #define TRACKER_DRAIN_S 20u
 void tracker_close(struct tracker *tracker, bool drain);
 
