@@ -3,13 +3,14 @@
  * systemd restarts a daemon at once and without limit. systemd 252 has no pause between attempts that grows,
  * so the program itself waits. The count of forgiven restarts is a file in the folder of the status page,
  * which survives the process, but not a stop of the service (RuntimeDirectoryPreserve=restart). The last
- * words (the error with which a daemon ended) are a file in PATH_RUNS, which survives both.
+ * words (the error with which a daemon ended) are a file in PATH_SLOT, which survives both.
  */
 #include "drivers/notify/back_off.h"
 
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "drivers/manager/manager.h"
 #include "drivers/notify/alive.h"
 
@@ -33,7 +34,7 @@ static char *file_of(enum status_daemon daemon, const char *name, char out[stati
 	char tail[64];
 
 	(void)snprintf(tail, sizeof(tail), "%s/%s", status_daemon_name(daemon), name);
-	return path_of(PATH_STATUS, tail, out);
+	return path_of(PATH_SLOT_STATUS, tail, out);
 }
 
 unsigned alive_back_off_s(uint32_t failures)
@@ -54,11 +55,12 @@ static bool restarts(const char *name, uint32_t *ret_count)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 	struct error err;
-	char unit[64];
+	char service[32], unit[SLOT_UNIT_BYTES];
 
 	if (!is_supervised())
 		return false;
-	(void)snprintf(unit, sizeof(unit), "kiln-%s.service", name);
+	(void)snprintf(service, sizeof(service), "kiln-%s", name);
+	(void)slot_unit(service, ".service", unit);
 	if (manager_open(&manager, &err) < 0 || manager_restarts(manager, unit, ret_count, &err) < 0) {
 		log_warning("%s; the number of failures is not known, waiting %u s", err.text,
 			    UNKNOWN_WAIT_S);
@@ -93,14 +95,14 @@ void back_off_forget(void)
 			   "running well again after %" PRIu32 " failures", our_failures);
 }
 
-/* The path of the file that says why the daemon's last process ended, for instance "PATH_RUNS/reason-traind".
+/* The path of the file that says why the daemon's last process ended, for instance "PATH_SLOT/reason-traind".
  */
 static char *reason_of(enum status_daemon daemon, char out[static PATH_BYTES])
 {
 	char tail[64];
 
 	(void)snprintf(tail, sizeof(tail), "reason-%s", status_daemon_name(daemon));
-	return path_of(PATH_RUNS, tail, out);
+	return path_of(PATH_SLOT, tail, out);
 }
 
 bool alive_last_words(enum status_daemon daemon, char *out, size_t size)

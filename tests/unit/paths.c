@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -44,6 +46,65 @@ static void test_path_of(void **state)
 	for (int i = 0; i < PATH_KINDS; i++)
 		assert_int_equal(strncmp(path_of((enum path)i, NULL, path), "/a b/", 5), 0);
 	(void)unsetenv("KILN_ROOT");
+}
+
+/* From slot 1 on the paths of a slot have its number; those of the box are the same in all slots. */
+static void test_slots(void **state)
+{
+	static const struct {
+		enum path which;
+		const char *in_0, *in_3;
+	} cases[] = {
+		{ PATH_SLOT, "/data/kiln/run/x", "/data/kiln/run/slot-3/x" },
+		{ PATH_RUN, "/data/kiln/run/current/x", "/data/kiln/run/slot-3/current/x" },
+		{ PATH_RING, "/run/kiln/huge/ring/x", "/run/kiln/huge/ring-3/x" },
+		{ PATH_SLOT_STATUS, "/run/kiln/status/x", "/run/kiln/status/slot-3/x" },
+		{ PATH_STATUS, "/run/kiln/status/x", "/run/kiln/status/x" },
+		{ PATH_RUNS, "/data/kiln/run/x", "/data/kiln/run/x" },
+		{ PATH_SPOOL, "/data/kiln/spool/x", "/data/kiln/spool/x" },
+	};
+	char path[PATH_BYTES], unit[SLOT_UNIT_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(slot_use(3), 0);
+		assert_string_equal(path_of(cases[i].which, "x", path), cases[i].in_3);
+		assert_int_equal(slot_use(0), 3);
+		assert_string_equal(path_of(cases[i].which, "x", path), cases[i].in_0);
+	}
+	assert_string_equal(slot_unit("kiln-fetchd", ".service", unit), "kiln-fetchd.service");
+	(void)slot_use(12);
+	assert_string_equal(slot_unit("kiln-fetchd", ".service", unit), "kiln-fetchd@12.service");
+	(void)slot_use(0);
+}
+
+static void *slot_of_thread(void *unused)
+{
+	(void)unused;
+	return (void *)(uintptr_t)slot_now();
+}
+
+/* Each thread reads the environment for itself. */
+static void test_environment(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned slot;
+	} cases[] = {
+		{ "0", 0 }, { "5", 5 }, { "15", 15 }, { "16", 0 }, { "", 0 }, { "-1", 0 }, { "2x", 0 }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pthread_t thread;
+		void *slot;
+
+		(void)setenv("KILN_SLOT", cases[i].text, 1);
+		assert_int_equal(pthread_create(&thread, NULL, slot_of_thread, NULL), 0);
+		assert_int_equal(pthread_join(thread, &slot), 0);
+		assert_int_equal((uintptr_t)slot, cases[i].slot);
+	}
+	(void)unsetenv("KILN_SLOT");
 }
 
 static void test_make(void **state)
@@ -274,6 +335,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path_of),
+		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_environment),
 		cmocka_unit_test_setup_teardown(test_make, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_write_and_read, setup, teardown),

@@ -22,21 +22,24 @@ static cJSON *series_with(const char *method, const char *trials)
 }
 
 #define T(state)        "{\"state\":\"" state "\",\"rungs\":[]}"
+#define IN(slot)        "{\"state\":\"running\",\"slot\":" #slot ",\"rungs\":[]}"
 #define R(state, rungs) "{\"state\":\"" state "\",\"rungs\":[" rungs "]}"
+
+enum { OVER = -1, WAITS = -2 };
 
 static void test_next(void **state)
 {
 	static const struct {
 		const char *label, *method, *trials;
-		int trial; /* -1: the series is over */
+		int trial; /* OVER: the series is over; WAITS: there is nothing to do in slot 0 */
 		uint64_t epochs;
 	} cases[] = {
 		{ "the first", "list", "[" T("waiting") "," T("waiting") "]", 0, 0 },
 		{ "the one that runs", "grid", "[" T("waiting") "," T("running") "]", 1, 0 },
 		{ "the one after those that have ended", "grid",
 		  "[" T("finished") "," T("failed") "," T("waiting") "]", 2, 0 },
-		{ "none", "random", "[" T("finished") "," T("failed") "," T("pruned") "]", -1, 0 },
-		{ "an empty list", "list", "[]", -1, 0 },
+		{ "none", "random", "[" T("finished") "," T("failed") "," T("pruned") "]", OVER, 0 },
+		{ "an empty list", "list", "[]", OVER, 0 },
 		{ "rung by rung", "halving", "[" T("waiting") "," T("waiting") "]", 0, 1 },
 		{ "one that runs goes on to the end of its rung", "halving",
 		  "[" R("running", "0.5") "," T("waiting") "]", 0, 3 },
@@ -45,17 +48,28 @@ static void test_next(void **state)
 		  "[" R("parked", "0.5") "," R("parked", "0.7") "," R("parked", "null") "]", 1, 3 },
 		{ "the next best takes the place of one that failed", "halving",
 		  "[" R("parked", "0.5") "," R("failed", "0.7") "," R("pruned", "null") "]", 0, 3 },
-		{ "none is left", "halving", "[" R("finished", "0.5,0.6,0.7") "," R("pruned", "0.1") "]", -1,
-		  0 },
+		{ "none is left", "halving", "[" R("finished", "0.5,0.6,0.7") "," R("pruned", "0.1") "]",
+		  OVER, 0 },
+		{ "one that runs in another slot is not this slot's", "grid", "[" IN(1) "," T("waiting") "]",
+		  1, 0 },
+		{ "this slot's goes first", "grid", "[" T("waiting") "," IN(1) "," IN(0) "]", 2, 0 },
+		{ "nothing to do, while others run", "random", "[" IN(1) "," T("finished") "," IN(2) "]",
+		  WAITS, 0 },
+		{ "halving: beside one of another slot", "halving", "[" IN(1) "," T("waiting") "]", 1, 1 },
+		{ "halving: another slot's rung must end first", "halving",
+		  "[" IN(1) "," R("parked", "0.5") "," R("parked", "0.7") "]", WAITS, 0 },
+		{ "halving: this slot's goes first", "halving", "[" T("waiting") "," IN(1) "," IN(0) "]", 2,
+		  1 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CLEANUP(json_free) cJSON *series = series_with(cases[i].method, cases[i].trials);
-		const struct next next = next_of(&frozen, series);
+		const struct next next = next_of(&frozen, series, 0);
 
-		if (next.over != (cases[i].trial < 0) ||
-		    (!next.over && ((int)next.trial != cases[i].trial || next.epochs != cases[i].epochs)))
+		if (next.over != (cases[i].trial == OVER) || next.waits != (cases[i].trial == WAITS) ||
+		    (cases[i].trial >= 0 &&
+		     ((int)next.trial != cases[i].trial || next.epochs != cases[i].epochs)))
 			fail_msg("%s: trial %u to epoch %ju", cases[i].label, next.trial,
 				 (uintmax_t)next.epochs);
 	}

@@ -68,10 +68,11 @@ int method_run_resume(struct call *call, struct error *err)
 /* Writes that the unfinished series, if there is one, is stopped, so that it does not go on after a boot. */
 static int stop_series(struct error *err)
 {
+	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_load_unfinished(&series, err);
+	int r = series_lock(&lock, err);
 
-	if (r < 0)
+	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
 		return r == -ENOENT ? 0 : r;
 	series_set_state(series, SERIES_STOPPED);
 	return series_write(series, err);

@@ -28,7 +28,7 @@ static bool has_failed(void)
 {
 	char path[PATH_BYTES];
 
-	return access(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), F_OK) == 0;
+	return access(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), F_OK) == 0;
 }
 
 void beginning_mark(struct beginning *beginning, bool goes_on)
@@ -66,7 +66,7 @@ static bool is_decided(const struct beginning *beginning)
 	return is_written(PATH_RUN, "state", &beginning->since) ||
 	       (beginning->goes_on && is_written(PATH_RUN, "run.json", &beginning->since)) ||
 	       (beginning->failed && !has_failed()) ||
-	       is_written(PATH_RUNS, RUN_UNBEGUN_FILE, &beginning->since);
+	       is_written(PATH_SLOT, RUN_UNBEGUN_FILE, &beginning->since);
 }
 
 bool beginning_is(struct beginning *beginning, const char *run_id)

@@ -62,7 +62,7 @@ static const char *obstacle(struct box *box, char *out, size_t size)
 		return (void)snprintf(out, size, "%.500s", err.text), out;
 	if (mistake)
 		return mistake;
-	if (file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &text, NULL, NULL) < 0)
+	if (file_read(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), REASON_MAX, &text, NULL, NULL) < 0)
 		return NULL;
 	(void)snprintf(out, size, "the run does not begin: %s", text);
 	return out;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -14,6 +15,7 @@ static const char *const paths[] = {
 	[PATH_REVOKED] = "/etc/kiln/revoked",
 	[PATH_CREDENTIALS] = "/data/kiln/credentials",
 	[PATH_RUNS] = "/data/kiln/run",
+	[PATH_SLOT] = "/data/kiln/run",
 	[PATH_RUN] = "/data/kiln/run/current",
 	[PATH_ARCHIVE] = "/data/kiln/run/archive",
 	[PATH_REPORTS] = "/data/kiln/run/reports",
@@ -23,6 +25,8 @@ static const char *const paths[] = {
 	[PATH_RUNTIME] = "/run/kiln",
 	[PATH_STATUS] = "/run/kiln/status",
 	[PATH_DEVICES] = "/run/kiln/status/traind/devices.json",
+	[PATH_SLOT_STATUS] = "/run/kiln/status",
+	[PATH_USABLE] = "/run/kiln/usable",
 	[PATH_HUGE] = "/run/kiln/huge",
 	[PATH_RING] = "/run/kiln/huge/ring",
 	[PATH_CONTROL] = "/run/kiln/control.sock",
@@ -51,12 +55,28 @@ static const char *const paths[] = {
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 
+/* The paths that have the number of a slot between the two texts, from slot 1 on. */
+static const struct {
+	const char *before, *after;
+} of_slot[PATH_KINDS] = {
+	[PATH_SLOT] = { "/data/kiln/run/slot-", "" },
+	[PATH_RUN] = { "/data/kiln/run/slot-", "/current" },
+	[PATH_SLOT_STATUS] = { "/run/kiln/status/slot-", "" },
+	[PATH_RING] = { "/run/kiln/huge/ring-", "" },
+};
+
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])
 {
-	const char *root = getenv("KILN_ROOT");
-	int used = snprintf(out, PATH_BYTES, "%s%s%s%s", root ? root : "", paths[which], tail ? "/" : "",
-			    tail ? tail : "");
+	const char *root = getenv("KILN_ROOT"), *slash = tail ? "/" : "";
+	const unsigned slot = slot_now();
+	int used;
 
+	if (slot && of_slot[which].before)
+		used = snprintf(out, PATH_BYTES, "%s%s%u%s%s%s", root ? root : "", of_slot[which].before,
+				slot, of_slot[which].after, slash, tail ? tail : "");
+	else
+		used = snprintf(out, PATH_BYTES, "%s%s%s%s", root ? root : "", paths[which], slash,
+				tail ? tail : "");
 	if (used < 0 || (size_t)used >= PATH_BYTES) {
 		fputs("KILN_ROOT is too long for a path\n", stderr);
 		abort();

@@ -2,7 +2,8 @@
 /*
  * The paths of everything that Kiln reads and writes, and how it writes files that survive a power cut. All
  * paths begin with the environment variable KILN_ROOT (empty by default). So a demo or a test can run on a
- * machine with an installed Kiln, and without root.
+ * machine with an installed Kiln, and without root. Some paths belong to a slot (core/base/slot.h): from slot
+ * 1 on they have its number in them.
  *
  * Durable files: write to a temporary name, fsync, rename, fsync of the folder. The rename replaces the old
  * file by the whole new file in one step. The first fsync writes the bytes to the disk before the rename; the
@@ -21,8 +22,9 @@ enum path {
 	PATH_CONFIG,      /* /etc/kiln/kiln.conf */
 	PATH_REVOKED,     /* /etc/kiln/revoked: SHA-256 of each revoked client certificate */
 	PATH_CREDENTIALS, /* /data/kiln/credentials */
-	PATH_RUNS,        /* /data/kiln/run: lock, current, archive */
-	PATH_RUN,         /* /data/kiln/run/current: run.json, state, want, config, plan; core/run/run.h */
+	PATH_RUNS,        /* /data/kiln/run: lock, archive, parked, series, reports */
+	PATH_SLOT, /* /data/kiln/run: current, asked, unbegun, unfit.json, next.conf; of slot 1 run/slot-1 */
+	PATH_RUN,  /* PATH_SLOT/current: run.json, state, want, config, plan; core/run/run.h */
 	PATH_ARCHIVE,     /* /data/kiln/run/archive */
 	PATH_REPORTS,     /* /data/kiln/run/reports: core/box/reports.h */
 	PATH_SPOOL,       /* /data/kiln/spool: a folder for each writer */
@@ -31,8 +33,10 @@ enum path {
 	PATH_RUNTIME,     /* /run/kiln */
 	PATH_STATUS,      /* /run/kiln/status: a folder for each daemon */
 	PATH_DEVICES,     /* /run/kiln/status/traind/devices.json: the OpenCL devices; traind/devices.h */
+	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1 */
+	PATH_USABLE,      /* /run/kiln/usable: core/box/usable.h */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
-	PATH_RING,        /* /run/kiln/huge/ring */
+	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 ring-1 */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
 	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */
@@ -59,8 +63,9 @@ enum path {
 	PATH_KINDS,
 };
 
-/* Writes "KILN_ROOT/path[/tail]" to `out`; `tail` may be NULL. Returns out. Ends the program where the path
- * is too long, which only happens with a KILN_ROOT of about 4000 characters. */
+/* Writes "KILN_ROOT/path[/tail]" to `out`, of the slot that this thread uses; `tail` may be NULL. Returns
+ * out. Ends the program where the path is too long, which only happens with a KILN_ROOT of about 4000
+ * characters. */
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
 /* Makes a folder and its missing parent folders with mode 0775; the umask decides whether the group kiln may

@@ -5,7 +5,8 @@
  * threads; all state is in files, so that each program may die at any time.
  *
  * The run record. The files PATH_RUN/{run.json,state,want,config,plan} *are* the run. This module alone reads
- * and writes them.
+ * and writes them. Each slot (core/base/slot.h) has a current run of its own; "the current run" is that of
+ * the slot which the thread uses. One lock, the archive and the parked runs belong to all slots.
  *
  * Writers: kiln-oneshot begin makes the record; fetchd adds the plan; traind writes the state and the
  * metrics; kiln-controld writes `want`; kiln-oneshot finished and run-failed note how the run ended. Writers
@@ -13,7 +14,7 @@
  * every file is replaced whole (core/base/paths.h). A reader of several files checks afterwards that all of
  * them came from the same record, and otherwise reads again.
  *
- * Why a power cut leaves one record. A new record is made in the folder PATH_RUNS/next, and its file `state`
+ * Why a power cut leaves one record. A new record is made in the folder PATH_SLOT/next, and its file `state`
  * is written last. Then the old record is moved to the archive, and then `next` is renamed to `current`.
  * Between the two renames there is no current record: a program that finds no current record locks the
  * records and does the second rename. So after a kill at any time either the old record or the new one is
@@ -121,15 +122,15 @@ struct cJSON;
 /* In PATH_RUN: exists after the run has stopped or ended, and its trainer has done its last step.
  * kiln-finished.path waits for this file; kiln-oneshot begin and kiln-oneshot finished remove it. */
 #define RUN_REST_FILE "finished"
-/* In PATH_RUNS: the reason why the last `kiln-oneshot begin` failed, as text. A `kiln-oneshot begin` that
+/* In PATH_SLOT: the reason why the last `kiln-oneshot begin` failed, as text. A `kiln-oneshot begin` that
  * succeeds removes the file. While the file exists, `kiln-oneshot unfinished` keeps the daemons from working
  * on the current run. */
 #define RUN_UNBEGUN_FILE "unbegun"
-/* In PATH_RUNS: what of the data does not fit kiln.conf, as the JSON of `kiln check --json`; of meaning only
+/* In PATH_SLOT: what of the data does not fit kiln.conf, as the JSON of `kiln check --json`; of meaning only
  * while RUN_UNBEGUN_FILE exists. kiln-oneshot begin writes the file, and removes it when it tries
  * again; the report of the night has a copy. */
 #define RUN_UNFIT_FILE "unfit.json"
-/* In PATH_RUNS: exists from the first attempt of `kiln-oneshot begin` until the run has begun, or no attempt
+/* In PATH_SLOT: exists from the first attempt of `kiln-oneshot begin` until the run has begun, or no attempt
  * follows. Only `kiln-oneshot begin` writes the file; a program that requests a run again, or stops the run,
  * removes it. */
 #define RUN_ASKED_FILE "asked"

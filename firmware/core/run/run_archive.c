@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/run/run_record.h"
 #include "core/run/spool.h"
 
@@ -120,11 +121,11 @@ static int make_link(const char *id, struct error *err)
 {
 	char target[RUN_ID_BYTES + 16], path[PATH_BYTES], temporary[PATH_BYTES];
 
-	(void)snprintf(target, sizeof(target), "archive/%s", id);
-	(void)unlink(path_of(PATH_RUNS, RECORD_LAST ".tmp", temporary));
+	(void)snprintf(target, sizeof(target), "%sarchive/%s", slot_now() ? "../" : "", id);
+	(void)unlink(path_of(PATH_SLOT, RECORD_LAST ".tmp", temporary));
 	if (symlink(target, temporary) < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", temporary, strerror(errno));
-	return file_rename_durable(temporary, path_of(PATH_RUNS, RECORD_LAST, path), err);
+	return file_rename_durable(temporary, path_of(PATH_SLOT, RECORD_LAST, path), err);
 }
 
 int run_archive(struct error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/base/version.h"
 #include "core/run/run_record.h"
 
@@ -37,14 +38,14 @@ static int write_new_json(const cJSON *record, struct error *err)
 	char path[PATH_BYTES];
 	int r = check_room("run.json", record, err);
 
-	(void)path_of(PATH_RUNS, RECORD_NEXT "/run.json", path);
+	(void)path_of(PATH_SLOT, RECORD_NEXT "/run.json", path);
 	if (r < 0 || (r = record_write_json(path, record, err)) < 0 ||
 	    (r = json_read(path, RUN_JSON_MAX, &written, err)) < 0)
 		return r;
 	return record_parse(path, written, &run, err);
 }
 
-/* Makes a record in PATH_RUNS/next. Writes the file `state` last, so a record that has this file is
+/* Makes a record in PATH_SLOT/next. Writes the file `state` last, so a record that has this file is
  * complete. */
 static int make_next(const cJSON *record, const char *config_text, const char *plan, const char *start,
 		     struct error *err)
@@ -53,22 +54,48 @@ static int make_next(const cJSON *record, const char *config_text, const char *p
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	int r;
 
-	(void)path_of(PATH_RUNS, RECORD_NEXT, folder);
+	(void)path_of(PATH_SLOT, RECORD_NEXT, folder);
 	if ((r = record_remove_folder(folder, err)) < 0 || (r = path_make(folder, err)) < 0 ||
-	    (r = file_write_durable(path_of(PATH_RUNS, RECORD_NEXT "/config", path), config_text,
+	    (r = file_write_durable(path_of(PATH_SLOT, RECORD_NEXT "/config", path), config_text,
 				    strlen(config_text), err)) < 0 ||
 	    (r = config_load(path, &frozen, err)) < 0 || (r = write_new_json(record, err)) < 0)
 		return r;
-	if (plan && (r = file_rename_durable(plan, path_of(PATH_RUNS, RECORD_NEXT "/plan", path), err)) < 0)
+	if (plan && (r = file_rename_durable(plan, path_of(PATH_SLOT, RECORD_NEXT "/plan", path), err)) < 0)
 		return r;
-	if (start && (r = file_rename_durable(start, path_of(PATH_RUNS, RECORD_NEXT "/" RUN_START_FILE, path),
+	if (start && (r = file_rename_durable(start, path_of(PATH_SLOT, RECORD_NEXT "/" RUN_START_FILE, path),
 					      err)) < 0)
 		return r;
-	return record_write_state(path_of(PATH_RUNS, RECORD_NEXT "/state", path), RUN_RUNNING, err);
+	return record_write_state(path_of(PATH_SLOT, RECORD_NEXT "/state", path), RUN_RUNNING, err);
+}
+
+static bool has_id(const char *record, const char *id)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	char path[PATH_BYTES];
+	const char *found;
+
+	return json_read(path_of(PATH_SLOT, record, path), RUN_JSON_MAX, &json, NULL) == 0 &&
+	       json_get_string(record, json, "id", &found, NULL) == 0 && strcmp(found, id) == 0;
+}
+
+/* Tells whether another slot has a run with this id. */
+static bool is_in_a_slot(const char *id)
+{
+	const unsigned mine = slot_now();
+	bool found = false;
+
+	for (unsigned slot = 0; slot < SLOTS_MAX && !found; slot++) {
+		(void)slot_use(slot);
+		found = slot != mine &&
+			(has_id("current/run.json", id) || has_id(RECORD_NEXT "/run.json", id));
+	}
+	(void)slot_use(mine);
+	return found;
 }
 
 /* Makes the id of a new run from its name and the time; adds seconds until the id differs from `last_id`,
- * from all ids in the archive, and from those of parked runs. Returns the time in the id. */
+ * from all ids in the archive, and from those of parked runs and of other slots. Returns the time in the id.
+ */
 static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
 {
 	time_t now = time(NULL);
@@ -82,7 +109,7 @@ static int64_t make_id(const char *name, const char *last_id, char id[static RUN
 		(void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
 		(void)snprintf(id, RUN_ID_BYTES, "%s-%s", name, stamp);
 		if (strcmp(id, last_id) != 0 && access(path_of(PATH_ARCHIVE, id, path), F_OK) < 0 &&
-		    !run_is_parked(id))
+		    !run_is_parked(id) && !is_in_a_slot(id))
 			return now;
 	}
 }

@@ -16,9 +16,9 @@ static const char *in_between(void)
 
 	if (file_exists(path_of(PATH_RUN, "run.json", path), NULL) != 0)
 		return NULL;
-	if (file_exists(path_of(PATH_RUNS, RECORD_NEXT "/state", path), NULL) > 0)
+	if (file_exists(path_of(PATH_SLOT, RECORD_NEXT "/state", path), NULL) > 0)
 		return RECORD_NEXT;
-	return file_exists(path_of(PATH_RUNS, RECORD_LAST "/state", path), NULL) > 0 ? RECORD_LAST : NULL;
+	return file_exists(path_of(PATH_SLOT, RECORD_LAST "/state", path), NULL) > 0 ? RECORD_LAST : NULL;
 }
 
 int record_install(const char *which, struct error *err)
@@ -27,10 +27,10 @@ int record_install(const char *which, struct error *err)
 	int r;
 
 	(void)unlink(path_of(PATH_RUN, NULL, to)); /* a link is removed, a folder is not */
-	r = file_rename_durable(path_of(PATH_RUNS, which, from), to, err);
+	r = file_rename_durable(path_of(PATH_SLOT, which, from), to, err);
 	/* Remove the unused link `last`, because after a later crash it could become the current record. */
 	if (r == 0)
-		(void)unlink(path_of(PATH_RUNS, RECORD_LAST, from));
+		(void)unlink(path_of(PATH_SLOT, RECORD_LAST, from));
 	return r;
 }
 
@@ -39,7 +39,7 @@ int record_lock(int *ret_fd, struct error *err)
 	CLEANUP(close_fd) int fd = -1;
 	char path[PATH_BYTES];
 	const char *between;
-	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+	int r = path_make(path_of(PATH_SLOT, NULL, path), err);
 
 	if (r < 0 || (r = file_lock(path_of(PATH_RUNS, "lock", path), &fd, err)) < 0)
 		return r;

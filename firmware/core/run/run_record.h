@@ -13,9 +13,9 @@
 #define RECORD_WRITE_MAX (RUN_JSON_MAX - 1024)
 /* Largest run.json of a new record: the rest is room for what the programs add. */
 #define RECORD_NEW_MAX (3u << 20)
-#define RECORD_NEXT    "next"   /* in PATH_RUNS: a new record, before it becomes current */
+#define RECORD_NEXT    "next"   /* in PATH_SLOT: a new record, before it becomes current */
 #define RECORD_PARKED  "parked" /* in PATH_RUNS: a folder of the records of parked runs */
-#define RECORD_LAST    "last"   /* in PATH_RUNS: a link to the archived record, before it becomes current */
+#define RECORD_LAST    "last"   /* in PATH_SLOT: a link to the archived record, before it becomes current */
 
 /* ---- run_current.c ---- */
 

@@ -76,7 +76,7 @@ int run_asked_get(int64_t *ret_since_s, struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES], *end;
-	int r = file_read(path_of(PATH_RUNS, RUN_ASKED_FILE, path), 32, &text, NULL, err);
+	int r = file_read(path_of(PATH_SLOT, RUN_ASKED_FILE, path), 32, &text, NULL, err);
 
 	if (r < 0)
 		return r;
@@ -90,10 +90,10 @@ int run_asked_set(int64_t since_s, struct error *err)
 {
 	char path[PATH_BYTES], text[32];
 	int bytes = snprintf(text, sizeof(text), "%" PRId64 "\n", since_s);
-	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+	int r = path_make(path_of(PATH_SLOT, NULL, path), err);
 
 	return r < 0 ? r
-		     : file_write_durable(path_of(PATH_RUNS, RUN_ASKED_FILE, path), text, (uint64_t)bytes,
+		     : file_write_durable(path_of(PATH_SLOT, RUN_ASKED_FILE, path), text, (uint64_t)bytes,
 					  err);
 }
 
@@ -101,7 +101,7 @@ void run_asked_over(bool forgotten)
 {
 	char path[PATH_BYTES];
 
-	(void)unlink(path_of(PATH_RUNS, RUN_ASKED_FILE, path));
+	(void)unlink(path_of(PATH_SLOT, RUN_ASKED_FILE, path));
 	if (forgotten)
-		(void)unlink(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path));
+		(void)unlink(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path));
 }

@@ -76,12 +76,18 @@ static bool newest(int fd, struct copy *ret_copy)
 	return true;
 }
 
+/* kiln-uploadd works for all slots. */
+static enum path root_of(enum status_daemon daemon)
+{
+	return daemon == STATUS_UPLOADD ? PATH_STATUS : PATH_SLOT_STATUS;
+}
+
 static char *page_path(enum status_daemon daemon, char out[static PATH_BYTES])
 {
 	char tail[32];
 
 	(void)snprintf(tail, sizeof(tail), "%s/page", names[daemon]);
-	return path_of(PATH_STATUS, tail, out);
+	return path_of(root_of(daemon), tail, out);
 }
 
 int status_open(enum status_daemon daemon, struct status_page **ret_page, struct error *err)
@@ -94,7 +100,7 @@ int status_open(enum status_daemon daemon, struct status_page **ret_page, struct
 	if (!page)
 		return error_set(err, -ENOMEM, "no memory for a status page");
 	page->fd = -1;
-	r = path_make(path_of(PATH_STATUS, names[daemon], path), err);
+	r = path_make(path_of(root_of(daemon), names[daemon], path), err);
 	if (r < 0)
 		return r;
 	page->fd = open(page_path(daemon, path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

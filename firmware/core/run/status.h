@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status pages: what each daemon tells other programs about itself. PATH_STATUS/<daemon>/page has one writer
- * and any number of readers.
+ * Status pages: what each daemon tells other programs about itself. PATH_SLOT_STATUS/<daemon>/page, and
+ * PATH_STATUS/uploadd/page, have one writer and any number of readers.
  *
  * The file holds two copies of `struct status`, each with a sequence number and a CRC, which are written in
  * turn. A writer that is killed while it writes leaves the other copy whole. Readers use pread(2), never a

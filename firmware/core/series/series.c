@@ -13,6 +13,7 @@
 #define FOLDER      "series"
 #define SERIES_JSON "series.json"
 #define GIVEN_UP    "given-up" /* beside series.json: a person gave the series up */
+#define LOCK_FILE   "series.lock"
 #define STAMP_BYTES (sizeof("YYYYMMDD-HHMMSS") - 1)
 
 /* PATH_RUNS and the store have the same folders. */
@@ -223,6 +224,14 @@ static void trim(void)
 }
 
 /* ---- Writing ---- */
+
+int series_lock(int *ret_fd, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	return r < 0 ? r : file_lock(path_of(PATH_RUNS, LOCK_FILE, path), ret_fd, err);
+}
 
 int series_write(const cJSON *series, struct error *err)
 {

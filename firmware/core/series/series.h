@@ -12,6 +12,8 @@
  *                         no budget
  *     spent_s, mark       time of work so far, and when it was counted last (oneshot/series/spent.h)
  *     cache_bytes         size of the disk cache of every trial
+ *     slots               how many trials train side by side at most: series.parallel, or fewer where the box
+ *                         has fewer devices; as known when its present night began; missing: 1
  *     kiln_version
  *     method              "list", "grid", "random", "halving"
  *     objective           "validation.accuracy" and the like (core/series/objective.h)
@@ -23,21 +25,24 @@
  *     commits             {url: id} of lakefs:// sources: the commit that every trial reads; may be missing
  *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
- *     trials              [{name, overrides, state, run, rung, rungs, epochs, value, best_epoch, reason,
+ *     trials              [{name, overrides, state, slot, run, rung, rungs, epochs, value, best_epoch, reason,
  *                         started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make()
  *     next                name of the trial that begins or goes on next; missing while one is at work
  *     winner              name of the best trial; null: the series is not final, or no trial has a value
  *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
- * "failed"; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the value at the
- * end of each, null where it is NaN; epochs: how many are trained; value: the best value of the objective, or
- * null; best_epoch: its epoch, counted from 1, 0 = none; reason: why it failed or was pruned; summary:
- * members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
+ * "failed"; slot: where it runs (core/base/slot.h), missing = 0; run: id of its run, "" = none yet; rung: how
+ * many rungs it has ended, and rungs the value at the end of each, null where it is NaN; epochs: how many are
+ * trained; value: the best value of the objective, or null; best_epoch: its epoch, counted from 1, 0 = none;
+ * reason: why it failed or was pruned; summary: members of run_summary(); bytes: read from the store;
+ * rows_per_s: while it trained.
  *
  * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
- * replaces the whole file, under the lock of the run records. Readers need no lock. At most one series is
- * unfinished. No threads; no other state.
+ * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
+ * series_lock() from before it loads the record until it has written it, because the trials of several slots
+ * begin and end at the same time. The lock of the series comes before that of the records. At most one series
+ * is unfinished. No threads; no other state.
  *
  * Order: series_create() by kiln-oneshot begin -> series_write() after each change -> a final state.
  */
@@ -73,12 +78,13 @@ enum trial_state {
 	TRIAL_STATE_MAX,
 };
 
-/* How `kiln-oneshot trial-ended` exits where no other trial follows, and with SERIES_EXIT_OVER `kiln-oneshot
- * begin`. `kiln run` and systemd (kiln-begin.service) read the code. */
+/* How `kiln-oneshot trial-ended` exits where no other trial follows, and with SERIES_EXIT_OVER or
+ * SERIES_EXIT_WAIT `kiln-oneshot begin`. `kiln run` and systemd (kiln-begin.service) read the code. */
 enum series_exit {
 	SERIES_EXIT_NONE = 80, /* the run was no trial */
 	SERIES_EXIT_REST,      /* the series waits: stopped, or its night is over */
 	SERIES_EXIT_OVER,      /* the series has ended */
+	SERIES_EXIT_WAIT,      /* nothing to do in this slot, until a trial of another one ends */
 };
 
 const char *series_state_name(enum series_state state);
@@ -105,6 +111,11 @@ MUST_CHECK int series_load_unfinished(cJSON **ret_series, struct error *err);
 /* Lists the ids of all series, the oldest first. The caller frees the array. */
 MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, struct error *err);
 
+/* Locks the series for a change: hold the lock from before the load until after the write. Blocks: until no
+ * other process holds it, which may be as long as one attempt of kiln-oneshot begin. Closing the descriptor
+ * unlocks. */
+MUST_CHECK int series_lock(int *ret_fd, struct error *err);
+
 /* Makes the record of a new series, with the members that the caller has set, and gives it its version, id,
  * state and started_s. Keeps the newest SERIES_KEPT_MAX series. Errors: -EBUSY a series is unfinished. */
 MUST_CHECK int series_create(const char *name, cJSON *series, struct error *err);
@@ -128,6 +139,9 @@ enum series_state series_state_of(const cJSON *series);
 bool series_is_final(const cJSON *series);
 void series_set_state(cJSON *series, enum series_state state);
 
+/* Returns how many slots work on the series, 1 .. SLOTS_MAX. */
+unsigned series_slots(const cJSON *series);
+
 uint32_t series_trials(const cJSON *series);
 cJSON *series_trial(const cJSON *series, uint32_t index);
 /* Returns the index of the trial with this name or this run; -1: none. */
@@ -135,6 +149,10 @@ int series_find_trial(const cJSON *series, const char *name);
 int series_find_run(const cJSON *series, const char *run_id);
 enum trial_state trial_state_of(const cJSON *trial);
 void trial_set_state(cJSON *trial, enum trial_state state);
+/* Returns the slot of a trial that runs. */
+unsigned trial_slot(const cJSON *trial);
+/* Tells whether a trial runs in another slot than this one. */
+bool series_runs_elsewhere(const cJSON *series, unsigned slot);
 /* Returns how many trials are in a state. */
 uint32_t series_count(const cJSON *series, enum trial_state state);
 

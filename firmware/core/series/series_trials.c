@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the record of a series says about the series and its trials. */
+#include "core/base/slot.h"
 #include "core/series/objective.h"
 #include "core/series/series.h"
 
@@ -82,6 +83,13 @@ void series_set_state(cJSON *series, enum series_state state)
 	(void)series_set(series, "state", cJSON_CreateString(series_states[state]));
 }
 
+unsigned series_slots(const cJSON *series)
+{
+	const double slots = json_number(series, "slots", 1);
+
+	return slots > 1 && slots <= SLOTS_MAX ? (unsigned)slots : 1;
+}
+
 /* ---- Its trials ---- */
 
 uint32_t series_trials(const cJSON *series)
@@ -115,6 +123,23 @@ int series_find_trial(const cJSON *series, const char *name)
 int series_find_run(const cJSON *series, const char *run_id)
 {
 	return find(series, "run", run_id);
+}
+
+unsigned trial_slot(const cJSON *trial)
+{
+	const double slot = json_number(trial, "slot", 0);
+
+	return slot > 0 && slot < SLOTS_MAX ? (unsigned)slot : 0;
+}
+
+bool series_runs_elsewhere(const cJSON *series, unsigned slot)
+{
+	const cJSON *trial;
+
+	cJSON_ArrayForEach(trial, member(series, "trials"))
+		if (trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) != slot)
+			return true;
+	return false;
 }
 
 enum trial_state trial_state_of(const cJSON *trial)

@@ -3,6 +3,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
+#include "core/base/slot.h"
 #include "core/box/tonight.h"
 #include "core/series/series.h"
 #include "drivers/notify/alive.h"
@@ -87,7 +88,32 @@ static int go_on(const char *file, bool brought, struct run *ret_run, struct err
 	return r;
 }
 
-/* Returns 0, or SERIES_EXIT_OVER. */
+static int exit_of(int begun)
+{
+	switch (begun) {
+	case SERIES_BEGUN_OVER:
+		return SERIES_EXIT_OVER;
+	case SERIES_BEGUN_WAIT:
+		return SERIES_EXIT_WAIT;
+	case SERIES_BEGUN_REST:
+		return SERIES_EXIT_REST;
+	default:
+		return 0;
+	}
+}
+
+/* Goes on with a series in this slot, and begins nothing else. Returns 0, or an enum series_exit. */
+static int begin_beside(const char *file, const char *series, struct error *err)
+{
+	int r;
+
+	fit_forget();
+	if ((r = begin_set_aside(err)) < 0 || (r = series_go_on(file, series, err)) < 0)
+		return r;
+	return r == SERIES_BEGUN_NONE ? SERIES_EXIT_OVER : exit_of(r);
+}
+
+/* Returns 0, or an enum series_exit. */
 static int begin(const char *file, int64_t since, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
@@ -100,7 +126,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	if ((r = begin_set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
 		return r;
 	if (!*adopt && (r = series_begin(file, since, err)) != SERIES_BEGUN_NONE)
-		return r < 0 ? r : r == SERIES_BEGUN_OVER ? SERIES_EXIT_OVER : 0;
+		return r < 0 ? r : exit_of(r);
 	if ((r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
 	unfinished = *last.id && !run_state_is_final(last.state);
@@ -133,10 +159,10 @@ static void note_failure(int r, const struct error *err)
 {
 	char folder[PATH_BYTES], path[PATH_BYTES];
 
-	(void)path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path);
+	(void)path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path);
 	if (r >= 0)
 		(void)unlink(path);
-	else if (path_make(path_of(PATH_RUNS, NULL, folder), NULL) < 0 ||
+	else if (path_make(path_of(PATH_SLOT, NULL, folder), NULL) < 0 ||
 		 file_write_durable(path, err->text, strlen(err->text), NULL) < 0)
 		log_warning("%s: cannot be written; status will not tell why the run did not begin", path);
 }
@@ -156,10 +182,12 @@ static int note_asked(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
-/* Tries to begin until it succeeds, fails for good, or the night is over. Returns the exit code. All attempts
+/* Tries to begin until it succeeds, fails for good, or the night is over. `series`: go on with this one
+ * alone;
+ * "" = with the unfinished one; NULL = begin what is due. Returns the exit code. All attempts
  * are made in this process. If the process ended after each failure, systemd's start job would fail, and the
  * services that wait for kiln-begin would start without a run. */
-static int begin_with_retries(const char *file, struct error *err)
+static int begin_with_retries(const char *file, const char *series, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
 	int64_t since;
@@ -171,7 +199,7 @@ static int begin_with_retries(const char *file, struct error *err)
 				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0
 					       ? r
 					       : EXIT_NIGHT_OVER;
-			r = begin(file, since, err);
+			r = series ? begin_beside(file, series, err) : begin(file, since, err);
 		}
 		note_failure(r, err);
 		if (r >= 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
@@ -187,15 +215,18 @@ int oneshot_begin(int argc, char **argv)
 	const struct repeat repeat = { .record = program_option(argc, argv, "--from"),
 				       .config = program_option(argc, argv, "--config"),
 				       .adopt = program_option(argc, argv, "--adopt") };
+	const char *series = program_option(argc, argv, "--series");
 	struct error err = { 0 };
 	int r;
 
+	if (!series && slot_now() > 0)
+		series = "";
 	if (repeat.adopt && !repeat.record) {
 		fputs("kiln-oneshot begin: found --adopt without --from, expected both\n", stderr);
 		return EX_USAGE;
 	}
 	if (repeat.record)
 		return begin_again(&repeat, &err) < 0 ? fatal(&err) : EX_OK;
-	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), &err);
+	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), series, &err);
 	return r < 0 ? fatal(&err) : r;
 }

@@ -8,6 +8,7 @@
  *     start.c              the weights that a new run starts with
  *     steps.c              the steps that a trial of a series shares with any other run
  *     trial.c              goes on with a series, or makes one (oneshot/series/after.h)
+ *     slots.c              how many slots work on it tonight
  *     overrides.c          the keys that run.start set for a single run
  *     unstarted.c          gives up an unfinished run that never started
  *     repeat.c             begin --from: repeats one run
@@ -50,8 +51,11 @@
  */
 #pragma once
 
-/* Prints the id of the run. Options: --config FILE, --from RUN.JSON and, with --from, --adopt. After a
- * failure for which another attempt may help, waits and tries again in this process, until the night ends;
- * then exits with EXIT_NIGHT_OVER (oneshot/night/night.h). Exits with SERIES_EXIT_OVER (core/series/series.h)
- * where a series has ended, so that nothing is trained. */
+/* Prints the id of the run. Options: --config FILE, --from RUN.JSON and, with --from, --adopt;
+ * --series ID goes on with this series alone, and begins nothing else. From slot 1 on (core/base/slot.h) it
+ * goes on with the unfinished series in this slot, and begins nothing else. After a failure for which another
+ * attempt may help, waits and tries again in this process, until the night ends; then exits with
+ * EXIT_NIGHT_OVER (oneshot/night/night.h). Exits with SERIES_EXIT_OVER (core/series/series.h) where a series
+ * has ended, so that nothing is trained, with SERIES_EXIT_WAIT where this slot has nothing to do until a
+ * trial of another one ends, and with SERIES_EXIT_REST where the series waits. */
 int oneshot_begin(int argc, char **argv);

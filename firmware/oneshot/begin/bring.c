@@ -75,11 +75,11 @@ static int link_newest(const char *run_id, const char *path, struct error *err)
 int bring_start(struct store *sink, const char *run_id, char ret_path[static PATH_BYTES], struct error *err)
 {
 	char path[PATH_BYTES], name[SPOOL_NAME_BYTES] = "";
-	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+	int r = path_make(path_of(PATH_SLOT, NULL, path), err);
 
 	if (r < 0)
 		return r;
-	(void)unlink(path_of(PATH_RUNS, RUN_START_FILE, path));
+	(void)unlink(path_of(PATH_SLOT, RUN_START_FILE, path));
 	r = link_newest(run_id, path, err);
 	if (r == -ENOENT) {
 		r = stored_checkpoint_get(sink, run_id, path, name, err);
@@ -182,11 +182,11 @@ static int bring_back(const struct config *box, struct store *sink, const struct
 	int r;
 
 	if ((r = box_stores_put(box, run->id, text, bytes, &ours, err)) < 0 ||
-	    (r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
+	    (r = path_make(path_of(PATH_SLOT, NULL, path), err)) < 0 ||
 	    (!final && ((r = spool_make(run->id, err)) < 0 ||
 			(r = bring_its_start(sink, run, ours, strlen(ours), start, err)) < 0)))
 		return r;
-	(void)path_of(PATH_RUNS, "plan", path);
+	(void)path_of(PATH_SLOT, "plan", path);
 	if (plan && (r = stored_plan_get(sink, run, "run.json", path, err)) < 0)
 		return r;
 	return run_restore(ours, strlen(ours), plan ? path : NULL, *start ? start : NULL, ret_run, err);

@@ -128,14 +128,23 @@ static void begin_again(const cJSON *series, cJSON *trial, const struct error *w
 }
 
 /* Brings the run of a trial, where this disk does not have it. Afterwards it is parked, archived or the
- * current run, as the trial's state says. */
+ * current run, as the trial's state says. Where several trials may have trained side by side, those that run
+ * are parked, too, and go on in slot 0, one after the other. */
 static int bring_one(const struct bringing *bringing, const cJSON *series, cJSON *trial, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(free_ptr) char *archived = NULL;
 	const char *id = series_text(trial, "run");
+	const bool several = series_slots(series) > 1;
 	int r;
 
+	if (several)
+		(void)series_set(trial, "slot", cJSON_CreateNumber(0));
+	/* A slot has taken the trial, and has not begun its run. */
+	if (!*id) {
+		note_state(trial, TRIAL_WAITING, NULL);
+		return 0;
+	}
 	if (run_is_parked(id) || run_json_archived(id, &archived, NULL) == 0)
 		return 0;
 	/* An attempt that was killed may have brought it. */
@@ -152,9 +161,9 @@ static int bring_one(const struct bringing *bringing, const cJSON *series, cJSON
 	}
 	if (r == 0 && trial_state_of(trial) == TRIAL_FINISHED && !run_state_is_final(run.state))
 		r = run_state_set(RUN_FINISHED, err);
-	if (r < 0 || trial_state_of(trial) == TRIAL_RUNNING)
+	if (r < 0 || (trial_state_of(trial) == TRIAL_RUNNING && !several))
 		return r;
-	return trial_state_of(trial) == TRIAL_PARKED && !run_state_is_final(run.state) ? run_park(id, err)
+	return trial_state_of(trial) <= TRIAL_PARKED && !run_state_is_final(run.state) ? run_park(id, err)
 										       : run_archive(err);
 }
 

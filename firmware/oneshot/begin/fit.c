@@ -29,7 +29,7 @@ static int write_table(const struct preflight *preflight, struct error *err)
 		      : error_set(err, -ENOMEM, "no memory for the table of the data");
 
 	return r < 0 ? r
-		     : file_write_durable(path_of(PATH_RUNS, RUN_UNFIT_FILE, path), text, strlen(text), err);
+		     : file_write_durable(path_of(PATH_SLOT, RUN_UNFIT_FILE, path), text, strlen(text), err);
 }
 
 static int refuse(const struct preflight *preflight, const struct preflight_row *row, struct error *err)
@@ -46,7 +46,7 @@ void fit_forget(void)
 {
 	char path[PATH_BYTES];
 
-	(void)unlink(path_of(PATH_RUNS, RUN_UNFIT_FILE, path));
+	(void)unlink(path_of(PATH_SLOT, RUN_UNFIT_FILE, path));
 }
 
 int fit_check(const struct config *config, struct error *err)

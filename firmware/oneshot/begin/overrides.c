@@ -75,7 +75,7 @@ int overrides_apply(const char *file, const cJSON *list, char path[static PATH_B
 	*ret_file = file;
 	if (r == 0 && list) {
 		log_notice("%s, with values for this run alone", file);
-		*ret_file = path_of(PATH_RUNS, "next.conf", path);
+		*ret_file = path_of(PATH_SLOT, "next.conf", path);
 		if ((r = print(file, &config, &text, err)) == 0)
 			r = file_write_durable(path, text, strlen(text), err);
 	}
@@ -99,6 +99,6 @@ int overrides_done(const cJSON *list, struct error *err)
 	if (r < 0)
 		return r;
 	(void)unlink(path_of(PATH_RUNS, "next.json", path));
-	(void)unlink(path_of(PATH_RUNS, "next.conf", path));
+	(void)unlink(path_of(PATH_SLOT, "next.conf", path));
 	return 0;
 }

@@ -23,7 +23,7 @@ static int bring_plan(struct store *sink, const char *file, const struct run *wa
 				 "%s: plan_sha256: found \"\": the run had no plan yet, so nothing says what "
 				 "it read",
 				 file);
-	return stored_plan_get(sink, was, file, path_of(PATH_RUNS, "plan", path), err);
+	return stored_plan_get(sink, was, file, path_of(PATH_SLOT, "plan", path), err);
 }
 
 /* ---- Whose stores ---- */

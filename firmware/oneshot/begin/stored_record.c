@@ -38,10 +38,10 @@ int stored_record_config(const char *file, const char *text, uint64_t bytes, str
 	const char *config;
 	int r;
 
-	(void)path_of(PATH_RUNS, "next.conf", path);
+	(void)path_of(PATH_SLOT, "next.conf", path);
 	if ((r = json_parse(file, text, bytes, &record, err)) < 0 ||
 	    (r = json_get_string(file, record, "config", &config, err)) < 0 ||
-	    (r = path_make(path_of(PATH_RUNS, NULL, folder), err)) < 0 ||
+	    (r = path_make(path_of(PATH_SLOT, NULL, folder), err)) < 0 ||
 	    (r = file_write_durable(path, config, strlen(config), err)) < 0)
 		return r;
 	r = config_load(path, ret_config, err);

@@ -3,12 +3,14 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/series/trials.h"
 #include "oneshot/begin/branch.h"
 #include "oneshot/begin/bring_series.h"
 #include "oneshot/begin/claim_series.h"
 #include "oneshot/begin/commits.h"
 #include "oneshot/begin/overrides.h"
+#include "oneshot/begin/slots.h"
 #include "oneshot/begin/steps.h"
 #include "oneshot/series/after.h"
 #include "oneshot/series/end.h"
@@ -77,7 +79,7 @@ static int begin_waiting(cJSON *series, const struct next *next, struct run *ret
 	int r;
 
 	if ((r = check_no_other(series, next->trial, err)) < 0 ||
-	    (r = freeze_trial(series, next->trial, path_of(PATH_RUNS, "next.conf", path), &config, err)) < 0)
+	    (r = freeze_trial(series, next->trial, path_of(PATH_SLOT, "next.conf", path), &config, err)) < 0)
 		return r;
 	if (!members)
 		return error_set(err, -ENOMEM, "run.json: no memory");
@@ -97,12 +99,23 @@ static int64_t ends_of(const cJSON *series, const struct config *config)
 	return left_s == INT64_MAX ? 0 : time(NULL) + (left_s > 0 ? left_s : 0);
 }
 
+/* Notes which trial this slot takes, before it makes the trial's run: after a crash no other slot takes it.
+ */
+static int note_taken(cJSON *series, const struct next *next, struct error *err)
+{
+	cJSON *trial = series_trial(series, next->trial);
+
+	note_state(trial, TRIAL_RUNNING, NULL);
+	return series_set(trial, "slot", cJSON_CreateNumber(slot_now()))
+		       ? series_write(series, err)
+		       : error_set(err, -ENOMEM, "series.json: no memory");
+}
+
 static int note_begun(cJSON *series, const struct next *next, const struct run *run, int64_t ends_s,
 		      struct error *err)
 {
 	cJSON *trial = series_trial(series, next->trial);
 
-	note_state(trial, TRIAL_RUNNING, NULL);
 	note_next(series, NULL);
 	(void)series_set(trial, "run", cJSON_CreateString(run->id));
 	(void)series_set(trial, "started_s", cJSON_CreateNumber((double)run->started_s));
@@ -121,8 +134,10 @@ static int begin_trial(const char *file, cJSON *series, const struct config *con
 				    .ends_s = ends_of(series, config),
 				    .adopted = goes_on,
 				    .repeats = "" };
-	int r;
+	int r = note_taken(series, next, err);
 
+	if (r < 0)
+		return r;
 	if (!goes_on)
 		r = begin_waiting(series, next, &run, err);
 	else if ((r = run_unpark(run_id, next->epochs, err)) == -ENOENT)
@@ -208,28 +223,51 @@ static int try_next(const char *file, cJSON *series, const struct config *config
 	return fail_trial(series, next->trial, &why, err);
 }
 
-/* Goes on with a series; `goes_on` false: it is new. Returns an enum series_begun: SERIES_BEGUN_NONE where
- * the current run is none of its trials, or a person gave the series up. */
-static int go_on(const char *file, int64_t since, cJSON *series, bool goes_on, struct error *err)
+static int begun_of(enum after after)
+{
+	switch (after) {
+	case AFTER_OVER:
+		return SERIES_BEGUN_OVER;
+	case AFTER_WAIT:
+		return SERIES_BEGUN_WAIT;
+	default:
+		return SERIES_BEGUN_NONE;
+	}
+}
+
+/* Goes on with a series in this slot. Returns an enum series_begun: SERIES_BEGUN_NONE where the current run
+ * is none of its trials, or a person gave the series up. */
+static int go_on(const char *file, cJSON *series, const struct config *config, struct error *err)
+{
+	enum after after = AFTER_NEXT;
+	int r = 0;
+
+	while (r == 0 && (r = after_run_of(series, &after, err)) == 0 &&
+	       (after == AFTER_NEXT || after == AFTER_REST)) {
+		const struct next next = next_of(config, series, slot_now());
+
+		if (next.waits)
+			return SERIES_BEGUN_WAIT;
+		if (next.over)
+			break;
+		r = try_next(file, series, config, &next, err);
+	}
+	if (r != 0)
+		return r < 0 ? r : SERIES_BEGUN_TRIAL;
+	return begun_of(after);
+}
+
+/* Goes on with a series in a night that was asked for at `since`; `goes_on` false: the series is new. */
+static int go_on_tonight(const char *file, int64_t since, cJSON *series, bool goes_on, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	enum after after = AFTER_NEXT;
 	int r = claim_series(series, goes_on, err);
 
 	if (r < 0 || (r = freeze_config(series, &config, err)) < 0)
 		return r;
 	(void)series_set(series, "since_s", cJSON_CreateNumber((double)since));
-	while (r == 0 && (r = after_run_of(series, &after, err)) == 0 &&
-	       (after == AFTER_NEXT || after == AFTER_REST)) {
-		const struct next next = next_of(&config, series);
-
-		if (next.over)
-			break;
-		r = try_next(file, series, &config, &next, err);
-	}
-	if (r != 0)
-		return r < 0 ? r : SERIES_BEGUN_TRIAL;
-	return after == AFTER_OVER ? SERIES_BEGUN_OVER : SERIES_BEGUN_NONE;
+	r = slots_set(series, &config, err);
+	return r < 0 ? r : go_on(file, series, &config, err);
 }
 
 /* Tells whether a new night takes the place of a series: none of its trials has begun, and `file` has changed
@@ -276,9 +314,13 @@ static int begin_series(const char *file, cJSON **ret_series, struct error *err)
 
 int series_begin(const char *file, int64_t since, struct error *err)
 {
+	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL, *new = NULL;
-	int r = series_load_unfinished(&series, err);
+	int r = series_lock(&lock, err);
 
+	if (r < 0)
+		return r;
+	r = series_load_unfinished(&series, err);
 	if (r == -ENOENT && (r = bring_series(file, &series, err)) == 0)
 		r = -ENOENT;
 	if (r < 0 && r != -ENOENT)
@@ -286,11 +328,28 @@ int series_begin(const char *file, int64_t since, struct error *err)
 	if (r >= 0 && is_superseded(file, series))
 		r = end_series(series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
 	else if (r >= 0)
-		r = go_on(file, since, series, true, err);
+		r = go_on_tonight(file, since, series, true, err);
 	if (r != 0 && r != -ENOENT)
 		return r;
 	r = begin_series(file, &new, err);
-	return r > 0 ? go_on(file, since, new, false, err) : r;
+	return r > 0 ? go_on_tonight(file, since, new, false, err) : r;
+}
+
+int series_go_on(const char *file, const char *id, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_lock(&lock, err);
+
+	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
+		return r == -ENOENT ? SERIES_BEGUN_OVER : r;
+	if (*id && strcmp(series_id(series), id) != 0)
+		return SERIES_BEGUN_OVER;
+	if (series_state_of(series) != SERIES_RUNNING)
+		return SERIES_BEGUN_REST;
+	r = freeze_config(series, &config, err);
+	return r < 0 ? r : go_on(file, series, &config, err);
 }
 
 int series_let_go(struct run *run, struct error *err)

@@ -26,11 +26,11 @@ int weights_bring(const struct config *config, const char *expected, char ret_pa
 		  char ret_sha256[static DIGEST_HEX_BYTES], struct error *err)
 {
 	char path[PATH_BYTES];
-	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+	int r = path_make(path_of(PATH_SLOT, NULL, path), err);
 
 	if (r < 0)
 		return r;
-	(void)path_of(PATH_RUNS, RUN_START_FILE, path);
+	(void)path_of(PATH_SLOT, RUN_START_FILE, path);
 	r = bring(config, expected, path, ret_sha256, err);
 	if (r == -EBADMSG) /* the bytes may have changed on their way */
 		r = bring(config, expected, path, ret_sha256, err);

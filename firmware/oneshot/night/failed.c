@@ -61,7 +61,7 @@ static void words_of(const struct manager_failure *failure, char *out, size_t si
 	if (strcmp(failure->unit, "kiln-config.service") == 0)
 		mistake_of_config(out, size);
 	if (strcmp(failure->unit, "kiln-begin.service") == 0 &&
-	    file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), WORDS_MAX, &text, NULL, NULL) == 0)
+	    file_read(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), WORDS_MAX, &text, NULL, NULL) == 0)
 		(void)snprintf(out, size, "%s", text);
 	for (int i = 0; i < STATUS_DAEMONS; i++) {
 		(void)snprintf(unit, sizeof(unit), "kiln-%s.service",

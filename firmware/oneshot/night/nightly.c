@@ -288,7 +288,7 @@ int oneshot_unfinished(int argc, char **argv)
 	if (r < 0 && r != -ENOENT)
 		return fatal(&err);
 	/* The last kiln-begin failed: no service of the run may start until one succeeds. */
-	if (file_exists(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), NULL) != 0)
+	if (file_exists(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), NULL) != 0)
 		return 1;
 	return r == 0 && expire_is_interrupted(state) ? 0 : 1;
 }

@@ -255,7 +255,7 @@ static void tell_unbegun(struct heartbeat *heartbeat)
 	char path[PATH_BYTES];
 
 	if (heartbeat->now_s - heartbeat->night.from_s >= UNBEGUN_AFTER_S &&
-	    file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), STATE_BYTES_MAX, &why, NULL, NULL) == 0)
+	    file_read(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), STATE_BYTES_MAX, &why, NULL, NULL) == 0)
 		tell(heartbeat, "no run has begun yet", why);
 }
 

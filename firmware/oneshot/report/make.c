@@ -85,7 +85,7 @@ static void find_run(struct facts *facts)
 	const char *id = facts->tonight->run_id;
 	char path[PATH_BYTES];
 
-	(void)!file_read(path_of(PATH_RUNS, RUN_UNBEGUN_FILE, path), REASON_MAX, &facts->unbegun, NULL, NULL);
+	(void)!file_read(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), REASON_MAX, &facts->unbegun, NULL, NULL);
 	if (*id && report_load_run(id, &facts->run, &text) &&
 	    json_parse("run.json", text, strlen(text), &facts->record, NULL) == 0)
 		return;
@@ -263,7 +263,7 @@ static bool add_unfit(cJSON *report, const struct facts *facts)
 	char path[PATH_BYTES];
 
 	if (!facts->unbegun ||
-	    json_read(path_of(PATH_RUNS, RUN_UNFIT_FILE, path), REASON_MAX, &table, NULL) < 0)
+	    json_read(path_of(PATH_SLOT, RUN_UNFIT_FILE, path), REASON_MAX, &table, NULL) < 0)
 		table = cJSON_CreateNull();
 	return cJSON_AddItemToObject(report, "unfit", table);
 }

@@ -3,6 +3,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
+#include "core/base/slot.h"
 #include "core/box/night.h"
 #include "drivers/notify/alive.h"
 #include "oneshot/series/end.h"
@@ -129,32 +130,58 @@ static bool any_ran(const cJSON *series)
 	return series_count(series, TRIAL_FINISHED) + series_count(series, TRIAL_PRUNED) > 0;
 }
 
-/* `reserve_s`: so little of the budget is left when the trainer stops for its sake. */
+/* Why the series ends although trials are left; false: it does not. `reserve_s`: so little of the budget is
+ * left when the trainer stops for its sake. */
+static bool ends_early(const cJSON *series, const struct config *config, int64_t reserve_s,
+		       enum series_state *ret_state, const char **ret_reason)
+{
+	if (config->series.stop_on_failure && series_count(series, TRIAL_FAILED) > 0) {
+		*ret_state = SERIES_FAILED;
+		*ret_reason = "a trial failed, and series.stop_on_failure is on";
+		return true;
+	}
+	*ret_state = SERIES_FINISHED;
+	*ret_reason = "series.budget is spent";
+	return is_spent(series, config, reserve_s);
+}
+
+/* Tells whether a person stopped the series, or its night ended, while another slot worked. */
+static bool rests_elsewhere(const cJSON *series)
+{
+	return series_slots(series) > 1 && series_state_of(series) != SERIES_RUNNING;
+}
+
 static int follow(cJSON *series, const struct config *config, int64_t reserve_s, enum after *ret_after,
 		  struct error *err)
 {
-	struct next next;
+	const bool elsewhere = series_runs_elsewhere(series, slot_now());
 	int r = prune_lost(series, config, err);
+	enum series_state state;
+	const char *reason;
+	struct next next;
+	bool early;
 
 	if (r < 0)
 		return r;
+	next = next_of(config, series, slot_now());
+	early = ends_early(series, config, reserve_s, &state, &reason);
+	*ret_after = AFTER_WAIT;
+	if (next.waits || (early && elsewhere))
+		return series_write(series, err);
 	*ret_after = AFTER_OVER;
-	if (config->series.stop_on_failure && series_count(series, TRIAL_FAILED) > 0)
-		return end_series(series, SERIES_FAILED, "a trial failed, and series.stop_on_failure is on",
-				  err);
-	if (is_spent(series, config, reserve_s))
-		return end_series(series, SERIES_FINISHED, "series.budget is spent", err);
-	next = next_of(config, series);
+	if (early)
+		return end_series(series, state, reason, err);
 	if (next.over)
 		return end_series(series,
 				  series_count(series, TRIAL_PARKED) || any_ran(series) ? SERIES_FINISHED
 											: SERIES_FAILED,
 				  NULL, err);
 	note_next(series, &next);
-	if (night_is_over(series, config)) {
-		*ret_after = AFTER_REST;
+	*ret_after = AFTER_REST;
+	if (night_is_over(series, config))
 		return rest_series(series, SERIES_EXPIRED, err);
-	}
+	if (rests_elsewhere(series))
+		return series_write(series, err);
 	*ret_after = AFTER_NEXT;
 	if ((r = series_write(series, err)) < 0 || !since_of(series))
 		return r;
@@ -198,10 +225,19 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 			      ret_after, err);
 }
 
+/* Takes the lock, and loads the unfinished series. Errors: those of series_load_unfinished(). */
+static int load_locked(int *ret_lock, cJSON **ret_series, struct error *err)
+{
+	int r = series_lock(ret_lock, err);
+
+	return r < 0 ? r : series_load_unfinished(ret_series, err);
+}
+
 static int after_run_once(enum after *ret_after, struct error *err)
 {
+	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_load_unfinished(&series, err);
+	int r = load_locked(&lock, &series, err);
 
 	*ret_after = AFTER_NO_SERIES;
 	if (r == -ENOENT)
@@ -251,8 +287,9 @@ int after_failure(int exit_code, const char *reason, struct error *err)
 
 int after_halt(struct error *err)
 {
+	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_load_unfinished(&series, err);
+	int r = load_locked(&lock, &series, err);
 
 	if (r < 0 || series_state_of(series) != SERIES_RUNNING)
 		return r == -ENOENT ? 0 : r;
@@ -261,8 +298,9 @@ int after_halt(struct error *err)
 
 int after_night(struct error *err)
 {
+	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_load_unfinished(&series, err);
+	int r = load_locked(&lock, &series, err);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -303,6 +341,8 @@ int oneshot_trial_ended(int argc, char **argv)
 	switch (after) {
 	case AFTER_NEXT:
 		return EX_OK;
+	case AFTER_WAIT:
+		return SERIES_EXIT_WAIT;
 	case AFTER_REST:
 		return SERIES_EXIT_REST;
 	case AFTER_OVER:

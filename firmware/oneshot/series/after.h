@@ -9,7 +9,12 @@
  *     note.c, spent.c what the record says of a trial, and of the time of work
  *
  * Owners: these files write series.json, as do begin/trial.c, begin/commits.c and promote/outcome.c, in
- * kiln-oneshot begin, finished and promote, which systemd never runs at the same time. One thread.
+ * kiln-oneshot begin, finished and promote. Each slot (core/base/slot.h) has its own begin and finished,
+ * which systemd never runs at the same time; those of several slots take turns by series_lock(). One thread.
+ *
+ * Slots: begin writes into series.json which trial a slot takes before it makes the trial's run, so that no
+ * other slot takes it, also after a crash. The slot whose trial ends last ends the series. Where the series
+ * is to end earlier (stop_on_failure, the budget), the trials of other slots come to their end first.
  *
  * Crash: harmless at any point. A change of a run's record comes before the note of it in series.json, and
  * each is one rename. The record of a run names its series and its trial, so the next process finds what the
@@ -22,17 +27,19 @@
 
 enum after {
 	AFTER_NO_SERIES, /* the current run is no trial of an unfinished series */
-	AFTER_NEXT,      /* another trial follows: a new kiln-oneshot begin runs it */
+	AFTER_NEXT,      /* another trial follows in this slot: a new kiln-oneshot begin runs it */
+	AFTER_WAIT,      /* nothing to do in this slot, until a trial of another slot ends */
 	AFTER_REST,      /* the series waits: stopped, or its night is over, or its run has halted */
 	AFTER_OVER,      /* the series has ended: the current run is that of its winner */
 	AFTER_GIVEN_UP,  /* the series has ended, because a person gave it up */
 };
 
-/* Notes what the current run, which is at rest, did as a trial of the unfinished series, and decides what
- * follows. May be called again after a crash. Blocks: while the disk is full. */
+/* Notes what the current run of this slot, which is at rest, did as a trial of the unfinished series, and
+ * decides what follows. May be called again after a crash. Blocks: while the disk is full, or another process
+ * holds series_lock(). */
 MUST_CHECK int after_run(enum after *ret_after, struct error *err);
 
-/* The same for a record that the caller has loaded. */
+/* The same for a record that the caller has loaded under series_lock(). */
 MUST_CHECK int after_run_of(cJSON *series, enum after *ret_after, struct error *err);
 
 /* A service of the run has ended with an exit code for which a restart does not help. Where the run is an

@@ -2,10 +2,12 @@
 #include "oneshot/series/end.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/slot.h"
 #include "oneshot/series/note.h"
 #include "oneshot/series/spent.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 void end_keep_best(const cJSON *series)
@@ -55,6 +57,35 @@ static int prune_parked(cJSON *series, const char *reason, struct error *err)
 	return r;
 }
 
+/* Fails the run of a trial that another slot has left unfinished: a person gave the series up. */
+static int end_in_its_slot(cJSON *trial, const char *reason, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const unsigned mine = slot_use(trial_slot(trial));
+	int r = run_load(&run, err);
+
+	if (r == 0 && strcmp(run.id, series_text(trial, "run")) == 0 && !run_state_is_final(run.state) &&
+	    (r = run_end(RUN_FAILED, reason, err)) == 0)
+		r = run_archive(err);
+	(void)slot_use(mine);
+	if (r == 0 || r == -ENOENT)
+		note_state(trial, TRIAL_FAILED, reason);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int end_elsewhere(const cJSON *series, const char *reason, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < series_trials(series); i++) {
+		cJSON *trial = series_trial(series, i);
+
+		if (trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) != slot_now())
+			r = end_in_its_slot(trial, reason, err);
+	}
+	return r;
+}
+
 /* Without a winner the current run may be missing, because every trial was parked: shows the last trial. */
 static void show_any(const cJSON *series)
 {
@@ -64,15 +95,17 @@ static void show_any(const cJSON *series)
 		(void)!run_show(series_text(series_trial(series, i - 1), "run"), NULL);
 }
 
-/* Makes the winner's run the current one, so that status and report show it. A record that the archive does
- * not keep any more is no reason to fail. */
+/* Makes the winner's run the current one of slot 0, so that status and report show it. A record that the
+ * archive does not keep any more is no reason to fail. */
 static void show_winner(const cJSON *series, int winner)
 {
+	const unsigned mine = slot_use(0);
 	struct error err = { 0 };
 
 	if (winner >= 0 && run_show(series_text(series_trial(series, (uint32_t)winner), "run"), &err) < 0)
 		log_warning("%s; the last trial stays the current run", err.text);
 	show_any(series);
+	(void)slot_use(mine);
 }
 
 static void say_over(const cJSON *series, enum series_state state, int winner, const char *reason)
@@ -96,7 +129,7 @@ int end_series(cJSON *series, enum series_state state, const char *reason, struc
 {
 	int winner, r = prune_parked(series, reason, err);
 
-	if (r < 0)
+	if (r < 0 || (r = end_elsewhere(series, reason, err)) < 0)
 		return r;
 	winner = series_best(series, true);
 	spent_count(series, false);

@@ -4,8 +4,9 @@
 
 #include "core/series/series.h"
 
-/* Ends the series: prunes what is parked, chooses the winner, makes the winner's run the current one, writes
- * the record and sends an event. `reason`: why it ends before all trials have; NULL = they have. May be
+/* Ends the series: prunes what is parked, chooses the winner, makes the winner's run the current one of
+ * slot 0, writes the record and sends an event. `reason`: why it ends before all trials have; NULL = they
+ * have. No trainer works on it in any slot; a trial that another slot has left unfinished fails. May be
  * called again after a crash. */
 MUST_CHECK int end_series(cJSON *series, enum series_state state, const char *reason, struct error *err);
 

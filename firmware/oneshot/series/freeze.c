@@ -65,6 +65,7 @@ static bool fill(cJSON *series, const struct config *config, const char *text, c
 		    json_add_u64(series, "cache_bytes",
 				 config->fetch.cache_bytes ? config->fetch.cache_bytes : room()) &&
 		    cJSON_AddStringToObject(series, "config", text) &&
+		    cJSON_AddNumberToObject(series, "slots", 1) &&
 		    cJSON_AddStringToObject(series, "before", before) &&
 		    cJSON_AddNullToObject(series, "winner") && cJSON_AddNullToObject(series, "promotion");
 

@@ -25,16 +25,21 @@ static struct halving rule_of(const struct config *config, const cJSON *series)
 
 /* ---- In turn ---- */
 
-static struct next in_turn(const cJSON *series)
+/* A trial that has begun goes before those that wait. */
+static struct next in_turn(const cJSON *series, unsigned slot)
 {
 	struct next next = { .over = true };
 
+	if (series_runs_elsewhere(series, slot))
+		next = (struct next){ .waits = true };
 	for (uint32_t i = series_trials(series); i > 0; i--) {
-		const enum trial_state state = trial_state_of(series_trial(series, i - 1));
+		const cJSON *trial = series_trial(series, i - 1);
+		const enum trial_state state = trial_state_of(trial);
 
-		if (state <= TRIAL_PARKED &&
-		    (state != TRIAL_WAITING || next.over ||
-		     trial_state_of(series_trial(series, next.trial)) == TRIAL_WAITING))
+		if (state > TRIAL_PARKED || (state == TRIAL_RUNNING && trial_slot(trial) != slot))
+			continue;
+		if (state != TRIAL_WAITING || next.over || next.waits ||
+		    trial_state_of(series_trial(series, next.trial)) == TRIAL_WAITING)
 			next = (struct next){ .trial = i - 1 };
 	}
 	return next;
@@ -90,28 +95,29 @@ uint64_t next_rest_after(const struct config *config, uint32_t rung)
 	return epochs < config->run.epochs ? epochs : 0;
 }
 
-static struct next by_halving(const struct config *config, const cJSON *series)
+static struct next by_halving(const struct config *config, const cJSON *series, unsigned slot)
 {
 	const struct halving rule = rule_of(config, series);
 	CLEANUP(free_ptr) struct halving_trial *trials = halving_trials_of(series);
 	struct halving_next next;
 
 	for (uint32_t i = 0; trials && i < series_trials(series); i++)
-		if (trials[i].state == HALVING_RUNNING)
+		if (trials[i].state == HALVING_RUNNING && trial_slot(series_trial(series, i)) == slot)
 			return (struct next){ .trial = i,
 					      .epochs = next_rest_after(config, trials[i].rungs) };
 	/* Without memory the trials run in turn, each to its end. */
 	if (!trials)
-		return in_turn(series);
+		return in_turn(series, slot);
 	next = halving_next(&rule, trials, series_trials(series));
-	return (struct next){ .over = next.verdict != HALVING_RUN,
+	return (struct next){ .over = next.verdict == HALVING_DONE,
+			      .waits = next.verdict == HALVING_WAIT,
 			      .trial = next.trial,
 			      .epochs = next.epochs < config->run.epochs ? next.epochs : 0 };
 }
 
-struct next next_of(const struct config *config, const cJSON *series)
+struct next next_of(const struct config *config, const cJSON *series, unsigned slot)
 {
-	return halves(series) ? by_halving(config, series) : in_turn(series);
+	return halves(series) ? by_halving(config, series, slot) : in_turn(series, slot);
 }
 
 int next_lost(const struct config *config, const cJSON *series)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which trial of a series runs next. A pure function of the record (core/series/series.h): after a crash the
- * same record gives the same answer. */
+/*
+ * Which trial of a series runs next in a slot. A pure function of the record (core/series/series.h): after a
+ * crash the same record gives the same answer.
+ *
+ * With several slots the trials of a list, a grid and a random draw are the same as with one, and each ends
+ * with the same bits, because it is an ordinary run. The promotions of halving depend on the order in which
+ * trials end their rungs: with several slots this order is that of the clock, so other trials may be
+ * promoted than with one slot. A trial that is promoted has the same bits.
+ */
 #pragma once
 
 #include "core/series/series.h"
@@ -8,13 +15,15 @@
 struct config;
 
 struct next {
-	bool over;       /* no trial runs any more */
+	bool over;       /* no trial runs any more, in any slot */
+	bool waits;      /* nothing to do in this slot, until a trial of another one ends */
 	uint32_t trial;  /* index of the trial that runs next */
 	uint64_t epochs; /* the trial rests once so many epochs are done; 0 = it trains to its end */
 };
 
-/* Returns what runs next, by series.method of the frozen configuration. A trial that runs goes on first. */
-struct next next_of(const struct config *config, const cJSON *series);
+/* Returns what runs next in the slot, by series.method of the frozen configuration. A trial that runs there
+ * goes on first; one that runs in another slot is that slot's. */
+struct next next_of(const struct config *config, const cJSON *series, unsigned slot);
 
 /* Returns how many rungs a trial ends that trains to its end: 0 where the series does not halve. */
 uint32_t next_rungs(const struct config *config, const cJSON *series);

@@ -2,6 +2,7 @@
 #include "oneshot/series/spent.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/slot.h"
 #include "core/run/spool.h"
 #include "core/run/status.h"
 
@@ -70,14 +71,26 @@ static double wrote_s(void)
 	return newest.last_s;
 }
 
-/* Returns how long ago the trainer worked last: by its status page, which goes with its service and with the
- * power, else by what it wrote. INFINITY: there is neither. */
-static double idle_s(void)
+/* Returns when the trainer of this slot worked last: by its status page, which goes with its service and with
+ * the power, else by what it wrote. -INFINITY: there is neither. */
+static double worked_s(void)
 {
 	struct status page;
-	const double last_s =
-		status_read(STATUS_TRAIND, &page, NULL) == 0 ? (double)page.updated_us / 1e6 : wrote_s();
 
+	return status_read(STATUS_TRAIND, &page, NULL) == 0 ? (double)page.updated_us / 1e6 : wrote_s();
+}
+
+/* Returns how long ago a trainer worked last, of any slot. INFINITY: none has. */
+static double idle_s(void)
+{
+	const unsigned mine = slot_now();
+	double last_s = -INFINITY;
+
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		last_s = fmax(last_s, worked_s());
+	}
+	(void)slot_use(mine);
 	return fmax((double)clock_day_us() / 1e6 - last_s, 0);
 }
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many slots (core/base/slot.h) work on a series tonight. */
+#pragma once
+
+#include "core/config/config.h"
+#include "core/series/series.h"
+
+/* For slot 0, under series_lock(), before a trial begins. Sets the member "slots" of the record, which the
+ * caller writes: series.parallel of the frozen configuration, or fewer where the box has fewer devices
+ * (core/box/usable.h). A trial that a slot without number has left unfinished goes on in slot 0: its run is
+ * parked meanwhile. */
+MUST_CHECK int slots_set(cJSON *series, const struct config *config, struct error *err);
