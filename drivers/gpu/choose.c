@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/gpu/choose.h"
 
+#include "core/base/slot.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -11,7 +13,8 @@ struct gpu_wish gpu_wish_of(const struct config *config)
 {
 	return (struct gpu_wish){ .platform = config->device.platform,
 				  .type = config->device.type,
-				  .id = config->device.id };
+				  .id = config->device.id,
+				  .slot = slot_now() };
 }
 
 static const char *const type_names[] = {
@@ -87,11 +90,12 @@ static bool is_candidate(const struct gpu_listed *device, const struct gpu_wish 
 }
 
 /* `nth`: the device's index among the candidates. */
-static bool fits(const struct gpu_listed *device, unsigned nth, const struct id *id, const char *text)
+static bool fits(const struct gpu_listed *device, unsigned nth, const struct id *id,
+		 const struct gpu_wish *wish)
 {
 	switch (id->kind) {
 	case ID_AUTO:
-		return nth == 0;
+		return nth == wish->slot;
 	case ID_INDEX:
 		return nth == id->index;
 	case ID_PCI:
@@ -101,7 +105,7 @@ static bool fits(const struct gpu_listed *device, unsigned nth, const struct id 
 	case ID_NAME:
 		break;
 	}
-	return strcasestr(device->name, text);
+	return strcasestr(device->name, wish->id);
 }
 
 /* Writes "0: PLATFORM: NAME, PCI ADDRESS, UUID HEX; 1: ..." about all candidates. */
@@ -134,7 +138,7 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 	for (unsigned i = 0; i < count; i++) {
 		if (!is_candidate(&list[i], wish))
 			continue;
-		if (fits(&list[i], nth++, &id, wish->id) && found++ == 0)
+		if (fits(&list[i], nth++, &id, wish) && found++ == 0)
 			index = i;
 	}
 	if (found == 1) {
@@ -145,6 +149,9 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 	if (found > 1)
 		return error_set(err, -EINVAL, "device.id: \"%s\" fits %u devices, expected one of: %s",
 				 wish->id, found, devices);
+	if (id.kind == ID_AUTO && wish->slot)
+		return error_set(err, -ENODEV, "slot %u has no device of its own; there are: %s", wish->slot,
+				 devices);
 	if (id.kind == ID_AUTO)
 		return error_set(err, -ENODEV, "no device of OpenCL 1.2 and type '%s' on platform '%s'",
 				 type_names[wish->type], wish->platform);
@@ -169,7 +176,7 @@ static void explain(const struct gpu_listed *device, const struct gpu_wish *wish
 	else if (id.kind == ID_AUTO)
 		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"auto\", which takes the first%s",
 			       device->cpu && wish->type == DEVICE_AUTO ? ", a GPU where there is one" : "");
-	else if (fits(device, verdict->index, &id, wish->id))
+	else if (fits(device, verdict->index, &id, wish))
 		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"%s\", which fits other devices, too",
 			       wish->id);
 	else
@@ -188,4 +195,21 @@ struct gpu_verdict gpu_judge(const struct gpu_listed *list, unsigned count, unsi
 	if (!verdict.taken)
 		explain(&list[device], wish, &verdict, verdict.why);
 	return verdict;
+}
+
+unsigned gpu_usable(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish)
+{
+	const bool automatic = parse(wish->id).kind == ID_AUTO;
+	unsigned usable = 0, index;
+	bool cpu = false;
+
+	if (!automatic)
+		return gpu_choose(list, count, wish, &index, NULL) == 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (!is_candidate(&list[i], wish) || (usable && list[i].cpu != cpu))
+			continue;
+		cpu = list[i].cpu;
+		usable++;
+	}
+	return usable;
 }

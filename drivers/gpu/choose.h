@@ -31,9 +31,12 @@ struct gpu_wish {
 	 * nvidia-smi prints it; a UUID, also with "GPU-" and dashes; else a part of the device's name. Upper
 	 * and lower case are the same. */
 	const char *id;
+	/* Of the devices that "auto" may mean, which are of the same type as the first one, the one with this
+	 * index: trials side by side have a device each (core/base/slot.h). Of no meaning for another id. */
+	unsigned slot;
 };
 
-/* Returns what a configuration asks for; the texts stay the configuration's. */
+/* Returns what a configuration asks for in this thread's slot; the texts stay the configuration's. */
 struct gpu_wish gpu_wish_of(const struct config *config);
 
 /* Tells whether an id is a PCI address, and writes it as "0000:3b:00.0". */
@@ -57,3 +60,7 @@ struct gpu_verdict {
 /* Tells whether gpu_choose() takes the device, or why not. */
 struct gpu_verdict gpu_judge(const struct gpu_listed *list, unsigned count, unsigned device,
 			     const struct gpu_wish *wish);
+
+/* Returns how many slots can have a device of their own: the number of devices that "auto" may mean; for
+ * another id 1; 0 where none fits. */
+unsigned gpu_usable(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish);

@@ -2,6 +2,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
+#include "core/box/usable.h"
 #include "core/run/spool.h"
 #include "drivers/cores/cores.h"
 #include "drivers/gpu/gpu.h"
@@ -85,9 +86,37 @@ static int test_device(void)
 	return EX_OK;
 }
 
+static int count_usable(const struct config *config, unsigned *ret_usable, struct error *err)
+{
+	CLEANUP(free_ptr) struct gpu_listed *list = NULL;
+	const struct gpu_wish wish = gpu_wish_of(config);
+	unsigned count = 0;
+	int r = gpu_list(&list, &count, err);
+
+	if (r == 0)
+		*ret_usable = gpu_usable(list, count, &wish);
+	return r;
+}
+
+/* Notes on how many devices trials can train side by side. With series.parallel = 1 nobody asks. */
+static int note_usable(int argc, char **argv)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+	unsigned usable = 1;
+
+	if (config_load(config_path(argc, argv), &config, &err) < 0 ||
+	    (config.series.parallel != 1 && count_usable(&config, &usable, &err) < 0) ||
+	    usable_note(usable, &err) < 0)
+		return fatal(&err);
+	log_info("devices for trials side by side: %u", usable);
+	return EX_OK;
+}
+
 static const struct program program = {
-	"kiln-traind", "[--self-test]",
-	"Trains the network of the current run. With --self-test it verifies a kernel on the device and ends."
+	"kiln-traind", "[--self-test] [--count-devices] [--config FILE]",
+	"Trains the network of the current run. With --self-test it verifies a kernel on the device and ends. With "
+	"--count-devices it notes how many devices the configuration may use, and ends."
 };
 
 int main(int argc, char **argv)
@@ -101,6 +130,8 @@ int main(int argc, char **argv)
 	log_open("traind");
 	if (program_option(argc, argv, "--self-test"))
 		return test_device();
+	if (program_option(argc, argv, "--count-devices"))
+		return note_usable(argc, argv);
 	stages_begin(&train.stages);
 	alive_back_off(STATUS_TRAIND);
 	wait_catch_signals();

@@ -119,7 +119,7 @@ static void the_device_that_is_meant(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct gpu_wish wish = { cases[i].platform, cases[i].type, cases[i].id };
+		const struct gpu_wish wish = { cases[i].platform, cases[i].type, cases[i].id, 0 };
 		struct error err = { 0 };
 		unsigned index = LISTED;
 		int r = gpu_choose(list, LISTED, &wish, &index, &err);
@@ -137,7 +137,7 @@ static void the_device_that_is_meant(void **state)
 
 static void no_device_at_all(void **state)
 {
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0" };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0", 0 };
 	struct error err = { 0 };
 	unsigned index;
 
@@ -184,7 +184,7 @@ static void an_old_driver(void **state)
 static void many_devices(void **state)
 {
 	static struct gpu_listed many[GPU_LISTED_MAX];
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "x" };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "x", 0 };
 	struct error err = { 0 };
 	unsigned index;
 
@@ -225,7 +225,7 @@ static void put_box(void)
 
 static void assert_place(int type, const char *id, const char *expected)
 {
-	const struct gpu_wish wish = { "auto", type, id };
+	const struct gpu_wish wish = { "auto", type, id, 0 };
 	char text[64] = "";
 	cpu_set_t cores;
 
@@ -243,7 +243,7 @@ static void put_nodes(void)
 
 static void assert_ring_node(int expected)
 {
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "auto" };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "auto", 0 };
 	cpu_set_t network;
 
 	CPU_ZERO(&network);

@@ -324,7 +324,7 @@ struct config {
 	struct {
 		int method;                            /* enum config_method */
 		uint64_t trials;                       /* 0 = every combination of `vary` */
-		uint64_t parallel;                     /* trials at a time */
+		uint64_t parallel;                     /* trials at a time; 0 = one for each device */
 		const char *budget;                    /* "HH:MM", "" = no limit */
 		uint64_t reduction, first_rung_epochs; /* METHOD_HALVING */
 		bool stop_on_failure;
