@@ -25,6 +25,14 @@ lakefs_test() { # name [body]: asks the server what only tests may ask
 	curl -s ${2:+--data "$2"} "$KILN_LAKEFS/_test/$1"
 }
 
+fault() { # method, path, status, times, body, headers, after: how the server answers; after: it does what is asked first
+	local body='{"message": "a fault"}' headers='{}'
+	[ -z "${5:-}" ] || body=$5
+	[ -z "${6:-}" ] || headers=$6
+	lakefs_test faults "[{\"method\": \"$1\", \"path\": \"$2\", \"status\": $3, \"times\": $4, \"body\": $body, \"headers\": $headers,
+		\"after\": ${7:-false}}]" >/dev/null
+}
+
 change() { # verb and arguments of tests/system/change_versions, for $url
 	"$KILN_BUILD/system/change_versions" "${url:-lakefs://rep/main}" "$@"
 }

@@ -61,15 +61,6 @@ like "$(change delete main)" "^-13 .*403 \(the access key may not do this\): can
 	"403 names what the key may not do"
 
 # ---- Refusals and faults ----
-
-fault() { # method, path, status, times, body, headers, after
-	local body='{"message": "a fault"}' headers='{}'
-	[ -z "${5:-}" ] || body=$5
-	[ -z "${6:-}" ] || headers=$6
-	lakefs_test faults "[{\"method\": \"$1\", \"path\": \"$2\", \"status\": $3, \"times\": $4, \"body\": $body, \"headers\": $headers,
-		\"after\": ${7:-false}}]" >/dev/null
-}
-
 like "$(AWS_SECRET_ACCESS_KEY=wrong change resolve main)" "^-13 .*401 \(the access key is not accepted\): error authenticating request" \
 	"401 is final, and says what is wrong"
 like "$(AWS_ACCESS_KEY_ID='' AWS_SECRET_ACCESS_KEY='' change resolve main)" "^-129 .*no credential is given" "without an access key nothing is asked"
