@@ -35,6 +35,16 @@ static void describe(struct gpu *gpu)
 		       driver);
 }
 
+/* A CPU that OpenCL shows as a GPU, and a GPU in a processor, use the host's memory: there a copy through
+ * pinned memory is one copy more. */
+static bool has_own_memory(const struct gpu *gpu)
+{
+	cl_bool unified = CL_TRUE;
+
+	(void)clGetDeviceInfo(gpu->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+	return !gpu->cpu && !unified;
+}
+
 static int open_queues(struct gpu *gpu, struct error *err)
 {
 	const cl_context_properties properties[] = { CL_CONTEXT_PLATFORM,
@@ -73,6 +83,7 @@ int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *er
 	if (r < 0)
 		return r;
 	describe(gpu);
+	gpu->stages = has_own_memory(gpu);
 	r = open_queues(gpu, err);
 	if (r < 0)
 		return r;

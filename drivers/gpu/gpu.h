@@ -93,7 +93,10 @@ void gpu_buffer_freep(struct gpu_buffer **buffer);
 MUST_CHECK int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const void *data,
 			 uint64_t bytes, bool wait, struct error *err);
 /* GPUs only: copies host memory to the start of the buffer while kernels run. Nobody may change the host
- * memory, and no kernel may use the buffer, until the launches after the next gpu_await_sent() are done. */
+ * memory, and no kernel may use the buffer, until the launches after the next gpu_await_sent() are done; only
+ * then may the same buffer be sent to again. A GPU with memory of its own gets the bytes through memory that
+ * its driver pinned, as large as the buffer, made by the first call: from other memory the driver would copy
+ * while the caller waits. Where the driver pins none, the bytes go without it. */
 MUST_CHECK int gpu_send(struct gpu *gpu, struct gpu_buffer *buffer, const void *data, uint64_t bytes,
 			struct error *err);
 /* GPUs only: the commands enqueued from now on begin when every copy of gpu_send() so far is complete. */

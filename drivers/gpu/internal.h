@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of drivers/gpu; no file outside includes this header. */
+/* Shared by the files of drivers/gpu and its tests; no other file includes this header. */
 #pragma once
 
 #include "drivers/gpu/gpu.h"
@@ -20,6 +20,8 @@ struct gpu {
 	cl_command_queue sending;
 	cl_event sent;
 	bool cpu;
+	/* the device has memory of its own, so that gpu_send() copies through pinned memory */
+	bool stages;
 	struct said *said;       /* owned: the last message of the driver about an error */
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
@@ -35,6 +37,10 @@ struct gpu_buffer {
 	/* Owned memory: on a CPU device that of the buffer itself; on a GPU the copy that gpu_buffer_fetch()
 	 * made, or NULL. */
 	void *host;
+	/* Of a buffer that gpu_send() wrote, on a device that stages: memory that the driver made and pinned,
+	 * and where it is mapped; else NULL. */
+	cl_mem pinned;
+	void *staging;
 	/* A range points to the buffer that it is a part of; NULL in other buffers. */
 	struct gpu_buffer *whole;
 	/* A whole buffer points to its youngest range, and each range to the next older one. */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches that are copied to a GPU. tests/opencl/on runs this test also on a device that seems to have memory
+ * of its own (KILN_DEVICE_OWN_MEMORY). */
+#include "drivers/gpu/internal.h"
+#include "tests/reference.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+/* cmocka.h needs the three headers above. */
+#include <cmocka.h>
+
+static struct gpu *gpu;
+
+static const char twice_text[] = "__kernel __attribute__((reqd_work_group_size(4, 1, 1)))\n"
+				 "void twice(__global const float *x, __global float *y, float add)\n"
+				 "{\n"
+				 "	y[get_global_id(0)] = 2 * x[get_global_id(0)] + add;\n"
+				 "}\n";
+
+static void must(int rc, const struct error *err)
+{
+	if (rc < 0)
+		fail_msg("%s", err->text);
+}
+
+#define SENT 1000u
+
+/* Two sets of buffers in turn, as the feed has them: every batch arrives whole, before the kernel that reads
+ * it. */
+static void test_send(void **state)
+{
+	const struct gpu_source source = { "test.cl", twice_text, strlen(twice_text) };
+	struct gpu_program *program = NULL;
+	struct gpu_kernel *kernel = NULL;
+	struct gpu_buffer *in[2] = { NULL, NULL }, *out[2] = { NULL, NULL };
+	static float host[2][SENT], result[SENT];
+	const float add = 1;
+	struct error err = { 0 };
+
+	(void)state;
+	must(gpu_program_build(gpu, &source, 1, "", &program, &err), &err);
+	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
+	for (int set = 0; set < 2; set++) {
+		must(gpu_buffer_create(gpu, sizeof(host[0]), &in[set], &err), &err);
+		must(gpu_buffer_create(gpu, sizeof(host[0]), &out[set], &err), &err);
+	}
+	must(gpu_finish(gpu, &err), &err);
+	for (uint32_t batch = 0; batch < 20; batch++) {
+		const uint32_t set = batch % 2, count = batch == 7 ? 4 : SENT;
+
+		for (uint32_t i = 0; i < SENT; i++)
+			host[set][i] = (float)(batch * SENT + i);
+		must(gpu_send(gpu, in[set], host[set], count * sizeof(float), &err), &err);
+		must(gpu_await_sent(gpu, &err), &err);
+		must(gpu_kernel_set_buffer(kernel, 0, in[set], &err), &err);
+		must(gpu_kernel_set_buffer(kernel, 1, out[set], &err), &err);
+		must(gpu_kernel_set(kernel, 2, &add, sizeof(add), &err), &err);
+		must(gpu_launch(gpu, kernel, (const uint64_t[]){ SENT / 4, 1 }, &err), &err);
+		must(gpu_read(gpu, out[set], 0, result, sizeof(result), NULL, &err), &err);
+		for (uint32_t i = 0; i < count; i++)
+			assert_true(result[i] == 2 * host[set][i] + 1);
+	}
+	assert_true(!in[0]->staging == !getenv("KILN_DEVICE_OWN_MEMORY"));
+	for (int set = 0; set < 2; set++) {
+		gpu_buffer_free(in[set]);
+		gpu_buffer_free(out[set]);
+	}
+	gpu_kernel_free(kernel);
+	gpu_program_free(program);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_send) };
+	int failed = 0;
+
+	gpu = open_device();
+	if (gpu_is_cpu(gpu))
+		puts("1..1\nok 1 # SKIP a CPU reads batches in place");
+	else
+		failed = cmocka_run_group_tests(tests, NULL, NULL);
+	close_device(gpu);
+	return failed;
+}
