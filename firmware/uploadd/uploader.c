@@ -89,10 +89,8 @@ static int pass_archived(void *context, const char *run_id)
  * make its branch, or commit what a promotion has put there. */
 static bool is_committed(const struct run *run)
 {
-	char path[PATH_BYTES];
-
 	return run_state_is_final(run->state) && versions_has_branches(&run->config.sink) &&
-	       file_exists(spool_path(run->id, "", path), NULL) == 0;
+	       !spool_has(run->id);
 }
 
 /* Opens the current run, which may be another one than at the last pass. Where it is committed, only notes
@@ -246,12 +244,10 @@ static bool is_at_rest(void)
 static bool is_drained(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	char path[PATH_BYTES];
 
 	if (run_load(&run, NULL) < 0)
 		return false;
-	return run_state_is_final(run.state) ? file_exists(spool_path(run.id, "", path), NULL) == 0
-					     : is_at_rest();
+	return run_state_is_final(run.state) ? !spool_has(run.id) : is_at_rest();
 }
 
 int uploader_lock(struct uploader *uploader, struct error *err)

@@ -53,6 +53,9 @@ tags=$(seen 'r["tags"]')
 promote --series "$series"
 is "$rc $(seen 'r["tags"]')" "0 $tags" "the same promotion again makes no other tag"
 
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+is "$? $(seen "[x for x in b if '$series' in x]")" "0 []" "kiln-uploadd, started again, makes no branch of a run that is committed" "$(tail -n 3 "$KILN_ROOT/log")"
+
 # ---- The champion stays ----
 a_night 'epochs = 1; seed = 3;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
 winner=$(series_json 's["winner"]')

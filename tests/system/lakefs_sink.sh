@@ -41,6 +41,11 @@ change diff main "exp-$series-adam" >"$work/diff"
 like "$(cat "$work/diff")" "added runs/$run/model/model.safetensors" "the files are on the branch"
 like "$(cat "$work/diff")" "added runs/$run/plan" "with the plan"
 
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run"
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+is "$? $(seen "len(b['exp-$series-adam']['commits']), b['exp-$series-adam']['uncommitted']") $(ls "$KILN_ROOT/data/kiln/spool/traind")" "0 (3, []) " \
+	"a kill between the commit and the end of the spool leaves one commit"
+
 # ---- A branch that is somebody else's ----
 node taken
 "$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &

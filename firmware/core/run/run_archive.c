@@ -31,14 +31,6 @@ static bool is_older(const struct stat *a, const struct stat *b)
 	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* Tells whether the spool still has files of a run: then kiln-uploadd needs its record. */
-static bool is_in_spool(const char *id)
-{
-	char path[PATH_BYTES];
-
-	return file_exists(spool_path(id, "", path), NULL) != 0;
-}
-
 /* Counts the archived records, and finds the path of the oldest record that may go: its id is not `keep_id`,
  * and the spool has no file of it. `oldest` is "" where there is none. The age is the time of the folder,
  * because an id begins with the name of its run, so ids are not sorted by time. */
@@ -60,7 +52,7 @@ static int look_at_archive(const char *keep_id, unsigned *ret_count, char oldest
 			continue;
 		++*ret_count;
 		if (strcmp(entry->d_name, keep_id) == 0 || (any && !is_older(&st, &oldest_st)) ||
-		    is_in_spool(entry->d_name))
+		    spool_has(entry->d_name))
 			continue;
 		any = true;
 		oldest_st = st;

@@ -191,6 +191,13 @@ int spool_runs(int (*each)(void *context, const char *run_id), void *context, st
 	return r;
 }
 
+bool spool_has(const char *run_id)
+{
+	char path[PATH_BYTES];
+
+	return file_exists(spool_path(run_id, "", path), NULL) != 0;
+}
+
 int spool_remove(const char *run_id, struct error *err)
 {
 	char path[PATH_BYTES];

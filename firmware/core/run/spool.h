@@ -60,5 +60,8 @@ MUST_CHECK int spool_open(const char *run_id, const char *name, int *ret_fd, str
 /* Calls `each` with the id of every run that has a folder in the spool, in bytewise order. */
 MUST_CHECK int spool_runs(int (*each)(void *context, const char *run_id), void *context, struct error *err);
 
+/* Tells whether the spool has a folder of a run, or this cannot be found out. kiln-uploadd removes the folder
+ * as its last step. */
+bool spool_has(const char *run_id);
 /* Removes the folder of a run and all its files. */
 MUST_CHECK int spool_remove(const char *run_id, struct error *err);

@@ -24,19 +24,6 @@ static int later(int r, struct error *err)
 
 /* ---- The two branches ---- */
 
-static int note_file(void *context, const char *name, uint64_t bytes)
-{
-	(void)context;
-	(void)name;
-	(void)bytes;
-	return 1;
-}
-
-static bool is_uploading(const char *run_id)
-{
-	return spool_list(run_id, note_file, NULL, NULL) != 0;
-}
-
 int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err)
 {
 	int r;
@@ -46,7 +33,7 @@ int merge_open(const struct winner *winner, struct merge *ret_merge, struct erro
 				     .branches = versions_has_branches(&winner->config.sink) };
 	if (!ret_merge->branches)
 		return 0;
-	if (is_uploading(winner->run_id))
+	if (spool_has(winner->run_id))
 		return error_set(err, -EBUSY, "%s: its files are not all in the store yet", winner->run_id);
 	r = later(versions_run_sink(&winner->config, winner->record, &ret_merge->from, err), err);
 	ret_merge->gone = cJSON_HasObjectItem(winner->record, "sink_branch") &&
@@ -166,7 +153,7 @@ static int delete_branches(const struct winner *winner, struct versions *version
 		if (!*run_id || is_kept(winner, run_id))
 			continue;
 		versions_trial_branch(series_id(winner->series), series_text(trial, "name"), name);
-		if (is_uploading(run_id))
+		if (spool_has(run_id))
 			log_notice("%s: files of %s are not in the store, so its branch stays", name, run_id);
 		else
 			r = later(versions_branch_delete(versions, name, err), err);

@@ -127,10 +127,7 @@ static bool is_of_one(int r)
  * the series is in the spool. */
 static bool may_grow(struct tracker *tracker, const char *id)
 {
-	char path[PATH_BYTES];
-
-	return strcmp(id, tracker->current) == 0 || file_exists(spool_path(id, "", path), NULL) != 0 ||
-	       collect_has_trials(id);
+	return strcmp(id, tracker->current) == 0 || spool_has(id) || collect_has_trials(id);
 }
 
 /* Removes what the server has, where nothing of it can come any more. */
