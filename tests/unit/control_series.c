@@ -59,6 +59,19 @@ static void test_stop(void **state)
 	assert_int_equal(series_state_of(series), SERIES_STOPPED);
 }
 
+/* kiln-controld has one thread, so a change of the series that takes long must not hold it up. */
+static void test_stop_while_a_trial_begins(void **state)
+{
+	CLEANUP(close_fd) int lock = -1;
+	struct error err = { 0 };
+
+	(void)state;
+	begin_series();
+	assert_int_equal(series_lock(&lock, &err), 0);
+	assert_int_equal(not_begun(NULL, 0, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "try again"));
+}
+
 static void test_abandon(void **state)
 {
 	CLEANUP(json_free) cJSON *series = NULL;
@@ -81,6 +94,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_start, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_abandon, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_stop_while_a_trial_begins, scratch_setup,
+						scratch_teardown),
 	};
 
 	return cmocka_run_group_tests_name("control_series", tests, NULL, NULL);

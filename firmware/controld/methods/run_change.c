@@ -70,7 +70,7 @@ static int stop_series(struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	CLEANUP(json_free) cJSON *series = NULL;
-	int r = series_lock(&lock, err);
+	int r = series_lock_soon(&lock, err);
 
 	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
 		return r == -ENOENT ? 0 : r;
@@ -85,11 +85,13 @@ static int not_begun(struct call *call, int r, struct error *err)
 	enum run_state state;
 
 	(void)call;
-	if (r < 0)
+	/* Where the series cannot be changed at this moment, the request stays, and kiln stop is tried again.
+	 */
+	if (r < 0 || (r = stop_series(err)) < 0)
 		return r;
 	run_asked_over(true);
-	if ((r = stop_series(err)) < 0 || run_state_get(&state, NULL) < 0 || state >= RUN_STOPPED)
-		return r;
+	if (run_state_get(&state, NULL) < 0 || state >= RUN_STOPPED)
+		return 0;
 	return run_state_set(RUN_STOPPED, err);
 }
 

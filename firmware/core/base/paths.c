@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#define LOCK_LOOK_MS 20u /* between two looks whether a lock is free */
+
 static const char *const paths[] = {
 	[PATH_CONFIG] = "/etc/kiln/kiln.conf",
 	[PATH_REVOKED] = "/etc/kiln/revoked",
@@ -267,7 +269,7 @@ static void give_to_group(int fd, const struct stat *file, const char *path)
 		(void)fchmod(fd, 0660);
 }
 
-int file_lock(const char *path, int *ret_fd, struct error *err)
+static int open_lock(const char *path, int *ret_fd, struct error *err)
 {
 	CLEANUP(close_fd)
 	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0660);
@@ -278,9 +280,38 @@ int file_lock(const char *path, int *ret_fd, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "%s: not a regular file", path);
 	give_to_group(fd, &st, path);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int file_lock(const char *path, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	int r = open_lock(path, &fd, err);
+
+	if (r < 0)
+		return r;
 	while (flock(fd, LOCK_EX) < 0)
 		if (errno != EINTR)
 			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int file_lock_within(const char *path, unsigned wait_ms, int *ret_fd, struct error *err)
+{
+	CLEANUP(close_fd) int fd = -1;
+	int r = open_lock(path, &fd, err);
+
+	if (r < 0)
+		return r;
+	for (unsigned waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited_ms += LOCK_LOOK_MS) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return error_set(err, -errno, "%s: cannot lock it: %s", path, strerror(errno));
+		if (waited_ms >= wait_ms)
+			return error_set(err, -EBUSY, "%s: another process holds the lock", path);
+		(void)usleep(LOCK_LOOK_MS * 1000);
+	}
 	*ret_fd = take_fd(&fd);
 	return 0;
 }

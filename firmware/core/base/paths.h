@@ -98,6 +98,8 @@ MUST_CHECK int file_rename_durable(const char *from, const char *to, struct erro
  * leads to would become the group's. A file with a second name keeps its mode and its group. Other errors:
  * -EINVAL not a regular file. */
 MUST_CHECK int file_lock(const char *path, int *ret_fd, struct error *err);
+/* The same, but waits `wait_ms` at most. Errors: -EBUSY another process holds the lock. */
+MUST_CHECK int file_lock_within(const char *path, unsigned wait_ms, int *ret_fd, struct error *err);
 
 /* Locks a folder that exists. Blocks: never. Closing the descriptor unlocks, and so does the end of the
  * process. `busy` ends the text where another process holds the lock. Errors: -EBUSY; -errno of open(2). */

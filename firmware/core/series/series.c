@@ -10,11 +10,12 @@
 #include <string.h>
 #include <time.h>
 
-#define FOLDER      "series"
-#define SERIES_JSON "series.json"
-#define GIVEN_UP    "given-up" /* beside series.json: a person gave the series up */
-#define LOCK_FILE   "series.lock"
-#define STAMP_BYTES (sizeof("YYYYMMDD-HHMMSS") - 1)
+#define FOLDER       "series"
+#define SERIES_JSON  "series.json"
+#define GIVEN_UP     "given-up" /* beside series.json: a person gave the series up */
+#define LOCK_FILE    "series.lock"
+#define LOCK_SOON_MS 2000u
+#define STAMP_BYTES  (sizeof("YYYYMMDD-HHMMSS") - 1)
 
 /* PATH_RUNS and the store have the same folders. */
 static char *key_of(const char *id, const char *name, char out[static SERIES_KEY_BYTES])
@@ -231,6 +232,17 @@ int series_lock(int *ret_fd, struct error *err)
 	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
 
 	return r < 0 ? r : file_lock(path_of(PATH_RUNS, LOCK_FILE, path), ret_fd, err);
+}
+
+int series_lock_soon(int *ret_fd, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = path_make(path_of(PATH_RUNS, NULL, path), err);
+
+	if (r < 0 ||
+	    (r = file_lock_within(path_of(PATH_RUNS, LOCK_FILE, path), LOCK_SOON_MS, ret_fd, err)) != -EBUSY)
+		return r;
+	return error_set(err, r, "a trial begins or ends at this moment; try again");
 }
 
 int series_write(const cJSON *series, struct error *err)

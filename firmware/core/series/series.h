@@ -25,11 +25,11 @@
  *     commits             {url: id} of lakefs:// sources: the commit that every trial reads; may be missing
  *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
- *     trials              [{name, overrides, state, slot, run, rung, rungs, epochs, value, best_epoch, reason,
- *                         started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make()
- *     next                name of the trial that begins or goes on next; missing while one is at work
- *     winner              name of the best trial; null: the series is not final, or no trial has a value
- *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
+ *     trials              [{name, overrides, state, slot, run, rung, rungs, epochs, value, best_epoch,
+ * reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make() next name of the
+ * trial that begins or goes on next; missing while one is at work winner              name of the best trial;
+ * null: the series is not final, or no trial has a value promotion           null, or {outcome: "promoted",
+ * "kept", "refused"; why, ...}
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
  * "failed"; slot: where it runs (core/base/slot.h), missing = 0; run: id of its run, "" = none yet; rung: how
@@ -115,6 +115,8 @@ MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, 
  * other process holds it, which may be as long as one attempt of kiln-oneshot begin. Closing the descriptor
  * unlocks. */
 MUST_CHECK int series_lock(int *ret_fd, struct error *err);
+/* The same for a program that must not block: waits 2 s at most. Errors: -EBUSY. */
+MUST_CHECK int series_lock_soon(int *ret_fd, struct error *err);
 
 /* Makes the record of a new series, with the members that the caller has set, and gives it its version, id,
  * state and started_s. Keeps the newest SERIES_KEPT_MAX series. Errors: -EBUSY a series is unfinished. */
