@@ -376,10 +376,14 @@ gpu-check: deps-test programs tests benches
 	@mkdir -p build/results
 	@set -o pipefail; KILN_BUILD=$(CURDIR)/$(B) tools/gpu-check $(if $(ICD),--icd $(ICD)) | tee build/results/gpu-check.jsonl
 
-# Compiles the kernels for NVIDIA GPUs without one: registers and local memory; a kernel that spills fails. Needs clang-15, libclc-15
+# Compiles the kernels for NVIDIA and AMD GPUs without one: registers and local memory; a kernel that spills fails. Needs clang-15, libclc-15
 # and ptxas.
 gpu-static:
 	@tools/gpu-static
+
+# The least time that the benchmarks of a GPU can take on named devices, beside the measured figures.
+roofline:
+	@tests/bench/roofline.py
 
 # Packs what a machine with a GPU needs to check and measure Kiln without Debian's packages or a network.
 gpu-kit: deps-test programs tests benches
@@ -424,12 +428,13 @@ help:
 	@echo "  make fuzz-all HOURS=       all of them, an equal share of the time each; keeps corpus and counts in tests/fuzz"
 	@echo "  make bench                 all benchmarks           make bench-NAME     one of: $(BENCH_NAMES)"
 	@echo "  make gpu-check             verify and time every kernel on this machine's OpenCL device    (ICD=FILE)"
-	@echo "  make gpu-static            registers and local memory of the kernels, compiled for NVIDIA GPUs without one"
+	@echo "  make gpu-static            registers and local memory of the kernels, compiled for NVIDIA and AMD GPUs without one"
+	@echo "  make roofline              the least time of the benchmarks on named GPUs, beside what was measured"
 	@echo "  make gpu-kit               pack the same, for a machine that has a GPU but no packages      (KIT_IMDB=DIR)"
 	@echo "  make profile               profile fetchd's instructions, with callgrind, and with perf where it works"
 	@echo "  make clean                 remove build/"
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit gpu-static profile help
+.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit gpu-static roofline profile help
 .SECONDARY:

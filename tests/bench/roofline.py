@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The least time that each benchmark of a GPU can take on named devices, beside what was measured on an H200: README.md, "On a
+GPU". A part of a benchmark takes as long as its arithmetic at the device's peak, or as its bytes at the device's bandwidth,
+whichever is longer, without regard to caches that are smaller than a matrix; every launch takes LAUNCH_US of the host. The rest
+is what the kernels or the compiler leave. Units: 1e12 operations a second, GB/s, microseconds.
+
+Usage: roofline.py [README]   Exit code 1: README lacks a figure, or a figure is below what the H200 can.
+"""
+import re
+import sys
+from pathlib import Path
+
+LAUNCH_US = 5.5  # measured, README.md
+FLOAT = 4
+ADAM_BYTES = 7 * FLOAT  # reads weight, gradient and two moments, writes three of them
+
+# Data sheets of NVIDIA (H200 SXM, H100 SXM, A100 80GB SXM; Ada whitepaper 1.1, table 2) and AMD (MI250, vector FP32 and matrix
+# bfloat16, halved: OpenCL shows each of its two dies as a device). Dense, sums of bfloat16 in float32.
+DEVICES = {
+    "H200": {"float32": 67, "bfloat16": 989, "bytes": 4800},
+    "H100": {"float32": 67, "bfloat16": 989, "bytes": 3350},
+    "A100": {"float32": 19.5, "bfloat16": 312, "bytes": 2039},
+    "MI250": {"float32": 22.6, "bfloat16": 181, "bytes": 1638},
+    "RTX 4090": {"float32": 82.6, "bfloat16": 165.2, "bytes": 1008},
+}
+
+
+def product(m, n, k, kind="float32", size=FLOAT):
+    """(kind, operations, bytes) of C [m, n] = A [m, k] x B [k, n]."""
+    return kind, 2 * m * n * k, size * (m * k + k * n + m * n)
+
+
+def convolution(rows, side, channels, filters, kernel):
+    """A convolution that keeps the size of the image."""
+    positions = rows * side * side
+    return ("float32", 2 * positions * filters * channels * kernel * kernel,
+            FLOAT * (positions * (channels + filters) + channels * filters * kernel * kernel))
+
+
+def adam(parameters):
+    return "float32", 12 * parameters, ADAM_BYTES * parameters
+
+
+def dense_step(sizes, rows):
+    """A training step: each layer forward and the gradient of its weights; of its input, too, except in the first; Adam."""
+    parts = []
+    for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
+        parts += [product(rows, n, k), product(k, n, rows)] + ([product(rows, k, n)] if i else [])
+    return parts + [adam(sum(k * n + n for k, n in zip(sizes, sizes[1:])))]
+
+
+def counted(operations, size):
+    """A network by its operations and the bytes of its weights and activations."""
+    return [("float32", operations, size)]
+
+
+# Benchmark: its parts, its launches, and where README has the figure: the start of its row, and in the column "now" the number
+# and what makes microseconds of it (or the operations, if the figure is a speed in Tflop/s).
+NN = product(512, 4096, 4096)
+BENCHES = {
+    "step 512-256-16-2, batch 128": (dense_step([512, 256, 16, 2], 128), 11, "a step of 512-256-16-2", r"([\d.]+) to [\d.]+ us", 1),
+    "step 1024-4096-4096-10, batch 512": (dense_step([1024, 4096, 4096, 10], 512), 11, "a step of 1024-4096-4096-10",
+                                          r"([\d.]+) ms", 1e3),
+    "product 512 x 4096 x 4096": ([NN], 0, "the kernel of a product 512 x 4096 x 4096", r"([\d.]+);", NN),
+    "3x3 convolution 64-64, 56 x 56, batch 32": ([convolution(32, 56, 64, 64, 3)], 0, "3x3 convolution", r"([\d.]+);", 1e3),
+    "its gradients": ([convolution(32, 56, 64, 64, 3)] * 2, 0, "3x3 convolution", r"; ([\d.]+) ms", 1e3),
+    # 1.82e9 multiply-adds an image forward, twice as many backward; about 374 launches.
+    "step of ResNet-18, batch 8": (counted(2 * 3 * 8 * 1.82e9, 8 * 3 * 20e6), 374, "a step of ResNet-18", r"([\d.]+) ms", 1e3),
+    # 15.5e9 multiply-adds an image, forward alone.
+    "step of VGG16 frozen, batch 8": (counted(2 * 8 * 15.5e9, 8 * 55e6 + 4 * 14.7e6), 30, "a step of VGG16", r"([\d.]+) ms", 1e3),
+    "Adam, 21 M parameters": ([adam(21e6)], 0, "Adam, 21 M parameters", r"([\d.]+) us", 1),
+    "bfloat16 product 8192 cubed": ([product(8192, 8192, 8192, "bfloat16", 2)], 0, None,
+                                    r"8192 x 8192 x 8192 at ([\d.]+)", product(8192, 8192, 8192)),
+}
+
+
+def least_us(device, parts, launches):
+    """The least time, and what sets it."""
+    arithmetic = sum(1e-6 * n / device[kind] for kind, n, _ in parts)
+    memory = sum(1e-3 * size / device["bytes"] for _, _, size in parts)
+    kernels = sum(max(1e-6 * n / device[kind], 1e-3 * size / device["bytes"]) for kind, n, size in parts)
+    host = launches * LAUNCH_US
+    if host > kernels:
+        return host, "launches"
+    return kernels, "arithmetic" if arithmetic > memory else "memory"
+
+
+def section(readme):
+    """The section about GPUs."""
+    found = re.search(r"^## On a GPU$(.*?)^## ", readme, re.M | re.S)
+    return found.group(1) if found else ""
+
+
+def measured_us(readme, row, pattern, scale):
+    """The figure of the column "now", in microseconds."""
+    if row:
+        line = re.search(rf"^\| {re.escape(row)}[^|]*\|[^|]*\|([^|]*)\|", readme, re.M)
+        readme = line.group(1) if line else ""
+    found = re.search(pattern, readme)
+    if not found:
+        sys.exit(f"roofline: README has no figure for {row or pattern}")
+    value = float(found.group(1))
+    return 1e-6 * scale[1] / value if isinstance(scale, tuple) else scale * value
+
+
+def main():
+    readme = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("README.md")).read_text()
+    readme = section(readme)
+    figures = {name: measured_us(readme, *bench[2:]) for name, bench in BENCHES.items()}
+    print("| benchmark | bound on an H200 | measured, H200 | of the roof | " + " | ".join(DEVICES) + " |")
+    print("| --- " * (4 + len(DEVICES)) + "|")
+    impossible = 0
+    for name, (parts, launches, *_) in BENCHES.items():
+        least, bound = least_us(DEVICES["H200"], parts, launches)
+        measured = figures[name]
+        impossible += measured < least
+        times = [f"{least_us(device, parts, launches)[0]:.0f} us" for device in DEVICES.values()]
+        print(f"| {name} | {bound} | {measured:.0f} us | {100 * least / measured:.0f} % | " + " | ".join(times) + " |")
+    return 1 if impossible else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
