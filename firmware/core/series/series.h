@@ -26,10 +26,11 @@
  *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
  *     trials              [{name, overrides, state, slot, run, rung, rungs, epochs, value, best_epoch,
- * reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of trials_make() next name of the
- * trial that begins or goes on next; missing while one is at work winner              name of the best trial;
- * null: the series is not final, or no trial has a value promotion           null, or {outcome: "promoted",
- * "kept", "refused"; why, ...}
+ *                         reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of
+ *                         trials_make()
+ *     next                name of the trial that begins or goes on next; missing while one is at work
+ *     winner              name of the best trial; null: the series is not final, or no trial has a value
+ *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
  * "failed"; slot: where it runs (core/base/slot.h), missing = 0; run: id of its run, "" = none yet; rung: how
