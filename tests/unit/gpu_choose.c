@@ -151,7 +151,7 @@ static void why_the_others_are_passed_over(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
 		for (unsigned device = 0; device < LISTED; device++) {
-			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id };
+			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id, 0 };
 			const struct gpu_verdict verdict = gpu_judge(list, LISTED, device, &wish);
 			char text[GPU_WHY_BYTES + 16];
 
@@ -168,7 +168,7 @@ static void an_old_driver(void **state)
 {
 	static const struct gpu_listed two[] = { { .platform = "Clover", .name = "old", .too_old = true },
 						 { .platform = "rusticl", .name = "new" } };
-	const struct gpu_wish wish = { "auto", DEVICE_GPU, "0" };
+	const struct gpu_wish wish = { "auto", DEVICE_GPU, "0", 0 };
 	struct gpu_verdict verdict = gpu_judge(two, 2, 0, &wish);
 	unsigned index = 9;
 

@@ -208,6 +208,21 @@ static bool is_of_trial(const cJSON *trial, const struct error *err)
 
 /* ---- The series ---- */
 
+/* Nothing of the trial has begun: it waits again, for any slot. */
+static void give_back(cJSON *series, uint32_t index)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	cJSON *trial = series_trial(series, index);
+	struct error err;
+
+	if (*series_text(trial, "run") || is_current(series, index, &run, &err) != 0)
+		return;
+	note_state(trial, TRIAL_WAITING, NULL);
+	cJSON_DeleteItemFromObjectCaseSensitive(trial, "slot");
+	if (series_write(series, &err) < 0)
+		log_warning("%s", err.text);
+}
+
 /* Begins the trial that is next, or notes that it has failed. Returns 1 where it runs. */
 static int try_next(const char *file, cJSON *series, const struct config *config, const struct next *next,
 		    struct error *err)
@@ -217,8 +232,12 @@ static int try_next(const char *file, cJSON *series, const struct config *config
 
 	series_set_state(series, SERIES_RUNNING);
 	r = begin_trial(file, series, config, next, err);
-	if (r >= 0 || !is_of_trial(series_trial(series, next->trial), err))
+	if (r >= 0)
 		return r;
+	if (!is_of_trial(series_trial(series, next->trial), err)) {
+		give_back(series, next->trial);
+		return r;
+	}
 	why = *err;
 	return fail_trial(series, next->trial, &why, err);
 }
