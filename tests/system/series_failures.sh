@@ -97,6 +97,33 @@ is "$code $(of_series 's.get("next"), s["state"]')" "0 ('grid-02', 'running')" "
 begin between
 is "$code $(of_series 's.get("next"), s["state"]') $(state)" "0 (None, 'running') grid-02 running" "and nothing while one is at work"
 
+# ---- The end of a night, the next one, and a stop ----
+night_over() { # as if the night had been asked for two hours ago: run.ends_at is past
+	python3 -c 'import json, sys, time; s = json.load(open(sys.argv[1])); s["since_s"] = time.time() // 1 - 7200; json.dump(s, open(sys.argv[1], "w"))' "$series"
+}
+node nights
+config nights "$three" "zone = \"UTC\"; ends_at = \"$(date -u -d '-1 hour' +%H:%M)\";"
+begin nights
+is "$code $(state)" "0 grid-01 running" "a series with run.ends_at begins" "$(tail -n 5 "$KILN_ROOT/log")"
+finish_run expired
+night_over
+ended
+is "$code $(of_series 's["state"], t[0]["state"]')" "81 ('expired', 'running')" "the night ends within a trial: the series waits"
+begin nights
+is "$code $(records) $(state) $(of_series 's["state"], len({x["run"] for x in t if x["run"]})')" "0 1 grid-01 running ('running', 1)" \
+	"the next night goes on with this trial" "$(tail -n 5 "$KILN_ROOT/log")"
+finish_run finished
+night_over
+ended
+is "$code $(of_series 's["state"], s.get("next"), t[0]["state"]')" "81 ('expired', 'grid-02', 'finished')" "the night ends with a trial: no other one begins"
+begin nights
+is "$code $(records) $(state)" "0 1 grid-02 running" "the next night begins the next trial" "$(tail -n 5 "$KILN_ROOT/log")"
+finish_run stopped
+ended
+is "$code $(of_series 's["state"]')" "81 stopped" "a trial is stopped: the series waits"
+begin nights
+is "$code $(records) $(state) $(of_series 's["state"]')" "0 1 grid-02 running running" "kiln start goes on with this trial" "$(tail -n 5 "$KILN_ROOT/log")"
+
 # ---- The last trial has ended, and the process is killed before the series has ----
 node killed
 config killed "$three"
