@@ -71,18 +71,22 @@
  *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights
  *   epochs           an object for each epoch: {epoch, step, at_ms, loss, accuracy, validation_loss,
  *                    validation_accuracy}; at_ms: Unix time in ms at which its training ended; of a run of
- * more than 4096 epochs not all (traind/history.h), so that run.json stays far below the 4 MiB that its
- * readers take metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no
- * accuracy where the loss has none confusion        {split, epoch, classes, rows, matrix}: the confusion
- * matrix of the last test or, where the run has no test yet, of the validation of the epoch (counted from 0)
- * whose weights are kept; at most 52 KiB. With many classes other members (core/run/run_confusion.h). Missing
- * where the network does not choose one class of at most 1000 test_given_up    why the run has no figures of
- * the test: what a record of the test split holds quarantine       records that fetch.bad_record = "skip"
- * left out, where there were any memory_tries     how often the device had too little memory for a trial of a
- * series throttled_s      seconds of pauses to cool down, where there were any store            {bytes,
- * before, since_us}: bytes: what kiln-fetchd has read from the store for this run; before: what earlier
- * processes of it had read; since_us: start of the last one time             seconds by stage
- * (traind/stages.c) device           the OpenCL device
+ *                    more than 4096 epochs not all (traind/history.h), so that run.json stays far below the
+ *                    4 MiB that its readers take
+ *   metrics          {train, validation, test} of the last passes, each {loss, accuracy, rows}; no accuracy
+ *                    where the loss has none
+ *   confusion        {split, epoch, classes, rows, matrix}: the confusion matrix of the last test or, where
+ *                    the run has no test yet, of the validation of the epoch (counted from 0) whose weights
+ *                    are kept; at most 52 KiB. With many classes other members (core/run/run_confusion.h).
+ *                    Missing where the network does not choose one class of at most 1000
+ *   test_given_up    why the run has no figures of the test: what a record of the test split holds
+ *   quarantine       records that fetch.bad_record = "skip" left out, where there were any
+ *   memory_tries     how often the device had too little memory for a trial of a series
+ *   throttled_s      seconds of pauses to cool down, where there were any
+ *   store            {bytes, before, since_us}: bytes: what kiln-fetchd has read from the store for this run;
+ *                    before: what earlier processes of it had read; since_us: start of the last one
+ *   time             seconds by stage (traind/stages.c)
+ *   device           the OpenCL device
  *
  * In the store run.json has the member `state`, too. begin uploads it before the first batch, uploadd after
  * each change, and for the last time when the run is final. With run.json alone another disk can go on with
