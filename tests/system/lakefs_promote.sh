@@ -97,4 +97,13 @@ is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen
 a_night 'epochs = 1; seed = 1;' '' "$against"
 is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 3)" \
 	"a run of its own is committed, promoted by a second commit and tagged" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- The report of a night ----
+id=$(cat "$KILN_ROOT/out") now=$(date +%s)
+printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "finished"}\n' "$now" "$now" "$id" >"$runs/tonight.json"
+"$KILN_BIN/kiln-oneshot" report 2>>"$KILN_ROOT/log"
+is "$? $(seen "b['main']['uncommitted'], list(b['main']['commits'][0]['metadata'])")" "0 ([], ['kiln.report'])" \
+	"the report of a night is committed, so that the next winner can be merged" "$(tail -n 3 "$KILN_ROOT/log")"
+get_object "lakefs://rep/main/runs" "$id/report.json" >/dev/null
+ok $? "it is beside the files of its run"
 no_violations
