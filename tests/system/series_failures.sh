@@ -101,6 +101,11 @@ like "$(resume)" 'cannot reach systemd over D-Bus' "a boot between two trials go
 begin between
 is "$code $(of_series 's.get("next"), s["state"]') $(state)" "0 (None, 'running') grid-02 running" "and nothing while one is at work"
 
+# ---- A stop that a power cut overtakes ----
+echo '{"seq": 1, "checkpoint_seq": 0, "state": "stopped"}' >"$KILN_ROOT/$run/current/want"
+resume >>"$KILN_ROOT/log"
+is "$(state) $(of_series 's["state"], "mark" in s')" "grid-02 stopped ('stopped', False)" "a boot ends the stop: the series waits, and its budget does not run" "$(tail -n 3 "$KILN_ROOT/log")"
+
 # ---- The end of a night, the next one, and a stop ----
 night_over() { # as if the night had been asked for two hours ago: run.ends_at is past
 	python3 -c 'import json, sys, time; s = json.load(open(sys.argv[1])); s["since_s"] = time.time() // 1 - 7200; json.dump(s, open(sys.argv[1], "w"))' "$series"

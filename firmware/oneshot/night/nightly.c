@@ -232,15 +232,15 @@ static int go_on(struct error *err)
 	/* The run was to stop, but the power failed before the trainer had stopped. */
 	if (interrupted && run_want_is_stop()) {
 		run_asked_over(true);
-		return run_state_set(RUN_STOPPED, err);
+		return (r = after_halt(err)) < 0 ? r : run_state_set(RUN_STOPPED, err);
 	}
 	if ((r = manager_open(&manager, err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
 		return r < 0 ? r : 1;
 	if (asked && expire_is_due(config_path(0, NULL), since))
-		return expire_asked(err);
+		return (r = after_night(err)) < 0 ? r : expire_asked(err);
 	if (!asked && run.ends_s && time(NULL) >= run.ends_s)
-		return expire_run(&run, err);
+		return (r = after_night(err)) < 0 ? r : expire_run(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
 		   "%s: going on after a reboot", interrupted ? run.id : "a run that was asked for");
 	r = manager_start_run(manager, err);
