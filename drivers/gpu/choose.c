@@ -173,6 +173,9 @@ static void explain(const struct gpu_listed *device, const struct gpu_wish *wish
 		(void)snprintf(out, GPU_WHY_BYTES, "device.type is \"%s\"", type_names[wish->type]);
 	else if (!verdict->candidate)
 		(void)snprintf(out, GPU_WHY_BYTES, "device.platform is \"%s\"", wish->platform);
+	else if (id.kind == ID_AUTO && wish->slot)
+		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"auto\", and this trial is in slot %u",
+			       wish->slot);
 	else if (id.kind == ID_AUTO)
 		(void)snprintf(out, GPU_WHY_BYTES, "device.id is \"auto\", which takes the first%s",
 			       device->cpu && wish->type == DEVICE_AUTO ? ", a GPU where there is one" : "");

@@ -74,6 +74,6 @@ void devices_note(const char *root, const struct gpu_wish *wish)
 {
 	struct error err = { 0 };
 
-	if (write_note(root, wish, &err) < 0)
+	if (wish->slot == 0 && write_note(root, wish, &err) < 0)
 		log_warning("kiln node shows no devices: %s", err.text);
 }

@@ -13,6 +13,6 @@
 
 #include "drivers/gpu/choose.h"
 
-/* Writes the note PATH_DEVICES, whose folder must exist. Where that fails it logs a warning. `root` is
- * prepended to /sys ("" except in tests). */
+/* Writes the note PATH_DEVICES, whose folder must exist; a trainer in another slot than 0 leaves it alone.
+ * Where that fails it logs a warning. `root` is prepended to /sys ("" except in tests). */
 void devices_note(const char *root, const struct gpu_wish *wish);

@@ -21,7 +21,7 @@ static const char *text_of(const cJSON *object, const char *key)
 
 static cJSON *note_for(const char *id)
 {
-	const struct gpu_wish wish = { "portable", DEVICE_CPU, id, 0 };
+	const struct gpu_wish wish = { .platform = "portable", .type = DEVICE_CPU, .id = id };
 	char path[PATH_BYTES];
 	cJSON *note = NULL;
 

@@ -36,30 +36,37 @@ static const struct {
 	int type;
 	const char *id;
 	const char *verdicts[LISTED];
+	unsigned slot;
 } judged[] = {
-	{ "auto",
-	  DEVICE_AUTO,
-	  "auto",
-	  { "0 taken", "1 device.id is \"auto\", which takes the first",
-	    "2 device.id is \"auto\", which takes the first",
-	    "3 device.id is \"auto\", which takes the first",
-	    "4 device.id is \"auto\", which takes the first, a GPU where there is one" } },
-	{ "cuda",
-	  DEVICE_AUTO,
-	  "1",
-	  { "0 device.id is \"1\"", "1 taken", "- device.platform is \"cuda\"",
-	    "- device.platform is \"cuda\"", "- device.platform is \"cuda\"" } },
-	{ "auto",
-	  DEVICE_CPU,
-	  "auto",
-	  { "- device.type is \"cpu\"", "- device.type is \"cpu\"", "- device.type is \"cpu\"",
-	    "- device.type is \"cpu\"", "0 taken" } },
-	{ "auto",
-	  DEVICE_GPU,
-	  "a100",
-	  { "0 device.id is \"a100\", which fits other devices, too",
-	    "1 device.id is \"a100\", which fits other devices, too", "2 device.id is \"a100\"",
-	    "3 device.id is \"a100\"", "- device.type is \"gpu\"" } },
+	{ .platform = "auto",
+	  .type = DEVICE_AUTO,
+	  .id = "auto",
+	  .verdicts = { "0 taken", "1 device.id is \"auto\", which takes the first",
+			"2 device.id is \"auto\", which takes the first",
+			"3 device.id is \"auto\", which takes the first",
+			"4 device.id is \"auto\", which takes the first, a GPU where there is one" } },
+	{ .platform = "cuda",
+	  .id = "auto",
+	  .slot = 1,
+	  .verdicts = { "0 device.id is \"auto\", and this trial is in slot 1", "1 taken",
+			"- device.platform is \"cuda\"", "- device.platform is \"cuda\"",
+			"- device.platform is \"cuda\"" } },
+	{ .platform = "cuda",
+	  .type = DEVICE_AUTO,
+	  .id = "1",
+	  .verdicts = { "0 device.id is \"1\"", "1 taken", "- device.platform is \"cuda\"",
+			"- device.platform is \"cuda\"", "- device.platform is \"cuda\"" } },
+	{ .platform = "auto",
+	  .type = DEVICE_CPU,
+	  .id = "auto",
+	  .verdicts = { "- device.type is \"cpu\"", "- device.type is \"cpu\"", "- device.type is \"cpu\"",
+			"- device.type is \"cpu\"", "0 taken" } },
+	{ .platform = "auto",
+	  .type = DEVICE_GPU,
+	  .id = "a100",
+	  .verdicts = { "0 device.id is \"a100\", which fits other devices, too",
+			"1 device.id is \"a100\", which fits other devices, too", "2 device.id is \"a100\"",
+			"3 device.id is \"a100\"", "- device.type is \"gpu\"" } },
 };
 
 static const struct {
@@ -151,7 +158,8 @@ static void why_the_others_are_passed_over(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
 		for (unsigned device = 0; device < LISTED; device++) {
-			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id, 0 };
+			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id,
+						       judged[i].slot };
 			const struct gpu_verdict verdict = gpu_judge(list, LISTED, device, &wish);
 			char text[GPU_WHY_BYTES + 16];
 
@@ -168,7 +176,7 @@ static void an_old_driver(void **state)
 {
 	static const struct gpu_listed two[] = { { .platform = "Clover", .name = "old", .too_old = true },
 						 { .platform = "rusticl", .name = "new" } };
-	const struct gpu_wish wish = { "auto", DEVICE_GPU, "0", 0 };
+	const struct gpu_wish wish = { .platform = "auto", .type = DEVICE_GPU, .id = "0" };
 	struct gpu_verdict verdict = gpu_judge(two, 2, 0, &wish);
 	unsigned index = 9;
 
