@@ -95,7 +95,7 @@ static bool fits(const struct gpu_listed *device, unsigned nth, const struct id 
 {
 	switch (id->kind) {
 	case ID_AUTO:
-		return nth == wish->slot;
+		return false; /* is_automatic() */
 	case ID_INDEX:
 		return nth == id->index;
 	case ID_PCI:
@@ -128,6 +128,38 @@ static void describe(const struct gpu_listed *list, unsigned count, const struct
 	}
 }
 
+/* Tells whether "auto" may mean a device: it is of the type of the first candidate, and the first of the list
+ * with its PCI address, because two drivers may list one GPU. */
+static bool is_automatic(const struct gpu_listed *list, unsigned device, const struct gpu_wish *wish)
+{
+	if (!is_candidate(&list[device], wish))
+		return false;
+	for (unsigned i = 0; i < device; i++)
+		if (is_candidate(&list[i], wish) &&
+		    (list[i].cpu != list[device].cpu ||
+		     (*list[i].pci && strcmp(list[i].pci, list[device].pci) == 0)))
+			return false;
+	return true;
+}
+
+/* Returns how many of the first `count` devices "auto" may mean. */
+static unsigned automatic(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		found += is_automatic(list, i, wish);
+	return found;
+}
+
+unsigned gpu_usable(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish)
+{
+	unsigned index;
+
+	return parse(wish->id).kind == ID_AUTO ? automatic(list, count, wish)
+					       : gpu_choose(list, count, wish, &index, NULL) == 0;
+}
+
 int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish,
 	       unsigned *ret_index, struct error *err)
 {
@@ -138,7 +170,10 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 	for (unsigned i = 0; i < count; i++) {
 		if (!is_candidate(&list[i], wish))
 			continue;
-		if (fits(&list[i], nth++, &id, wish) && found++ == 0)
+		if ((id.kind == ID_AUTO
+			     ? is_automatic(list, i, wish) && automatic(list, i, wish) == wish->slot
+			     : fits(&list[i], nth++, &id, wish)) &&
+		    found++ == 0)
 			index = i;
 	}
 	if (found == 1) {
@@ -198,21 +233,4 @@ struct gpu_verdict gpu_judge(const struct gpu_listed *list, unsigned count, unsi
 	if (!verdict.taken)
 		explain(&list[device], wish, &verdict, verdict.why);
 	return verdict;
-}
-
-unsigned gpu_usable(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish)
-{
-	const bool automatic = parse(wish->id).kind == ID_AUTO;
-	unsigned usable = 0, index;
-	bool cpu = false;
-
-	if (!automatic)
-		return gpu_choose(list, count, wish, &index, NULL) == 0;
-	for (unsigned i = 0; i < count; i++) {
-		if (!is_candidate(&list[i], wish) || (usable && list[i].cpu != cpu))
-			continue;
-		cpu = list[i].cpu;
-		usable++;
-	}
-	return usable;
 }

@@ -2,6 +2,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
+#include "core/base/slot.h"
 #include "core/box/usable.h"
 #include "core/run/spool.h"
 #include "drivers/cores/cores.h"
@@ -52,7 +53,8 @@ static int open_run(struct train *train, struct error *err)
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
 		return r;
 	batches_ask(train);
-	devices_note("", &wish);
+	if (slot_now() == 0) /* the note is of the box */
+		devices_note("", &wish);
 	if ((r = gpu_open(&wish, &train->gpu, err)) < 0)
 		return r;
 	go_near(train->gpu, config);
@@ -115,7 +117,8 @@ static int note_usable(int argc, char **argv)
 
 static const struct program program = {
 	"kiln-traind", "[--self-test] [--count-devices] [--config FILE]",
-	"Trains the network of the current run. With --self-test it verifies a kernel on the device and ends. With "
+	"Trains the network of the current run. With --self-test it verifies a kernel on the device and "
+	"ends. With "
 	"--count-devices it notes how many devices the configuration may use, and ends."
 };
 

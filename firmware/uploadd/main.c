@@ -36,6 +36,6 @@ int main(int argc, char **argv)
 		return alive_fatal(STATUS_UPLOADD, &err);
 	tracker_close(uploader.tracker, uploader.drain);
 	status_closep(&uploader.page);
-	upload_close(&uploader.current);
+	uploader_close(&uploader);
 	return EX_OK;
 }

@@ -47,11 +47,33 @@ static void warn_left(struct uploader *uploader, const char *run_id)
 		uploader->warnings++;
 }
 
-static bool is_current(const char *run_id)
+/* Calls `is` for each slot, until one says yes. Returns whether one did. */
+static bool in_any_slot(bool (*is)(const void *context), const void *context)
+{
+	bool found = false;
+
+	for (unsigned slot = 0; slot < SLOTS_MAX && !found; slot++) {
+		(void)slot_use(slot);
+		found = is(context);
+	}
+	(void)slot_use(0);
+	return found;
+}
+
+static bool is_current(const void *run_id)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
 	return run_load(&run, NULL) == 0 && strcmp(run.id, run_id) == 0;
+}
+
+/* Tells whether a slot has opened the run as its current one. */
+static bool is_open(const struct uploader *uploader, const char *run_id)
+{
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++)
+		if (strcmp(run_id, uploader->place[slot].current.run.id) == 0)
+			return true;
+	return false;
 }
 
 /* Makes a pass over a run of an earlier night. After an error for which waiting does not help the run stays
@@ -66,11 +88,11 @@ static int pass_archived(void *context, const char *run_id)
 	int r;
 
 	/* A parked run goes on, or its record moves to the archive. */
-	if (strcmp(run_id, uploader->current.run.id) == 0 || run_is_parked(run_id))
+	if (is_open(uploader, run_id) || run_is_parked(run_id))
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
-	if (r == -ENOENT && is_current(run_id))
-		return 0; /* the run was parked meanwhile, and goes on */
+	if (r == -ENOENT && in_any_slot(is_current, run_id))
+		return 0; /* the run has begun meanwhile, or was parked and goes on */
 	if (r == 0)
 		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
 	if (r == 0) {
@@ -93,17 +115,18 @@ static bool is_committed(const struct run *run)
 	       !spool_has(run->id);
 }
 
-/* Opens the current run, which may be another one than at the last pass. Where it is committed, only notes
- * that it is complete. */
+/* Opens the current run of this slot, which may be another one than at the last pass. Where it is committed,
+ * only notes that it is complete. */
 static int open_current(struct uploader *uploader, struct error *err)
 {
-	struct upload *current = &uploader->current;
+	struct place *place = &uploader->place[slot_now()];
+	struct upload *current = &place->current;
 	struct run run = { 0 };
 	int r = run_load(&run, err);
 
-	if (r == -ENOENT && !uploader->drain) {
+	if (r == -ENOENT && (!uploader->drain || slot_now() > 0)) {
 		upload_close(current);
-		uploader->complete[0] = '\0';
+		place->complete[0] = '\0';
 		return 0;
 	}
 	if (r < 0)
@@ -116,7 +139,7 @@ static int open_current(struct uploader *uploader, struct error *err)
 	upload_close(current);
 	if (is_committed(&run)) {
 		current->run = run;
-		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", run.id);
+		memcpy(place->complete, run.id, sizeof(place->complete));
 		return 0;
 	}
 	uploader->status.uploadd.busy_us = 0;
@@ -126,9 +149,9 @@ static int open_current(struct uploader *uploader, struct error *err)
 	return r;
 }
 
-static int timed_pass(struct uploader *uploader, bool *ret_complete, struct error *err)
+static int timed_pass(struct uploader *uploader, struct upload *current, bool *ret_complete,
+		      struct error *err)
 {
-	struct upload *current = &uploader->current;
 	const uint64_t start_us = clock_us(), sent = store_counters_of(current->store).bytes_out;
 	int r = upload_pass(current, uploader->tracker, ret_complete, err);
 
@@ -137,15 +160,17 @@ static int timed_pass(struct uploader *uploader, bool *ret_complete, struct erro
 	return r;
 }
 
-static int pass(struct uploader *uploader, struct error *err)
+/* Makes a pass over the current run of this slot. */
+static int pass_current(struct uploader *uploader, struct error *err)
 {
-	struct upload *current = &uploader->current;
+	struct place *place = &uploader->place[slot_now()];
+	struct upload *current = &place->current;
 	bool complete = false;
 	int r = open_current(uploader, err);
 
-	if (r == 0 && current->store && strcmp(uploader->complete, current->run.id) != 0) {
+	if (r == 0 && current->store && strcmp(place->complete, current->run.id) != 0) {
 		watch_run(&uploader->watch, current->run.id);
-		r = timed_pass(uploader, &complete, err);
+		r = timed_pass(uploader, current, &complete, err);
 	}
 	if (r == 0 && complete) {
 		event_send(&(struct event){ .id = EVENT_UPLOADS_COMPLETE,
@@ -153,8 +178,20 @@ static int pass(struct uploader *uploader, struct error *err)
 					    .url = store_url(current->store) },
 			   "%s: %s, and all its files are in %s", current->run.id,
 			   run_state_name(current->run.state), store_url(current->store));
-		(void)snprintf(uploader->complete, sizeof(uploader->complete), "%s", current->run.id);
+		memcpy(place->complete, current->run.id, sizeof(place->complete));
 	}
+	return r;
+}
+
+static int pass(struct uploader *uploader, struct error *err)
+{
+	int r = 0;
+
+	for (unsigned slot = 0; slot < SLOTS_MAX && r == 0; slot++) {
+		(void)slot_use(slot);
+		r = pass_current(uploader, err);
+	}
+	(void)slot_use(0);
 	uploader->left = false;
 	uploader->err = err;
 	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0)
@@ -169,8 +206,12 @@ static void back_off(struct uploader *uploader, int ms)
 	struct error err;
 
 	for (;; alive_tick(uploader->worker)) {
-		if (upload_trim_spool(&err) < 0)
-			log_debug("%s", err.text);
+		for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+			(void)slot_use(slot);
+			if (upload_trim_spool(&err) < 0 && err.code != -ENOENT)
+				log_debug("%s", err.text);
+		}
+		(void)slot_use(0);
 		if (ms <= 0)
 			return;
 		(void)usleep((ms < (int)SCAN_MS ? (useconds_t)ms : SCAN_MS) * 1000);
@@ -198,7 +239,7 @@ void uploader_open_tracker(struct uploader *uploader)
 
 static void publish(struct uploader *uploader, const char *phase, const char *text)
 {
-	const struct upload *current = &uploader->current;
+	const struct upload *current = &uploader->place[0].current;
 	struct status_uploadd *uploadd = &uploader->status.uploadd;
 	struct store_counters counters = { 0 };
 
@@ -224,19 +265,29 @@ static void say_failing(const struct uploader *uploader, int back_off_ms)
 	const char *text = uploader->err->text;
 
 	if (back_off_ms == (int)BACK_OFF_MS)
-		event_send(&(struct event){ .id = EVENT_UPLOADS_FAILING, .run_id = uploader->current.run.id },
+		event_send(&(struct event){ .id = EVENT_UPLOADS_FAILING,
+					    .run_id = uploader->place[0].current.run.id },
 			   "%s, trying again in %d s", text, back_off_ms / 1000);
 	else
 		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
 }
 
-/* Returns whether the trainer has done its last step: the run has ended, was stopped, or its night is over.
- * What is in the spool then is all that there will be. */
+/* Returns whether the trainer of this slot has done its last step: the run has ended, was stopped, or its
+ * night is over. What is in the spool then is all that there will be. */
 static bool is_at_rest(void)
 {
 	char path[PATH_BYTES];
 
 	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
+}
+
+/* Tells whether the current run of this slot may get more files. */
+static bool is_unfinished(const void *unused)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+
+	(void)unused;
+	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) && !is_at_rest();
 }
 
 /* Tells whether another process leaves nothing to do: the current run is final and nothing of it is left in
@@ -267,12 +318,12 @@ int uploader_lock(struct uploader *uploader, struct error *err)
 
 /* Returns whether the trainer may go on writing checkpoints: the process must not end then, whatever the
  * error, because it trims the spool. */
-static bool is_needed(const struct uploader *uploader)
+static bool is_needed(const void *uploader)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
 	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) &&
-	       !(uploader->drain && is_at_rest());
+	       !(((const struct uploader *)uploader)->drain && is_at_rest());
 }
 
 static int leased_pass(struct uploader *uploader, struct error *err)
@@ -296,10 +347,10 @@ static void ask_judgement(const struct uploader *uploader)
 {
 	struct error err;
 
-	if (uploader->left || strcmp(uploader->complete, uploader->current.run.id) != 0)
+	if (uploader->left || strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) != 0)
 		return;
 	log_info("%s: all of its files are in the store, so its model can be judged",
-		 uploader->current.run.id);
+		 uploader->place[0].current.run.id);
 	if (unjudged_ask(&err) < 0)
 		log_warning("%s; the model is judged after the next boot", err.text);
 }
@@ -310,31 +361,39 @@ int uploader_run(struct uploader *uploader, struct error *err)
 
 	for (;;) {
 		/* Both before the pass: what was written before them is uploaded by it. */
-		const bool rests = is_at_rest(), unjudged = unjudged_is_noted();
+		const bool rests = is_at_rest() && !in_any_slot(is_unfinished, NULL),
+			   unjudged = unjudged_is_noted();
 		int r = leased_pass(uploader, err);
 
 		if (r == 0 && unjudged)
 			ask_judgement(uploader);
 		if (r == 0 && uploader->drain && !uploader->left &&
-		    (rests || strcmp(uploader->complete, uploader->current.run.id) == 0))
+		    (rests || (strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) == 0 &&
+			       !in_any_slot(is_unfinished, NULL))))
 			return 0;
 		if (r == 0) {
 			alive_progress();
 			if (back_off_ms > (int)BACK_OFF_MS)
 				event_send(&(struct event){ .id = EVENT_UPLOADS_BACK,
-							    .run_id = uploader->current.run.id },
+							    .run_id = uploader->place[0].current.run.id },
 					   "uploading works again");
 			back_off_ms = BACK_OFF_MS;
 			watch_wait(&uploader->watch, SCAN_MS);
 			continue;
 		}
-		if (!may_pass(err) && !is_needed(uploader))
+		if (!may_pass(err) && !in_any_slot(is_needed, uploader))
 			return r;
 		if (!may_pass(err))
-			upload_close(&uploader->current); /* a person may give another credential */
+			uploader_close(uploader); /* a person may give another credential */
 		say_failing(uploader, back_off_ms);
 		notify_status("waiting: %s", err->text);
 		back_off(uploader, back_off_ms);
 		back_off_ms = 2 * back_off_ms < (int)BACK_OFF_MAX_MS ? 2 * back_off_ms : (int)BACK_OFF_MAX_MS;
 	}
+}
+
+void uploader_close(struct uploader *uploader)
+{
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++)
+		upload_close(&uploader->place[slot].current);
 }

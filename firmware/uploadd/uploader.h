@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop of kiln-uploadd: a pass over the current run, then over the runs of earlier nights that are still
- * in the spool. After a failure for which waiting may help it waits, each time twice as long, up to a minute.
- * Meanwhile it trims the spool, because traind goes on writing checkpoints. For this reason it also waits
- * after any other failure while the trainer works; its status then says "degraded".
+ * The loop of kiln-uploadd: a pass over the current run of each slot (core/base/slot.h), then over the runs
+ * of earlier nights that are still in the spool. The status page is that of the run of slot 0. After a
+ * failure for which waiting may help it waits, each time twice as long, up to a minute. Meanwhile it trims
+ * the spool, because traind goes on writing checkpoints. For this reason it also waits after any other
+ * failure while the trainer works; its status then says "degraded".
  */
 #pragma once
 
+#include "core/base/slot.h"
 #include "core/run/status.h"
 #include "uploadd/series.h"
 #include "uploadd/upload.h"
@@ -15,11 +17,13 @@
 struct uploader {
 	int lock; /* held by the one process that uploads from the spool */
 	struct watch watch;
-	struct upload current; /* the current run; open where current.store is not NULL */
-	/* id of the current run, once it is final and all its files are in the store */
-	char complete[RUN_ID_BYTES];
-	bool left;     /* some runs of earlier nights are not completely in the store */
-	char **warned; /* ids of the runs of which an event has warned that a person must act */
+	struct place {
+		struct upload current; /* the current run; open where current.store is not NULL */
+		/* id of the current run, once it is final and all its files are in the store */
+		char complete[RUN_ID_BYTES];
+	} place[SLOTS_MAX]; /* by slot */
+	bool left;          /* some runs of earlier nights are not completely in the store */
+	char **warned;      /* ids of the runs of which an event has warned that a person must act */
 	uint32_t warnings;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
@@ -41,3 +45,4 @@ MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
 /* Returns after an error for which waiting does not help, once the run has ended or, with `drain`, stopped;
  * with `drain` also once the run has ended or stopped and all its files are in the store. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);
+void uploader_close(struct uploader *uploader);

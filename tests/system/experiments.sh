@@ -11,28 +11,6 @@ kills_wanted=${KILN_KILLS:-20}
 "$make_shards" "$work/data" validation 1 200
 "$make_shards" "$work/data" test 1 100
 
-# The bits of every trial: of the model that has finished, or of the newest checkpoint of one that stopped early.
-bits() { # name of the sink
-	python3 - "$series" "$work/runs/$1" <<-'PY'
-		import glob, hashlib, json, os, struct, sys
-		def digest(path):
-		    data = open(path, "rb").read()
-		    n = struct.unpack("<Q", data[:8])[0]
-		    header = json.loads(data[8:8 + n])
-		    tensors = sorted(k for k in header if not k.startswith("__"))
-		    parts = (data[8 + n + header[k]["data_offsets"][0]:8 + n + header[k]["data_offsets"][1]] for k in tensors)
-		    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
-		for trial in json.load(open(sys.argv[1]))["trials"]:
-		    folder = os.path.join(sys.argv[2], trial["run"])
-		    record = json.load(open(folder + "/run.json"))
-		    [epoch.pop("at_ms") for epoch in record["epochs"]]
-		    model = folder + "/model/model.safetensors"
-		    found = model if trial["state"] == "finished" else sorted(glob.glob(folder + "/checkpoints/*.safetensors"))[-1]
-		    print(trial["name"], trial["state"], trial["epochs"], trial["value"], trial["rungs"], digest(found),
-		          json.dumps([record["epochs"], record["metrics"]]))
-	PY
-}
-
 # ---- A list ----
 config list 'experiments = ( { name = "adam"; overrides = { optimizer = { name = "adam"; }; }; },
 	{ name = "wide"; overrides = { model = { layers = { dense = { units = 32; }; }; }; }; } );'

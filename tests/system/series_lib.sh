@@ -40,3 +40,68 @@ night() { # node, configuration: sets code, series
 of_series() { # python expression of the series s and its trials t
 	python3 -c 'import json, sys; s = json.load(open(sys.argv[1])); t = s["trials"]; print(eval(sys.argv[2]))' "$series" "$1"
 }
+
+# The bits of every trial: of the model that has finished, or of the newest checkpoint of one that stopped early.
+bits() { # name of the sink
+	python3 - "$series" "$work/runs/$1" <<-'PY'
+		import glob, hashlib, json, os, struct, sys
+		def digest(path):
+		    data = open(path, "rb").read()
+		    n = struct.unpack("<Q", data[:8])[0]
+		    header = json.loads(data[8:8 + n])
+		    tensors = sorted(k for k in header if not k.startswith("__"))
+		    parts = (data[8 + n + header[k]["data_offsets"][0]:8 + n + header[k]["data_offsets"][1]] for k in tensors)
+		    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+		for trial in json.load(open(sys.argv[1]))["trials"]:
+		    folder = os.path.join(sys.argv[2], trial["run"])
+		    record = json.load(open(folder + "/run.json"))
+		    [epoch.pop("at_ms") for epoch in record["epochs"]]
+		    model = folder + "/model/model.safetensors"
+		    found = model if trial["state"] == "finished" else sorted(glob.glob(folder + "/checkpoints/*.safetensors"))[-1]
+		    print(trial["name"], trial["state"], trial["epochs"], trial["value"], trial["rungs"], digest(found),
+		          json.dumps([record["epochs"], record["metrics"]]))
+	PY
+}
+
+programs() { # prints the pids of this node's programs
+	local pid
+	for pid in $(pgrep -f "$KILN_BIN/kiln" 2>/dev/null); do
+		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
+	done
+}
+
+is_over() { # the newest series has ended: kiln run, started again, would begin another one
+	newest_series
+	[ -n "$series" ] && [ "$(of_series 's["ended_s"] > 0' 2>/dev/null)" = True ]
+}
+
+killed_night() { # node, configuration, seed: kills one program of the night at a time, `kiln run` too; sets code, kills
+	local pids victim night
+	node "$1"
+	mkdir -p "$KILN_ROOT/data/kiln/cache"
+	cp -a "$work/nodes/list/data/kiln/cache/kernels" "$KILN_ROOT/data/kiln/cache/"
+	RANDOM=$3 kills=0 code=1
+	local until=$((SECONDS + 240))
+	while [ $SECONDS -lt $until ]; do
+		"$KILN_BIN/kiln" run --config "$work/$2.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log" &
+		night=$!
+		while kill -0 $night 2>/dev/null; do
+			sleep 0.$((RANDOM % 9 + 1))
+			[ $kills -lt "$kills_wanted" ] && ! is_over || continue
+			mapfile -t pids < <(programs)
+			[ ${#pids[@]} -gt 0 ] || continue
+			victim=${pids[RANDOM % ${#pids[@]}]}
+			kill -KILL "$victim" 2>/dev/null && kills=$((kills + 1))
+		done
+		wait $night
+		code=$?
+		[ $code != 0 ] || break
+		gone() { [ -z "$(programs)" ]; }
+		wait_for 20 gone
+		is_over || continue
+		"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log" # what the killed one has left
+		code=$?
+		break
+	done 2>/dev/null
+	newest_series
+}

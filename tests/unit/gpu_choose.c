@@ -142,6 +142,42 @@ static void the_device_that_is_meant(void **state)
 	}
 }
 
+/* Trials side by side: each slot has a device of its own, of the type that slot 0 has. A GPU that two drivers
+ * list is one device. */
+static void devices_of_slots(void **state)
+{
+	static const struct {
+		const char *platform;
+		int type;
+		const char *id;
+		unsigned usable, slot, index; /* LISTED: none */
+	} slots[] = {
+		{ "auto", DEVICE_AUTO, "auto", 3, 0, 0 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 2, 2 },
+		{ "rusticl", DEVICE_AUTO, "auto", 1, 0, 3 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 3, LISTED },
+		{ "auto", DEVICE_CPU, "auto", 1, 0, 4 },
+		{ "auto", DEVICE_CPU, "auto", 1, 1, LISTED },
+		{ "nvidia", DEVICE_AUTO, "auto", 2, 1, 1 },
+		{ "nvidia", DEVICE_AUTO, "auto", 2, 2, LISTED },
+		{ "auto", DEVICE_AUTO, "1", 1, 5, 1 },
+		{ "auto", DEVICE_AUTO, "A100", 0, 0, LISTED },
+		{ "no such platform", DEVICE_AUTO, "auto", 0, 0, LISTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		const struct gpu_wish wish = { slots[i].platform, slots[i].type, slots[i].id, slots[i].slot };
+		unsigned index = LISTED;
+
+		print_message("# %s %d %s, slot %u\n", wish.platform, wish.type, wish.id, wish.slot);
+		assert_int_equal(gpu_usable(list, LISTED, &wish), slots[i].usable);
+		assert_int_equal(gpu_choose(list, LISTED, &wish, &index, NULL) == 0,
+				 slots[i].index != LISTED);
+		assert_int_equal(index, slots[i].index);
+	}
+}
+
 static void no_device_at_all(void **state)
 {
 	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0", 0 };
@@ -308,6 +344,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_device_that_is_meant),
+		cmocka_unit_test(devices_of_slots),
 		cmocka_unit_test(no_device_at_all),
 		cmocka_unit_test(many_devices),
 		cmocka_unit_test(why_the_others_are_passed_over),

@@ -63,7 +63,7 @@ static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid,
 	return 0;
 }
 
-static int end_of(int status)
+int daemons_exit_code(int status)
 {
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
 }
@@ -77,7 +77,7 @@ int daemons_run_program(const char *const *arguments, struct error *err)
 	while (r == 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EX_OSERR;
-	return r < 0 ? r : end_of(status);
+	return r < 0 ? r : daemons_exit_code(status);
 }
 
 /* ---- The uploader beside the runs ---- */
@@ -99,6 +99,17 @@ void daemons_end_uploads(void)
 		while (waitpid(uploader, &status, 0) < 0 && errno == EINTR)
 			continue;
 	uploader = 0;
+}
+
+void daemons_forget_uploads(void)
+{
+	uploader = 0;
+}
+
+void daemons_reaped(pid_t pid)
+{
+	if (pid == uploader)
+		uploader = 0; /* another process may get its number */
 }
 
 /* ---- The daemons of a run ---- */
@@ -150,7 +161,7 @@ static int restart_wait_s(struct child *child, int status, uint64_t now_us)
  * not start any more. */
 static int start_again(struct child *child, int status, struct error *err)
 {
-	const int code = end_of(status);
+	const int code = daemons_exit_code(status);
 	int wait_s, r;
 
 	if (stopped || (code != EX_UNAVAILABLE && code != EX_TEMPFAIL) ||
@@ -176,19 +187,21 @@ static int wait_for_daemons(struct child *children, struct error *err)
 		if (!child) {
 			if (pid < 0)
 				end_children(children, false); /* a signal interrupted waitpid() */
-			else if (pid == uploader)
-				uploader = 0; /* another process may get its number */
+			else
+				daemons_reaped(pid);
 			continue;
 		}
 		child->pid = 0;
-		if (child == &children[TRAIND] && end_of(status) == EX_OK && children[FETCHD].pid) {
+		if (child == &children[TRAIND] && daemons_exit_code(status) == EX_OK &&
+		    children[FETCHD].pid) {
 			(void)kill(children[FETCHD].pid, SIGTERM);
 			trained = true;
 		}
 		if (trained && child == &children[FETCHD])
 			continue;
-		if (code == EX_OK && (r = start_again(child, status, err)) == 0 && end_of(status) != EX_OK) {
-			code = end_of(status);
+		if (code == EX_OK && (r = start_again(child, status, err)) == 0 &&
+		    daemons_exit_code(status) != EX_OK) {
+			code = daemons_exit_code(status);
 			end_children(children, code == EX_DATAERR);
 		}
 		if (r < 0) {

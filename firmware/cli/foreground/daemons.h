@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #define DAEMON_RESTARTS_MAX 10u
 #define DAEMON_WAIT_MAX_S   30
@@ -33,3 +34,9 @@ MUST_CHECK int daemons_train(bool uploads, struct error *err);
 MUST_CHECK int daemons_start_uploads(struct error *err);
 /* Ends this kiln-uploadd, where it has not ended yet. */
 void daemons_end_uploads(void);
+/* In a child of this process: kiln-uploadd is the parent's. */
+void daemons_forget_uploads(void);
+/* The caller has waited for a process that it did not start itself: it may be kiln-uploadd. */
+void daemons_reaped(pid_t pid);
+/* Returns the exit code in the status of waitpid(2); EX_UNAVAILABLE after a signal. */
+int daemons_exit_code(int status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/foreground/night.h"
 #include "cli/foreground/daemons.h"
+#include "cli/foreground/slots.h"
 #include "core/run/tracking.h"
 #include "core/series/series.h"
 
@@ -14,8 +15,7 @@ static int begin(const char *config, struct error *err)
 	return daemons_run_program(words, err);
 }
 
-/* Tells what follows: EX_OK = another trial, or an enum series_exit. `code`: how the daemons ended. */
-static int trial_ended(int code, struct error *err)
+int night_trial_ended(int code, struct error *err)
 {
 	char text[16];
 	const char *const words[] = { "kiln-oneshot", "trial-ended", code ? "--code" : NULL, text, NULL };
@@ -24,23 +24,54 @@ static int trial_ended(int code, struct error *err)
 	return daemons_run_program(words, err);
 }
 
+/* Notes how many devices the trials of a night may use, where they train side by side. */
+static int count_devices(const char *file, struct error *err)
+{
+	const char *const words[] = { "kiln-traind", "--count-devices", "--config", file, NULL };
+	CLEANUP(config_done) struct config config = { 0 };
+
+	/* kiln-oneshot begin says what is wrong with the file. */
+	if (config_load(file, &config, NULL) < 0 || config.series.parallel == 1)
+		return EX_OK;
+	return daemons_run_program(words, err);
+}
+
+/* Trains the trials of the unfinished series side by side. `begun`: slot 0 has begun a trial. Returns -ENOENT
+ * where the night has one slot. */
+static int train_beside(const char *config, bool begun, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_load_unfinished(&series, err);
+
+	if (r == 0 && series_slots(series) == 1)
+		return -ENOENT;
+	if (r < 0 || (r = daemons_start_uploads(err)) < 0)
+		return r;
+	return slots_train(config, series_id(series), series_slots(series), begun, err);
+}
+
 /* Trains run after run. Uploads never delay a trial: they go on beside it. *ret_began: there is a run whose
  * outputs may wait for their upload. Returns EX_OK after the last one, or where begin has ended a series, or
  * the exit code of what failed. */
 static int train_all(const char *config, bool *ret_began, struct error *err)
 {
-	int r, code;
+	int r = count_devices(config, err), code;
 
+	if (r != EX_OK)
+		return r;
 	do {
 		r = begin(config, err);
-		*ret_began = *ret_began || r == EX_OK || r == SERIES_EXIT_OVER;
+		*ret_began = *ret_began || r == EX_OK || r == SERIES_EXIT_OVER || r == SERIES_EXIT_WAIT;
+		if ((r == EX_OK || r == SERIES_EXIT_WAIT) &&
+		    (code = train_beside(config, r == EX_OK, err)) != -ENOENT)
+			return code;
 		if (r != EX_OK)
 			return r == SERIES_EXIT_OVER ? EX_OK : r;
 		if ((code = daemons_start_uploads(err)) < 0 || (code = daemons_train(false, err)) < 0)
 			return code;
 		if (daemons_are_stopped())
 			return EX_TEMPFAIL;
-		r = trial_ended(code, err);
+		r = night_trial_ended(code, err);
 	} while (r == EX_OK);
 	if (r == SERIES_EXIT_NONE)
 		return code;

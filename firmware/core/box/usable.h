@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many devices the trials of a series may use side by side: the file PATH_USABLE/count, a number as
- * text. kiln-traind --count-devices writes it, because that program alone may open the devices; kiln-oneshot begin
- * reads it when the night of a series begins. No state.
+ * text. kiln-traind --count-devices writes it, because that program alone may open the devices; kiln-oneshot
+ * begin reads it when the night of a series begins. No state.
  */
 #pragma once
 

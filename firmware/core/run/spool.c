@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/run/spool.h"
+#include "core/base/slot.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -61,10 +62,11 @@ int spool_make(const char *run_id, struct error *err)
 
 int spool_lock(int *ret_fd, struct error *err)
 {
+	const bool shared = slot_now() == 0; /* the folder of all runs; another slot locks its own */
 	char path[PATH_BYTES];
 
-	return folder_lock(path_of(PATH_SPOOL, SPOOL_WRITER, path), "another process writes there", ret_fd,
-			   err);
+	return folder_lock(path_of(shared ? PATH_SPOOL : PATH_SLOT, shared ? SPOOL_WRITER : NULL, path),
+			   "another process writes there", ret_fd, err);
 }
 
 int spool_lock_uploads(int *ret_fd, struct error *err)

@@ -38,8 +38,8 @@ int64_t spool_checkpoint_step(const char *name);
 /* Makes the folders of a run. */
 MUST_CHECK int spool_make(const char *run_id, struct error *err);
 
-/* Locks the spool for this writer, until the descriptor is closed or the process ends. Call spool_make()
- * first. Errors: -EBUSY another process has the lock. */
+/* Locks the spool for the trainer of this slot, until the descriptor is closed or the process ends. Call
+ * spool_make() first. Errors: -EBUSY another process has the lock. */
 MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
 
 /* Locks the uploads of the spool for this process, until the descriptor is closed or the process ends: two

@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/slot.h"
 #include "core/run/spool.h"
 #include "core/run/tracking.h"
 #include "drivers/notify/alive.h"
@@ -39,7 +40,7 @@ struct tracker {
 	struct sender sender;
 	bool failing;
 	uint64_t missed; /* runs, series and champions that the pass could not tell so far */
-	char current[RUN_ID_BYTES];
+	char current[SLOTS_MAX][RUN_ID_BYTES]; /* by slot */
 	struct refusals refusals;
 	struct error failed; /* the first failure of a server in a pass; code 0 = none */
 	struct error *err;
@@ -80,19 +81,20 @@ static void log_failed(const char *id, int r, const struct error *err)
 		log_warning("%s: cannot be kept for the tracking server: %s", id, err->text);
 }
 
-/* Collects the current run. */
+/* Collects the current run of this slot. */
 static void collect_current(struct tracker *tracker)
 {
+	char *current = tracker->current[slot_now()];
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(json_free) cJSON *record = NULL;
 	struct error err = { 0 };
 	const char *id;
 	int r;
 
-	tracker->current[0] = '\0';
+	*current = '\0';
 	if (run_load(&run, NULL) < 0)
 		return;
-	(void)snprintf(tracker->current, sizeof(tracker->current), "%s", run.id);
+	(void)snprintf(current, sizeof(tracker->current[0]), "%s", run.id);
 	if (!*run.config.tracking.url || run_record(&record, NULL) < 0 ||
 	    json_get_string("run.json", record, "id", &id, NULL) < 0 || strcmp(id, run.id) != 0)
 		return;
@@ -123,11 +125,19 @@ static bool is_of_one(int r)
 	return r == -EINVAL || r == -ENOENT || r == -EBADMSG || r == -EEXIST;
 }
 
+static bool is_current(const struct tracker *tracker, const char *id)
+{
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++)
+		if (strcmp(id, tracker->current[slot]) == 0)
+			return true;
+	return false;
+}
+
 /* Tells whether something may still come: the run is current, or its files wait for the store; or a trial of
  * the series is in the spool. */
 static bool may_grow(struct tracker *tracker, const char *id)
 {
-	return strcmp(id, tracker->current) == 0 || spool_has(id) || collect_has_trials(id);
+	return is_current(tracker, id) || spool_has(id) || collect_has_trials(id);
 }
 
 /* Removes what the server has, where nothing of it can come any more. */
@@ -207,7 +217,11 @@ static int pass(struct tracker *tracker, struct error *err)
 	tracker->missed = 0;
 	refusals_begin(&tracker->refusals);
 	send_begin_pass(&tracker->sender);
-	collect_current(tracker);
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		collect_current(tracker);
+	}
+	(void)slot_use(0);
 	r = tracking_each(pass_run, tracker, err);
 	if (r == 0)
 		r = tracking_each_champion(pass_champion, tracker, err);
@@ -224,10 +238,10 @@ static void say(struct tracker *tracker, int r, uint64_t wait_ms)
 	const char *text = tracker->err->text;
 
 	if (r < 0 && r != -ECANCELED && !tracker->failing)
-		event_send(&(struct event){ .id = EVENT_TRACKING_FAILING, .run_id = tracker->current },
+		event_send(&(struct event){ .id = EVENT_TRACKING_FAILING, .run_id = tracker->current[0] },
 			   "%s, trying again in %" PRIu64 " s; training goes on", text, wait_ms / 1000);
 	else if (r == 0 && tracker->failing)
-		event_send(&(struct event){ .id = EVENT_TRACKING_BACK, .run_id = tracker->current },
+		event_send(&(struct event){ .id = EVENT_TRACKING_BACK, .run_id = tracker->current[0] },
 			   "the tracking server takes runs again");
 	tracker->failing = r < 0;
 }

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Trials side by side on a machine with two devices (PoCL's): a grid with series.parallel = 2 ends with the bits that it has in
+# turn, also when its programs are killed again and again; the store is read once; halving ends; kiln stop stops both slots.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/series_lib.sh"
+export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
+"$make_shards" "$work/data" train 6 600
+"$make_shards" "$work/data" validation 1 200
+"$make_shards" "$work/data" test 1 100
+
+# ---- In turn, and side by side ----
+grid='vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; };'
+config turn "$grid series = { method = \"grid\"; };" 'seed = 7;'
+config beside "$grid series = { method = \"grid\"; parallel = 2; };" 'seed = 7;'
+sed -i 's/epochs = 4/epochs = 150/' "$work/turn.conf" "$work/beside.conf"
+began=$EPOCHREALTIME
+night list turn
+in_turn=$(echo "$EPOCHREALTIME - $began" | bc)
+is "$code $(of_series 's["state"], s["slots"]')" "0 ('finished', 1)" "a grid in turn" "$(tail -n 5 "$KILN_ROOT/log")"
+expected=$(bits turn)
+began=$EPOCHREALTIME
+night beside beside
+is "$code $(of_series 's["state"], s["slots"]')" "0 ('finished', 2)" "the grid side by side" "$(tail -n 20 "$KILN_ROOT/log")"
+echo "# in turn $in_turn s, side by side $(echo "$EPOCHREALTIME - $began" | bc) s of wall time"
+is "$(bits beside)" "$expected" "it has the same bits and figures of every trial"
+is "$(of_series 'sorted({x.get("slot", 0) for x in t})')" "[0, 1]" "both slots have trained"
+is "$(of_series 'len({x["run"] for x in t}), len(t)')" "(4, 4)" "each trial has a run of its own"
+
+# ---- Killed ----
+kills_wanted=${KILN_KILLS:-20}
+sed 's|runs/beside"|runs/killed"|' "$work/beside.conf" >"$work/killed.conf"
+killed_night killed killed 3
+is "$code $(of_series 's["state"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 finished 1" \
+	"killed $kills times, the same series finishes" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(bits killed)" "$expected" "with the same bits and figures of every trial"
+is "$(find "$work/runs/killed" -name run.json | wc -l) $(of_series 'len({x["run"] for x in t})')" "4 4" "and no trial has run twice"
+
+# ---- Halving ----
+config halving 'vary = { optimizer = { learning_rate = { min = 1e-5; max = 0.1; scale = "log"; }; }; };
+	series = { method = "halving"; trials = 6; reduction = 2; parallel = 0; };' 'seed = 7;'
+night halving halving
+is "$code $(of_series 's["state"], s["slots"], sorted({x["state"] for x in t})')" "0 ('finished', 2, ['finished', 'pruned'])" \
+	"halving, a slot for each device" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(of_series 's["winner"] == max((x for x in t if x["state"] == "finished"), key=lambda x: x["value"])["name"]')" True "the best of those that have finished wins"
+
+# ---- Fewer devices in the next night ----
+sed 's|runs/beside"|runs/fewer"|' "$work/beside.conf" >"$work/fewer.conf"
+node fewer
+both() { [ "$(find "$KILN_ROOT"/data/kiln/spool/traind/*/checkpoints -name '*.safetensors' -printf '%h\n' 2>/dev/null | sort -u | wc -l)" -ge 2 ]; }
+"$KILN_BIN/kiln" run --config "$work/fewer.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log" &
+wait_for 60 both
+kill -TERM $!
+wait $!
+code=$?
+newest_series
+is "$code $(of_series 's["state"], [x["state"] for x in t].count("running")')" "1 ('running', 2)" "a night of two slots is interrupted" "$(tail -n 5 "$KILN_ROOT/log")"
+POCL_DEVICES=basic night fewer fewer
+is "$code $(of_series 's["state"], s["slots"]') $(bits fewer)" "0 ('finished', 1) $expected" "with one device it goes on in turn, and ends with the same bits" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
