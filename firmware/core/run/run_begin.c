@@ -4,6 +4,7 @@
 #include "core/base/version.h"
 #include "core/run/run_record.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -78,18 +79,30 @@ static bool has_id(const char *record, const char *id)
 	       json_get_string(record, json, "id", &found, NULL) == 0 && strcmp(found, id) == 0;
 }
 
+static bool slot_has_id(unsigned slot, const char *id)
+{
+	const unsigned mine = slot_use(slot);
+	const bool found =
+		slot != mine && (has_id("current/run.json", id) || has_id(RECORD_NEXT "/run.json", id));
+
+	(void)slot_use(mine);
+	return found;
+}
+
 /* Tells whether another slot has a run with this id. */
 static bool is_in_a_slot(const char *id)
 {
-	const unsigned mine = slot_now();
-	bool found = false;
+	char folder[PATH_BYTES];
+	DIR *entries = opendir(path_of(PATH_RUNS, NULL, folder));
+	struct dirent *entry;
+	bool found = slot_now() > 0 && slot_has_id(0, id);
+	unsigned slot;
 
-	for (unsigned slot = 0; slot < SLOTS_MAX && !found; slot++) {
-		(void)slot_use(slot);
-		found = slot != mine &&
-			(has_id("current/run.json", id) || has_id(RECORD_NEXT "/run.json", id));
-	}
-	(void)slot_use(mine);
+	while (!found && entries && (entry = readdir(entries)))
+		found = sscanf(entry->d_name, "slot-%u", &slot) == 1 && slot < SLOTS_MAX &&
+			slot_has_id(slot, id);
+	if (entries)
+		(void)closedir(entries);
 	return found;
 }
 
