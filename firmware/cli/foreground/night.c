@@ -2,6 +2,7 @@
 #include "cli/foreground/night.h"
 #include "cli/foreground/daemons.h"
 #include "cli/foreground/slots.h"
+#include "cli/foreground/trial.h"
 #include "core/run/tracking.h"
 #include "core/series/series.h"
 
@@ -12,15 +13,6 @@ static int begin(const char *config, struct error *err)
 {
 	const char *const words[] = { "kiln-oneshot", "begin", "--config", config, NULL };
 
-	return daemons_run_program(words, err);
-}
-
-int night_trial_ended(int code, struct error *err)
-{
-	char text[16];
-	const char *const words[] = { "kiln-oneshot", "trial-ended", code ? "--code" : NULL, text, NULL };
-
-	(void)snprintf(text, sizeof(text), "%d", code);
 	return daemons_run_program(words, err);
 }
 
@@ -71,7 +63,7 @@ static int train_all(const char *config, bool *ret_began, struct error *err)
 			return code;
 		if (daemons_are_stopped())
 			return EX_TEMPFAIL;
-		r = night_trial_ended(code, err);
+		r = trial_ended(code, err);
 	} while (r == EX_OK);
 	if (r == SERIES_EXIT_NONE)
 		return code;

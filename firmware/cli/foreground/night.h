@@ -9,7 +9,3 @@
  * code: that of a program which has said why, or EX_TEMPFAIL where the run or the series was stopped or
  * waits. Errors: a program cannot be started. */
 MUST_CHECK int night_run(const char *config, struct error *err);
-
-/* Notes a trial that has ended in this slot. `code`: how the daemons ended. Returns EX_OK = another trial
- * follows, or an enum series_exit. Errors: the program cannot be started. */
-MUST_CHECK int night_trial_ended(int code, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/foreground/slots.h"
 #include "cli/foreground/daemons.h"
-#include "cli/foreground/night.h"
+#include "cli/foreground/trial.h"
 #include "core/base/slot.h"
 #include "core/series/series.h"
 
@@ -43,7 +43,7 @@ static int train_trial(const struct slots *slots, bool begun, struct error *err)
 		return code;
 	if (daemons_are_stopped())
 		return EX_TEMPFAIL;
-	r = night_trial_ended(code, err);
+	r = trial_ended(code, err);
 	return r == SERIES_EXIT_NONE ? code : r;
 }
 
