@@ -13,7 +13,7 @@ export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
 grid='vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; };'
 config turn "$grid series = { method = \"grid\"; };" 'seed = 7;'
 config beside "$grid series = { method = \"grid\"; parallel = 2; };" 'seed = 7;'
-sed -i 's/epochs = 4/epochs = 150/' "$work/turn.conf" "$work/beside.conf"
+sed -i 's/epochs = 4/epochs = 25/' "$work/turn.conf" "$work/beside.conf"
 began=$EPOCHREALTIME
 night list turn
 in_turn=$(echo "$EPOCHREALTIME - $began" | bc)
