@@ -46,8 +46,13 @@ void lakefs_closep(struct lakefs **lakefs);
 MUST_CHECK int lakefs_resolve(struct lakefs *lakefs, const char *ref, char ret_id[static LAKEFS_ID_BYTES],
 			      struct error *err);
 
-/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or has all of the
- * metadata `mine` (strings): an earlier call of the same owner made it. Errors: -EEXIST it is another's. */
+/* Finds the newest commit of a branch that has all of the metadata, an object of strings, among its newest
+ * 100, without those that a merge brought. Returns 1 where there is one, else 0. */
+MUST_CHECK int lakefs_find_commit(struct lakefs *lakefs, const char *branch, const cJSON *metadata,
+				  char ret_id[static LAKEFS_ID_BYTES], struct error *err);
+
+/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or a commit on it
+ * has all of the metadata `mine` (lakefs_find_commit()). Errors: -EEXIST it is another's. */
 MUST_CHECK int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
 			     struct error *err);
 /* Deletes a branch. No error where there is none. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define CONFLICTS_SHOWN 5u
+#define LOOKED_AT       "100" /* newest commits of a branch */
 
 /* ---- What is there ---- */
 
@@ -76,6 +77,21 @@ static int find_mine(struct lakefs *lakefs, const char *branch, const cJSON *met
 	return lakefs_reply_is_mine(commit, metadata);
 }
 
+int lakefs_find_commit(struct lakefs *lakefs, const char *branch, const cJSON *metadata,
+		       char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	int r;
+
+	if ((r = LAKEFS_PATH(lakefs, path, err, "refs", branch, "commits")) < 0 ||
+	    (r = lakefs_query(path, "amount", LOOKED_AT, err)) < 0 ||
+	    (r = lakefs_query(path, "first_parent", "true", err)) < 0 ||
+	    (r = lakefs_call(lakefs, HTTP_GET, path, NULL, &answer, err)) < 0)
+		return r;
+	return lakefs_reply_find(answer.json, metadata, ret_id, err);
+}
+
 /* ---- Branches ---- */
 
 int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
@@ -92,8 +108,10 @@ int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit,
 	r = send_named(lakefs, "branches", body, &status, err);
 	if (status != 409)
 		return r;
-	if ((r = find_mine(lakefs, branch, mine, head, err)) != 0)
+	if ((r = lakefs_find_commit(lakefs, branch, mine, head, err)) != 0)
 		return r < 0 ? r : 0;
+	if ((r = get_named(lakefs, "branches", branch, head, err)) < 0)
+		return r;
 	return strcmp(head, commit) == 0
 		       ? 0
 		       : error_set(

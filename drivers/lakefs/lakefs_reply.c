@@ -65,6 +65,23 @@ bool lakefs_reply_is_mine(const cJSON *commit, const cJSON *mine)
 	return same;
 }
 
+int lakefs_reply_find(const cJSON *answer, const cJSON *mine, char ret_id[static LAKEFS_ID_BYTES],
+		      struct error *err)
+{
+	const cJSON *results = cJSON_GetObjectItemCaseSensitive(answer, "results"), *commit;
+	int r;
+
+	if (!cJSON_IsArray(results))
+		return error_set(err, -EBADMSG, ANSWER ": results: expected a list");
+	cJSON_ArrayForEach(commit, results) {
+		if (!lakefs_reply_is_mine(commit, mine))
+			continue;
+		r = lakefs_reply_id(commit, "id", ret_id, err);
+		return r < 0 ? r : 1;
+	}
+	return 0;
+}
+
 /* ---- Differences ---- */
 
 static int pass(const cJSON *entry, int (*each)(void *context, const struct lakefs_difference *difference),

@@ -27,6 +27,11 @@ MUST_CHECK int lakefs_reply_text_id(const char *text, size_t bytes, char ret_id[
  * or NULL. */
 bool lakefs_reply_is_mine(const cJSON *commit, const cJSON *mine);
 
+/* Writes the id of the first commit of a CommitList that has all members of `mine`. Returns 1 where there is
+ * one, else 0. */
+MUST_CHECK int lakefs_reply_find(const cJSON *answer, const cJSON *mine, char ret_id[static LAKEFS_ID_BYTES],
+				 struct error *err);
+
 struct lakefs_page {
 	char next[LAKEFS_TOKEN_BYTES]; /* where the next page begins; "" = this was the last */
 };

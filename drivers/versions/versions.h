@@ -42,8 +42,14 @@ const char *versions_branch_of(const struct config_store *where, char out[static
 MUST_CHECK int versions_resolve(struct versions *versions, const char *ref,
 				char ret_id[static VERSIONS_ID_BYTES], struct error *err);
 
-/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or has all of the
- * metadata `mine` (an object of strings; may be NULL). */
+/* Finds the newest commit of a branch that has all of the metadata (an object of strings), among its newest
+ * 100, without those that a merge brought. Returns 1 where there is one, else 0, as on a store without
+ * commits. Errors: -ENOENT there is no such branch. */
+MUST_CHECK int versions_find_commit(struct versions *versions, const char *branch, const cJSON *metadata,
+				    char ret_id[static VERSIONS_ID_BYTES], struct error *err);
+
+/* Creates a branch at a commit. 0 also where it exists and its newest commit is this one, or a commit on it
+ * has all of the metadata `mine` (an object of strings; may be NULL). */
 MUST_CHECK int versions_branch(struct versions *versions, const char *branch, const char *commit,
 			       const cJSON *mine, struct error *err);
 /* Deletes a branch, on a store without branches nothing. No error where there is none. */

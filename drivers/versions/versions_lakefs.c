@@ -32,6 +32,12 @@ static int resolve(struct versions *versions, const char *ref, char *ret_id, str
 	return lakefs_resolve(own->lakefs, ref ? ref : own->ref, ret_id, err);
 }
 
+static int find_commit(struct versions *versions, const char *branch, const cJSON *metadata, char *ret_id,
+		       struct error *err)
+{
+	return lakefs_find_commit(of_lakefs(versions)->lakefs, branch, metadata, ret_id, err);
+}
+
 static int branch(struct versions *versions, const char *name, const char *commit, const cJSON *mine,
 		  struct error *err)
 {
@@ -112,6 +118,7 @@ static int import(struct versions *versions, const struct versions_import *asked
 
 static const struct versions_ops ops = { .close = close_lakefs,
 					 .resolve = resolve,
+					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_delete = branch_delete,
 					 .commit = commit,

@@ -30,6 +30,17 @@ static int resolve(struct versions *versions, const char *ref, char *ret_id, str
 	return 0;
 }
 
+static int find_commit(struct versions *versions, const char *name, const cJSON *metadata, char *ret_id,
+		       struct error *err)
+{
+	(void)versions;
+	(void)name;
+	(void)metadata;
+	(void)ret_id;
+	(void)err;
+	return 0;
+}
+
 static int branch(struct versions *versions, const char *name, const char *commit, const cJSON *mine,
 		  struct error *err)
 {
@@ -113,6 +124,7 @@ static int import(struct versions *versions, const struct versions_import *asked
 
 static const struct versions_ops ops = { .close = close_plain,
 					 .resolve = resolve,
+					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_delete = branch_delete,
 					 .commit = commit,

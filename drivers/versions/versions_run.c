@@ -114,6 +114,33 @@ int versions_run_branch(const struct run *run, const struct store_options *optio
 	return r < 0 ? r : versions_branch(versions, run->config.sink.at, run->branch_from, mine, err);
 }
 
+int versions_run_find(struct versions *versions, const char *branch, const char *run_id, struct error *err)
+{
+	static const char *const keys[] = { "kiln.run_id", "kiln.promoted" };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		CLEANUP(json_free) cJSON *mine = cJSON_CreateObject();
+		char id[VERSIONS_ID_BYTES];
+
+		if (!cJSON_AddStringToObject(mine, keys[i], run_id))
+			return error_set(err, -ENOMEM, "%s: no memory for its commit", run_id);
+		r = versions_find_commit(versions, branch, mine, id, err);
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+int versions_run_is_on_branch(const struct run *run, const struct store_options *options, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	int r;
+
+	if (!*run->branch_from)
+		return 1;
+	r = versions_sink_open(&run->config, options, &versions, err);
+	return r < 0 ? r : versions_run_find(versions, run->config.sink.at, run->id, err);
+}
+
 int versions_run_commit(const struct run *run, const cJSON *record, const struct store_options *options,
 			struct error *err)
 {

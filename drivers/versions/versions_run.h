@@ -31,6 +31,15 @@ void versions_trial_branch(const char *series, const char *trial, char out[stati
 MUST_CHECK int versions_run_branch(const struct run *run, const struct store_options *options,
 				   struct error *err);
 
+/* Tells whether a branch has a commit of a run: that of its files, or the one that promotes it. Returns 1
+ * where it has, else 0, also where there is no such branch. */
+MUST_CHECK int versions_run_find(struct versions *versions, const char *branch, const char *run_id,
+				 struct error *err);
+/* Tells whether the files of a run, which are committed, are on the branch that its record names: 1 or 0. 1
+ * also for a run without a branch of its own. */
+MUST_CHECK int versions_run_is_on_branch(const struct run *run, const struct store_options *options,
+					 struct error *err);
+
 /* Commits the files of a run that has ended, with metadata: kiln.run_id, kiln.series, kiln.trial, kiln.state,
  * kiln.seed, kiln.plan_sha256, and kiln.SPLIT.FIGURE for each figure of `record`, its run.json with the
  * member "state"; all are texts. No error where nothing has changed. */

@@ -26,6 +26,8 @@ static void try_commit(const cJSON *answer)
 	if (lakefs_reply_id(answer, "id", id, NULL) == 0)
 		check_id(id);
 	(void)lakefs_reply_is_mine(answer, mine);
+	if (lakefs_reply_find(answer, mine, id, NULL) > 0)
+		check_id(id);
 }
 
 static int see(void *context, const struct lakefs_difference *difference)

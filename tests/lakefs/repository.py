@@ -99,6 +99,14 @@ class Repository:
     def commit_json(self, ref):
         return self.commits[self.resolve(ref)[0]]
 
+    def log(self, ref, query):
+        """A CommitList. Without first_parent the order of lakeFS is by time; here that of the walk."""
+        walk = self._first_parents if query.get("first_parent") == "true" else self._ancestors
+        every = list(walk(self.resolve(ref)[0]))
+        found = every[:int(query.get("amount", 100))]
+        return {"pagination": {"has_more": len(found) < len(every), "next_offset": found[-1] if len(found) < len(every) else "",
+                               "results": len(found), "max_per_page": 1000}, "results": [self.commits[c] for c in found]}
+
     # ---- Branches and tags ----
 
     def branch_head(self, name):

@@ -120,6 +120,8 @@ class Server:
                 return 201, repository.commit(name, sent["message"], sent.get("metadata", {}), sent.get("allow_empty"))
             case "GET", ["branches", name, "diff"]:
                 return 200, page(typed(repository.uncommitted(name)), query)
+            case "GET", ["refs", ref, "commits"]:
+                return 200, repository.log(ref, query)
             case "GET", ["commits", ref]:
                 return 200, repository.commit_json(ref)
             case "POST", ["refs", source, "merge", branch]:

@@ -48,7 +48,9 @@ is "$? $(seen "len(b['exp-$series-adam']['commits']), b['exp-$series-adam']['unc
 
 # ---- A branch that is somebody else's ----
 node taken
-"$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &
+change branch production main >/dev/null
+conf taken 'epochs = 2;' 'merge_into = "production"; keep_branches = "none";' "$trials promote: { against = \"champion\"; };"
+"$kiln" run --config "$work/taken.conf" >/dev/null 2>>"$KILN_ROOT/log" &
 night=$!
 begun() { compgen -G "$KILN_ROOT/data/kiln/run/series/*/series.json" >/dev/null; }
 wait_for 60 begun
@@ -59,7 +61,9 @@ change commit "exp-$series-sgd" "theirs" >/dev/null
 wait $night
 is "$(series_json '[(x["name"], x["state"]) for x in t]')" "[('adam', 'finished'), ('sgd', 'failed')]" "a trial whose branch is another's fails, the others go on"
 like "$(series_json 't[1]["reason"]')" "branch 'exp-$series-sgd' exists and is not ours" "it says why"
-is "$(seen "len(b['exp-$series-sgd']['commits']), b['exp-$series-sgd']['uncommitted']")" "(3, [])" "the branch stays as it is"
+is "$(series_json 's["promotion"]["outcome"]') $(seen "[x for x in sorted(b) if '$series' in x]")" "promoted ['exp-$series-sgd']" \
+	"the winner is merged, and its branch deleted as sink.keep_branches says"
+is "$(seen "len(b['exp-$series-sgd']['commits']), b['exp-$series-sgd']['uncommitted']")" "(3, [])" "the branch of the other stays as it is"
 
 # ---- The API is away during the night ----
 node away

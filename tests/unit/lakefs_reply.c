@@ -139,6 +139,36 @@ static void test_differences(void **state)
 	}
 }
 
+/* The newest commit that has all of the metadata counts. */
+static void test_find(void **state)
+{
+	static const struct {
+		const char *text;
+		int code;
+		const char *id;
+	} cases[] = {
+		{ "{\"results\": [{\"id\": \"c3\", \"metadata\": {\"report\": \"r\"}}, "
+		  "{\"id\": \"c2\", \"metadata\": {\"run\": \"r1\", \"more\": \"1\"}}, "
+		  "{\"id\": \"c1\", \"metadata\": {\"run\": \"r1\"}}]}",
+		  1, "c2" },
+		{ "{\"results\": [{\"id\": \"c1\", \"metadata\": {\"run\": \"r2\"}}, {\"id\": \"c0\"}]}", 0,
+		  "" },
+		{ "{\"results\": []}", 0, "" },
+		{ "{\"results\": [{\"metadata\": {\"run\": \"r1\"}}]}", -EBADMSG, "" },
+		{ "{}", -EBADMSG, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *json = parsed(cases[i].text), *mine = parsed("{\"run\": \"r1\"}");
+		char id[LAKEFS_ID_BYTES] = "";
+		struct error err = { 0 };
+
+		assert_int_equal(lakefs_reply_find(json, mine, id, &err), cases[i].code);
+		assert_string_equal(id, cases[i].id);
+	}
+}
+
 static void test_import(void **state)
 {
 	static const struct {
@@ -179,9 +209,9 @@ static void test_import(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_said),   cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_mine),   cmocka_unit_test(test_differences),
-		cmocka_unit_test(test_import),
+		cmocka_unit_test(test_said), cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_mine), cmocka_unit_test(test_differences),
+		cmocka_unit_test(test_find), cmocka_unit_test(test_import),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

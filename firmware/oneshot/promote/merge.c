@@ -141,6 +141,14 @@ static bool is_kept(const struct winner *winner, const char *run_id)
 	       (winner->config.branches.keep == KEEP_WINNER && strcmp(run_id, winner->run_id) == 0);
 }
 
+/* Deletes the branch of a trial. Somebody else may have a branch of its name. */
+static int delete_branch(struct versions *versions, const char *name, const char *run_id, struct error *err)
+{
+	int r = versions_run_find(versions, name, run_id, err);
+
+	return later(r > 0 ? versions_branch_delete(versions, name, err) : r, err);
+}
+
 static int delete_branches(const struct winner *winner, struct versions *versions, struct error *err)
 {
 	char name[CONFIG_REF_MAX + 1];
@@ -156,7 +164,7 @@ static int delete_branches(const struct winner *winner, struct versions *version
 		if (spool_has(run_id))
 			log_notice("%s: files of %s are not in the store, so its branch stays", name, run_id);
 		else
-			r = later(versions_branch_delete(versions, name, err), err);
+			r = delete_branch(versions, name, run_id, err);
 	}
 	return r;
 }
@@ -172,18 +180,31 @@ static void say_merged(const struct winner *winner, const struct merge *merge, c
 		   names->differ ? " merged into " : "committed to ", names->into, merge->commit, merge->tag);
 }
 
-static int promote(const struct winner *winner, struct versions *versions, struct merge *merge,
-		   const cJSON *metadata, int64_t promoted_s, struct error *err)
+/* Commits and merges. */
+static int commit_and_merge(const struct winner *winner, struct versions *versions, struct merge *merge,
+			    const struct names *names, const cJSON *metadata, struct error *err)
 {
-	const struct names names = names_of(merge);
 	char message[128];
 	int r;
 
 	(void)snprintf(message, sizeof(message), "champion: %s", winner->run_id);
-	if ((r = commit(versions, names.from, message, metadata, merge->commit, err)) < 0 ||
-	    (names.differ &&
-	     (r = merge_branches(versions, names.from, names.into, message, metadata, err)) < 0) ||
-	    (r = tag(versions, promoted_s, merge, err)) < 0)
+	r = commit(versions, names->from, message, metadata, merge->commit, err);
+	return r < 0 || !names->differ
+		       ? r
+		       : merge_branches(versions, names->from, names->into, message, metadata, err);
+}
+
+static int promote(const struct winner *winner, struct versions *versions, struct merge *merge,
+		   const cJSON *metadata, int64_t promoted_s, struct error *err)
+{
+	const struct names names = names_of(merge);
+	int r = 0;
+
+	if (merge->merged)
+		r = later(versions_find_commit(versions, names.from, metadata, merge->commit, err), err);
+	if (r == 0)
+		r = commit_and_merge(winner, versions, merge, &names, metadata, err);
+	if (r < 0 || (r = tag(versions, promoted_s, merge, err)) < 0)
 		return r;
 	say_merged(winner, merge, &names);
 	return delete_branches(winner, versions, err);

@@ -29,6 +29,8 @@ struct merge {
 	struct config_store into; /* the sink with the branch merged into */
 	bool branches;            /* the sink has branches */
 	bool gone; /* the winner's branch is deleted: an earlier call has merged and tagged it */
+	/* the branch merged into has this champion: an earlier call has merged, and may not have tagged */
+	bool merged;
 	char commit[VERSIONS_ID_BYTES];
 	char tag[MERGE_TAG_BYTES]; /* "" = not merged yet */
 };

@@ -194,6 +194,7 @@ static int note_again(struct promoting *promoting, struct error *err)
 	(void)snprintf(promoting->promotion.why, sizeof(promoting->promotion.why),
 		       "it is the champion already");
 	champion_track(&promoting->winner.config, promoting->models, champion->run_id, champion->number);
+	promoting->merge.merged = true;
 	return merge_promote(&promoting->winner, &promoting->merge, champion->number,
 			     promoting->promotion.at_s, err);
 }
@@ -290,20 +291,12 @@ static int answer(int argc, char **argv, bool *ret_requested, struct error *err)
 	return r;
 }
 
-static int find_file(void *context, const char *name, uint64_t bytes)
-{
-	(void)context;
-	(void)name;
-	(void)bytes;
-	return 1;
-}
-
 /* Returns whether files of the current run are not in the store yet: then the night asks later. */
 static bool is_uploading(void)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
-	return run_load(&run, NULL) == 0 && spool_list(run.id, find_file, NULL, NULL) != 0;
+	return run_load(&run, NULL) == 0 && spool_has(run.id);
 }
 
 /* Judges the night's own model. */

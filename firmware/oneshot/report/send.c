@@ -2,6 +2,7 @@
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/run/spool.h"
 #include "drivers/people/people.h"
 #include "drivers/store/store.h"
 #include "drivers/versions/versions_run.h"
@@ -212,6 +213,7 @@ struct place {
 	struct run run;
 	const struct config *config;
 	struct config_store where;
+	bool uncommitted; /* kiln-uploadd has not committed the run's files yet */
 };
 
 static void place_done(struct place *place)
@@ -219,7 +221,31 @@ static void place_done(struct place *place)
 	run_done(&place->run);
 }
 
-/* Where the run's model is promoted in a sink with branches, the report goes to the branch merged into. */
+static struct store_options options_of(const struct sending *sending, const struct config *config)
+{
+	struct store_options options = store_options_of(config);
+
+	options.patience_ms = sending->wait_ms;
+	if (sending->wait_ms == 0)
+		options.attempts_max = 1;
+	return options;
+}
+
+/* The report of a run whose files are committed goes to the run's branch. It goes to the branch merged into
+ * where the run's model was promoted, and where the run's branch is gone or somebody else's. */
+static int find_branch(const struct sending *sending, const cJSON *record, struct place *place,
+		       struct error *err)
+{
+	const struct store_options options = options_of(sending, place->config);
+	int r = json_member(record, "promotion.merged")
+			? 0
+			: versions_run_is_on_branch(&place->run, &options, err);
+
+	if (r == 0)
+		place->where = versions_merge_target(place->config);
+	return r < 0 ? r : 0;
+}
+
 static int find_place(const struct sending *sending, struct place *ret_place, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -231,22 +257,12 @@ static int find_place(const struct sending *sending, struct place *ret_place, st
 	if (!sending->run_id || !report_load_run(sending->run_id, &ret_place->run, &json))
 		return 0;
 	ret_place->config = &ret_place->run.config;
+	ret_place->where = ret_place->run.config.sink;
 	if ((r = json_parse("run.json", json, strlen(json), &record, err)) < 0)
 		return r;
-	if (!json_member(record, "promotion.merged"))
-		return versions_run_sink(ret_place->config, record, &ret_place->where, err);
-	ret_place->where = versions_merge_target(ret_place->config);
-	return 0;
-}
-
-static struct store_options options_of(const struct sending *sending, const struct config *config)
-{
-	struct store_options options = store_options_of(config);
-
-	options.patience_ms = sending->wait_ms;
-	if (sending->wait_ms == 0)
-		options.attempts_max = 1;
-	return options;
+	ret_place->uncommitted =
+		!run_state_is_final(ret_place->run.state) || spool_has(ret_place->run.id);
+	return ret_place->uncommitted ? 0 : find_branch(sending, record, ret_place, err);
 }
 
 static int put(const struct sending *sending, struct store *sink, const char *form, struct error *err)
@@ -278,7 +294,8 @@ static int put_forms(const struct sending *sending, struct store *sink, struct e
 	return put(sending, sink, "json", err);
 }
 
-/* A report is committed at once: changes that nobody has committed would keep a winner from being merged. */
+/* The report of a run whose files are not committed yet goes into kiln-uploadd's one commit of the run.
+ * Another report is committed at once: changes that nobody has committed keep a winner from being merged. */
 static int upload(const struct sending *sending, struct error *err)
 {
 	CLEANUP(store_closep) struct store *sink = NULL;
@@ -290,7 +307,7 @@ static int upload(const struct sending *sending, struct error *err)
 		return r;
 	options = options_of(sending, place.config);
 	if ((r = store_open(&place.where, &options, &sink, err)) < 0 ||
-	    (r = put_forms(sending, sink, err)) < 0)
+	    (r = put_forms(sending, sink, err)) < 0 || place.uncommitted)
 		return r;
 	return versions_sink_commit(place.config, &place.where, "kiln.report", sending->id, &options, err);
 }
