@@ -342,17 +342,14 @@ static int leased_pass(struct uploader *uploader, struct error *err)
 	return r;
 }
 
-/* The last night was too short for the uploads: once they are complete, its model can be judged. */
-static void ask_judgement(const struct uploader *uploader)
+/* The last night was too short for the uploads, or for the judgement: once the uploads are complete, its
+ * model can be judged. */
+static void ask_judgement(struct uploader *uploader)
 {
-	struct error err;
+	const char *run_id = uploader->place[0].current.run.id;
 
-	if (uploader->left || strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) != 0)
-		return;
-	log_info("%s: all of its files are in the store, so its model can be judged",
-		 uploader->place[0].current.run.id);
-	if (unjudged_ask(&err) < 0)
-		log_warning("%s; the model is judged after the next boot", err.text);
+	if (!uploader->left && strcmp(uploader->place[0].complete, run_id) == 0)
+		judging_ask(&uploader->judging, run_id);
 }
 
 int uploader_run(struct uploader *uploader, struct error *err)

@@ -10,6 +10,7 @@
 
 #include "core/base/slot.h"
 #include "core/run/status.h"
+#include "uploadd/judging.h"
 #include "uploadd/series.h"
 #include "uploadd/upload.h"
 #include "uploadd/watch.h"
@@ -22,8 +23,9 @@ struct uploader {
 		/* id of the current run, once it is final and all its files are in the store */
 		char complete[RUN_ID_BYTES];
 	} place[SLOTS_MAX]; /* by slot */
-	bool left;          /* some runs of earlier nights are not completely in the store */
-	char **warned;      /* ids of the runs of which an event has warned that a person must act */
+	struct judging judging;
+	bool left;     /* some runs of earlier nights are not completely in the store */
+	char **warned; /* ids of the runs of which an event has warned that a person must act */
 	uint32_t warnings;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */

@@ -49,12 +49,27 @@ like "$("$KILN_BIN/kiln" experiments list --store --config "$KILN_CONFIG" 2>&1)"
 a_night 'epochs = 1; seed = 1;' 'merge_into = "production"; keep_branches = "none";' "$short $against"
 is "$code $(champion production '[r["number"], r["trial"], r["before"]]')" "0 [2, 'long', 1]" "a better model takes its place" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(seen "[x for x in b if '$series' in x], sorted(r['tags'])")" "([], ['nightly-$day', 'nightly-$day-2'])" "no branch of the series stays, and the tag has a suffix"
-tags=$(seen 'r["tags"]')
+tags=$(seen 'r["tags"]') second=$series
 promote --series "$series"
 is "$rc $(seen 'r["tags"]')" "0 $tags" "the same promotion again makes no other tag"
 
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 is "$? $(seen "[x for x in b if '$series' in x]")" "0 []" "kiln-uploadd, started again, makes no branch of a run that is committed" "$(tail -n 3 "$KILN_ROOT/log")"
+
+# ---- Branches go after the outcome is noted ----
+change branch "exp-$series-short" main >/dev/null
+put_object "lakefs://rep/exp-$series-short/runs" left "text"
+change commit "exp-$series-short" "as the trial's" "{\"kiln.run_id\": \"$(series_json 't[0]["run"]')\"}" >/dev/null
+fault DELETE "branches/exp-$series-short" 403 1
+promote --series "$series"
+like "$rc $said" "branches/exp-$series-short: .*the branch stays" "a branch that may not be deleted is a warning, and the outcome stands"
+is "$(series_json 's["promotion"]["outcome"], s.get("branches_left")') $(seen "'exp-$series-short' in b")" "('promoted', None) True" "series.json says so"
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[0]["run"]')"
+promote --series "$series"
+is "$rc $(series_json 's["branches_left"]') $(ls "$runs/unjudged")" "0 True $runs/unjudged" "a trial whose files wait keeps its branch for now" "$said"
+rmdir "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[0]["run"]')"
+promote
+is "$rc $(series_json 's.get("branches_left")') $(seen "'exp-$series-short' in b")" "0 None False" "they go with the next start" "$said"
 
 # ---- The champion stays ----
 a_night 'epochs = 1; seed = 3;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
@@ -93,9 +108,15 @@ like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back"
 is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']")" \
 	"[3, 0, 2] ([], {'kiln.champion': '3'})" "by a commit on the branch"
 
+# ---- A champion once more, after its branch is gone ----
+promote --series "$second" --force
+is "$rc $(champion production '[r["number"], r["series"], r["before"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']['kiln.champion']")" \
+	"0 [4, '$second', 3] ([], '4')" "it is committed and merged again" "$said"
+is "$(seen "len(r['tags']), [x for x in b if '$second' in x]")" "(3, [])" "with a tag of its own, and its new branch goes, too"
+
 # ---- A run of its own ----
 a_night 'epochs = 1; seed = 1;' '' "$against"
-is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 3)" \
+is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 4)" \
 	"a run of its own is committed, promoted by a second commit and tagged" "$(tail -n 5 "$KILN_ROOT/log")"
 
 # ---- The report of a night ----

@@ -53,6 +53,9 @@ static void test_series(void **state)
 	assert_true(series_set(series, "promotion", cJSON_Parse("{\"outcome\": \"kept\"}")));
 	must(series_write(series, &err), &err);
 	assert_false(promote_is_due());
+	assert_true(series_set(series, OUTCOME_BRANCHES_LEFT, cJSON_CreateBool(true)));
+	must(series_write(series, &err), &err);
+	assert_true(promote_is_due());
 }
 
 int main(void)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The model of a night that is not judged yet (promote.against), because the wait for its uploads ended
- * before the store had all of its files. Two files in PATH_RUNS, without content:
+ * before the store had all of its files, or because a server was away. Two files in PATH_RUNS, without
+ * content:
  *
- *     unjudged   kiln-oneshot finished writes it when its wait has ended
- *     judge      kiln-uploadd renames unjudged to it, once the store has all files; kiln-promote.path waits
- *                for it, and kiln-oneshot promote removes it before it judges
+ *     unjudged   kiln-oneshot finished writes it when its wait has ended, kiln-oneshot promote after an error
+ *                that may pass
+ *     judge      kiln-uploadd renames unjudged to it, once the store has all files, and again after growing
+ *                pauses; kiln-promote.path waits for it, and kiln-oneshot promote removes it before it judges
  *
  * A crash between two steps loses nothing: after a boot kiln-oneshot resume looks whether the last night has
  * its outcome.
@@ -16,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* Notes that the model of the last night waits for its uploads. */
+/* Notes that the model of the last night is to be judged later. */
 MUST_CHECK int unjudged_note(struct error *err);
 bool unjudged_is_noted(void);
 /* The uploads are complete: asks for the judgement. */

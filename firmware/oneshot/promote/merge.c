@@ -4,7 +4,6 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/run/spool.h"
-#include "core/series/series.h"
 #include "drivers/versions/versions_run.h"
 
 #include <inttypes.h>
@@ -72,6 +71,23 @@ static int merge_branches(struct versions *versions, const char *from, const cha
 	return r == -ENODATA ? 0 : later(r, err);
 }
 
+int merge_again(const struct winner *winner, struct merge *merge, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char head[VERSIONS_ID_BYTES], from[CONFIG_REF_MAX + 1], into[CONFIG_REF_MAX + 1];
+	int r;
+
+	if (!merge->gone)
+		return 0;
+	if ((r = run_branch_use("run.json", winner->record, &merge->from, from, err)) < 0 ||
+	    (r = open_versions(&winner->config, &versions, err)) < 0 ||
+	    (r = versions_resolve(versions, versions_branch_of(&merge->into, into), head, err)) < 0 ||
+	    (r = versions_branch(versions, merge->from.at, head, NULL, err)) < 0)
+		return later(r, err);
+	merge->gone = false;
+	return 0;
+}
+
 int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
@@ -87,18 +103,24 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 
 /* ---- Commit, merge and tag ---- */
 
-/* Makes metadata that says what happened to the champion. `run_id` and `series` may be "". */
-static cJSON *metadata_of(const char *what, uint64_t number, const char *run_id, const char *series)
+/* Makes metadata that says what happened. `run_id` and `series` may be "". */
+static cJSON *metadata_of(const char *what, const char *text, const char *run_id, const char *series)
 {
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
-	char text[24];
 
-	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
 	return cJSON_AddStringToObject(metadata, what, text) &&
 			       (!*run_id || cJSON_AddStringToObject(metadata, "kiln.promoted", run_id)) &&
 			       (!*series || cJSON_AddStringToObject(metadata, "kiln.promoted_series", series))
 		       ? TAKE(metadata)
 		       : NULL;
+}
+
+static cJSON *metadata_of_champion(uint64_t number, const char *run_id, const char *series)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
+	return metadata_of("kiln.champion", text, run_id, series);
 }
 
 /* Commits a branch, also where nothing has changed, and finds its newest commit. */
@@ -131,42 +153,6 @@ static int tag(struct versions *versions, int64_t promoted_s, struct merge *merg
 	}
 	return r == -EEXIST ? error_set(err, -EINVAL, "%s: more than %u tags", name, TAGS_MAX)
 			    : later(r, err);
-}
-
-/* ---- The branches that go ---- */
-
-static bool is_kept(const struct winner *winner, const char *run_id)
-{
-	return winner->config.branches.keep == KEEP_ALL ||
-	       (winner->config.branches.keep == KEEP_WINNER && strcmp(run_id, winner->run_id) == 0);
-}
-
-/* Deletes the branch of a trial. Somebody else may have a branch of its name. */
-static int delete_branch(struct versions *versions, const char *name, const char *run_id, struct error *err)
-{
-	int r = versions_run_find(versions, name, run_id, err);
-
-	return later(r > 0 ? versions_branch_delete(versions, name, err) : r, err);
-}
-
-static int delete_branches(const struct winner *winner, struct versions *versions, struct error *err)
-{
-	char name[CONFIG_REF_MAX + 1];
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && winner->series && i < series_trials(winner->series); i++) {
-		const cJSON *trial = series_trial(winner->series, i);
-		const char *run_id = series_text(trial, "run");
-
-		if (!*run_id || is_kept(winner, run_id))
-			continue;
-		versions_trial_branch(series_id(winner->series), series_text(trial, "name"), name);
-		if (spool_has(run_id))
-			log_notice("%s: files of %s are not in the store, so its branch stays", name, run_id);
-		else
-			r = delete_branch(versions, name, run_id, err);
-	}
-	return r;
 }
 
 /* ---- What came out ---- */
@@ -207,7 +193,7 @@ static int promote(const struct winner *winner, struct versions *versions, struc
 	if (r < 0 || (r = tag(versions, promoted_s, merge, err)) < 0)
 		return r;
 	say_merged(winner, merge, &names);
-	return delete_branches(winner, versions, err);
+	return 0;
 }
 
 int merge_promote(const struct winner *winner, struct merge *merge, uint64_t number, int64_t promoted_s,
@@ -215,24 +201,22 @@ int merge_promote(const struct winner *winner, struct merge *merge, uint64_t num
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	CLEANUP(json_free)
-	cJSON *metadata = metadata_of("kiln.champion", number, winner->run_id, winner_series(winner));
+	cJSON *metadata = metadata_of_champion(number, winner->run_id, winner_series(winner));
 	int r;
 
-	if (!merge->branches)
+	if (!merge->branches || merge->gone)
 		return 0;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	if ((r = open_versions(&winner->config, &versions, err)) < 0)
-		return r;
-	return merge->gone ? delete_branches(winner, versions, err)
-			   : promote(winner, versions, merge, metadata, promoted_s, err);
+	r = open_versions(&winner->config, &versions, err);
+	return r < 0 ? r : promote(winner, versions, merge, metadata, promoted_s, err);
 }
 
 int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	CLEANUP(json_free)
-	cJSON *metadata = metadata_of("kiln.judged", 0, "", winner_series(winner));
+	cJSON *metadata = metadata_of("kiln.judged", winner->run_id, "", winner_series(winner));
 	const struct names names = names_of(merge);
 	char message[128], id[VERSIONS_ID_BYTES];
 	int r;
@@ -247,14 +231,14 @@ int merge_keep(const struct winner *winner, const struct merge *merge, struct er
 	r = commit(versions, names.from, message, metadata, id, err);
 	if (r == -EPERM)
 		log_warning("%s; going on", err->text);
-	return r < 0 && r != -EPERM ? r : delete_branches(winner, versions, err);
+	return r == -EPERM ? 0 : r;
 }
 
 int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
 		   uint64_t gone, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
-	CLEANUP(json_free) cJSON *metadata = metadata_of("kiln.champion", number, "", "");
+	CLEANUP(json_free) cJSON *metadata = metadata_of_champion(number, "", "");
 	char message[128], branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
 	int r;
 

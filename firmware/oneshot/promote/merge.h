@@ -3,14 +3,14 @@
  * Promotion in a sink with branches (drivers/versions). The champion is that of the branch merged into:
  * sink.merge_into, or the branch of sink.url. Everything that a promotion writes goes to the branch of the
  * winner's run, is committed there, and appears with one merge. The branch's newest commit gets the tag
- * nightly-YYYYMMDD, by the day (UTC) of the promotion; a second one of the day gets "-2", and so on. At last
- * the branches of the series are deleted as sink.keep_branches says.
+ * nightly-YYYYMMDD, by the day (UTC) of the promotion; a second one of the day gets "-2", and so on.
  *
  * A run of its own has the branch of sink.url. Where that is the branch merged into, its commit is all.
  *
- * Order: merge_open -> merge_refresh -> the files -> merge_promote; or merge_open -> merge_keep where the
- * champion stays. On a store without branches the calls do nothing. Crash: each call may be made again, and
- * recognizes what it has done.
+ * Order: merge_open -> merge_again -> merge_refresh -> the files -> merge_promote; or merge_open ->
+ * merge_keep where the champion stays. On a store without branches the calls do nothing. Crash: the whole
+ * order is gone through again. A call that finds its commit, merge or tag makes no other one; where the
+ * champion is the winner's already, merge_promote() alone follows, with `merged`.
  *
  * Errors of each call: -ESTALE both branches changed the paths that the text names, and nothing is merged;
  * -EPERM a hook refused; -EINVAL the server refuses, for example because somebody's changes on the branch are
@@ -28,7 +28,7 @@ struct merge {
 	struct config_store from; /* the sink with the branch that has the winner's files */
 	struct config_store into; /* the sink with the branch merged into */
 	bool branches;            /* the sink has branches */
-	bool gone; /* the winner's branch is deleted: an earlier call has merged and tagged it */
+	bool gone; /* the winner's branch is deleted: it was merged and tagged, and `from` is `into` */
 	/* the branch merged into has this champion: an earlier call has merged, and may not have tagged */
 	bool merged;
 	char commit[VERSIONS_ID_BYTES];
@@ -39,17 +39,20 @@ struct merge {
  */
 MUST_CHECK int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err);
 
+/* Makes the winner's branch again where it is gone, at the newest commit of the branch merged into, which has
+ * the winner's files: for a model that is to be the champion once more. */
+MUST_CHECK int merge_again(const struct winner *winner, struct merge *merge, struct error *err);
+
 /* Brings the newest of the branch merged into to the winner's branch, before anything is written there: so
  * champions that others promoted meanwhile are no conflict. */
 MUST_CHECK int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err);
 
-/* Commits, merges, tags and deletes branches, for the champion `number` that was promoted at `promoted_s`.
- * Sends an event. */
+/* Commits, merges and tags, for the champion `number` that was promoted at `promoted_s`. Sends an event. */
 MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, uint64_t number,
 			     int64_t promoted_s, struct error *err);
 
-/* Commits what the records say where the champion stays, and deletes branches. What a hook refuses to commit
- * stays uncommitted, with a warning. */
+/* Commits what the records say where the champion stays. What a hook refuses to commit stays uncommitted,
+ * with a warning. */
 MUST_CHECK int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err);
 
 /* Commits to the branch merged into that champion `number` takes the place of champion `gone`. */

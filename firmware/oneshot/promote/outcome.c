@@ -127,11 +127,20 @@ static int note_run(const struct winner *winner, const cJSON *promotion, struct 
 	return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
-static int note_series(const struct winner *winner, const cJSON *promotion, struct error *err)
+static bool leaves_branches(const struct promotion *promotion, const struct winner *winner)
+{
+	return promotion->outcome != OUTCOME_REFUSED && versions_has_branches(&winner->config.sink) &&
+	       winner->config.branches.keep != KEEP_ALL;
+}
+
+static int note_series(const struct winner *winner, const struct promotion *promotion, const cJSON *json,
+		       struct error *err)
 {
 	if (!winner->series)
 		return 0;
-	if (!series_set(winner->series, "promotion", cJSON_Duplicate(promotion, true)))
+	if (!series_set(winner->series, "promotion", cJSON_Duplicate(json, true)) ||
+	    (leaves_branches(promotion, winner) &&
+	     !series_set(winner->series, OUTCOME_BRANCHES_LEFT, cJSON_CreateBool(true))))
 		return error_set(err, -ENOMEM, "series.json: no memory");
 	return series_write(winner->series, err);
 }
@@ -179,6 +188,11 @@ bool outcome_is_noted(const cJSON *series, const cJSON *record)
 	return cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(series ? series : record, "promotion"));
 }
 
+bool outcome_has_left_branches(const cJSON *series)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(series, OUTCOME_BRANCHES_LEFT));
+}
+
 int outcome_put(const struct promotion *promotion, const struct winner *winner,
 		const struct champion *champion, const struct merge *merge, struct error *err)
 {
@@ -205,6 +219,6 @@ int outcome_note(const struct promotion *promotion, const struct winner *winner,
 	if ((winner->record && (here = note_run(winner, json, err)) < 0) ||
 	    (here && !versions_has_branches(sink) && (here = put_run(winner, sink, json, err)) < 0))
 		return here;
-	r = note_series(winner, json, err);
+	r = note_series(winner, promotion, json, err);
 	return r < 0 || versions_has_branches(sink) ? r : put_series(winner, sink, json, err);
 }

@@ -11,6 +11,9 @@
  *     test        the paired test (outcome_test()); missing where there was none
  *     merged      {into, commit, tag}: the branch merged into, and the commit that was merged (merge.h); on
  * this disk alone; missing in a sink without branches
+ *
+ * Beside it series.json on this disk has "branches_left", true until the branches of the series are gone that
+ * sink.keep_branches does not keep (branches.h). A refusal leaves all branches.
  */
 #pragma once
 
@@ -18,6 +21,8 @@
 #include "oneshot/promote/judge.h"
 #include "oneshot/promote/merge.h"
 #include "oneshot/promote/winner.h"
+
+#define OUTCOME_BRANCHES_LEFT "branches_left"
 
 enum outcome { OUTCOME_PROMOTED, OUTCOME_KEPT, OUTCOME_REFUSED };
 
@@ -41,6 +46,9 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
 /* Returns whether the outcome of a night's model is noted: in its series, which is noted last, or else in its
  * run. Either record may be NULL. */
 bool outcome_is_noted(const cJSON *series, const cJSON *record);
+
+/* Tells whether the record of a series says that branches are still to be deleted. NULL: no. */
+bool outcome_has_left_branches(const cJSON *series);
 
 /* Puts run.json and series.json with the outcome on the winner's branch, before it is committed. Does nothing
  * on a store without branches. `champion`: the champion that the model was compared with; its record may be

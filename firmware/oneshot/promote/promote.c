@@ -12,6 +12,7 @@
 #include "model/config_text.h"
 #include "model/learn/objective.h"
 #include "oneshot/promote/ask.h"
+#include "oneshot/promote/branches.h"
 #include "oneshot/promote/install.h"
 #include "oneshot/promote/merge.h"
 #include "oneshot/promote/outcome.h"
@@ -161,7 +162,8 @@ static int install(struct promoting *promoting, struct error *err)
 	int r;
 
 	promotion->unmerged = promoting->merge.branches;
-	if ((r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
+	if ((r = merge_again(winner, &promoting->merge, err)) < 0 ||
+	    (r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
 	    (r = install_model(&installing, err)) < 0 ||
 	    (r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
 	    (r = merge_promote(winner, &promoting->merge, promotion->number, promotion->at_s, err)) < 0)
@@ -230,6 +232,14 @@ static bool is_settled(const struct promoting *promoting, int r)
 	       winner->config.promote.against == AGAINST_OFF;
 }
 
+/* Deletes the branches that are not kept. Those that have to wait go after the uploads. */
+static int clean_up(const struct winner *winner, struct error *err)
+{
+	int r = branches_delete(winner, err);
+
+	return r > 0 ? unjudged_note(err) : r;
+}
+
 static int refuse(struct promoting *promoting, const struct error *why)
 {
 	promoting->promotion.outcome = OUTCOME_REFUSED;
@@ -246,14 +256,25 @@ static bool has_outcome(const struct promoting *promoting, int r)
 	return r != -EAGAIN && (promoting->winner.record || !promoting->requested);
 }
 
+/* Notes the outcome; then the branches that are not kept go. */
+static int note(struct promoting *promoting, struct error *err)
+{
+	int r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion,
+			     &promoting->merge, err);
+
+	return r < 0 ? r : clean_up(&promoting->winner, err);
+}
+
 static int promote(struct promoting *promoting, struct error *err)
 {
 	int r = winner_find(&promoting->request, &promoting->winner, err);
 
 	bool noted = has_outcome(promoting, r);
 
-	if (is_settled(promoting, r))
-		return EX_OK;
+	if (is_settled(promoting, r)) {
+		r = clean_up(&promoting->winner, err);
+		return r < 0 ? r : EX_OK;
+	}
 	if (r == 0)
 		r = judge_and_install(promoting, err);
 	if (r < 0 && (is_refusal(r) || (r == -EPERM && promoting->promotion.unmerged)))
@@ -262,8 +283,7 @@ static int promote(struct promoting *promoting, struct error *err)
 		return r;
 	outcome_say(&promoting->promotion, &promoting->winner);
 	if (noted)
-		r = outcome_note(&promoting->promotion, &promoting->winner, &promoting->champion,
-				 &promoting->merge, err);
+		r = note(promoting, err);
 	if (r < 0)
 		return r;
 	return promoting->promotion.outcome == OUTCOME_REFUSED ? EX_DATAERR : EX_OK;
@@ -307,12 +327,19 @@ static int judge_night(struct error *err)
 	return promote(&promoting, err);
 }
 
+/* Returns whether the night's model is to be judged later, because waiting may help. `r`: what judging it
+ * returned. */
+static bool is_to_repeat(int r, const struct error *err)
+{
+	return r < 0 && error_exit_code(err) == EX_UNAVAILABLE;
+}
+
 /* A start that the night made while a request was at work is one with it, so the night's own model follows.
  */
 static int run(int argc, char **argv, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
-	struct error later = { 0 };
+	struct error later = { 0 }, again;
 	bool requested;
 	char path[PATH_BYTES];
 	int r, night = EX_OK;
@@ -324,6 +351,8 @@ static int run(int argc, char **argv, struct error *err)
 	r = answer(argc, argv, &requested, err);
 	if (!requested || (promote_is_due() && !is_uploading()))
 		night = judge_night(&later);
+	if (is_to_repeat(night, &later) && unjudged_note(&again) < 0)
+		log_warning("%s; the model of this night is judged after the next boot", again.text);
 	if (night >= 0)
 		return requested ? r : night;
 	if (r >= 0)
