@@ -1,114 +1,88 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The slot that the boot loader chooses, whatever a power cut made of its variables and of an update: GRUB as a program of
-# this machine on a small ESP. tests/image/slots.sh compares this program with the GRUB that boots.
+# What kiln-oneshot begin and trial-ended note of trials in several slots, from night to night: without daemons. The test writes
+# the state of a run in place of its trainer, and the number of devices in place of kiln-traind.
 . "$(dirname "$0")/lib.sh"
-. tests/image/slots_lib.sh
+. "$(dirname "$0")/series_lib.sh"
+"$make_shards" "$work/data" train 1 100
+"$make_shards" "$work/data" validation 1 100
+"$make_shards" "$work/data" test 1 100
+config grid 'vary = { optimizer = { learning_rate = [ 0.001, 0.01, 0.1 ]; }; }; series = { method = "grid"; parallel = 0; };'
+config halving 'vary = { optimizer = { learning_rate = [ 0.001, 0.01, 0.1 ]; }; };
+	series = { method = "halving"; parallel = 0; reduction = 2; };'
+run=data/kiln/run
 
-for program in grub-emu grub-editenv mkfs.vfat mcopy mdel; do
-	command -v $program >/dev/null || { skip "which slot boots" "no $program here: tools/deps/install image"; exit; }
+devices() { mkdir -p "$KILN_ROOT/run/kiln/usable" && printf '%s' "$1" >"$KILN_ROOT/run/kiln/usable/count"; }
+slot_now() { [ "$1" = 0 ] && echo . || echo "slot-$1"; }
+in_slot() { # slot, verb, options: prints the exit code
+	local slot=$1
+	shift
+	KILN_SLOT=$slot timeout 60 "$KILN_BIN/kiln-oneshot" "$@" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+	echo $?
+}
+begins() { in_slot "$1" begin --config "$work/$conf.conf"; }
+ended() { in_slot "$1" trial-ended; }
+trains_until() { printf '%s' "$2" >"$KILN_ROOT/$run/$(slot_now "$1")/current/state"; } # slot, state
+says() { newest_series && of_series "$1"; }
+states() { says '[(x["state"], x.get("slot", 0)) for x in t]'; }
+case_of() { # name, configuration, devices
+	node "$1"
+	conf=$2
+	devices "$3"
+}
+
+# ---- Only slot 1 had work when the night ended ----
+case_of rests grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+trains_until 0 finished
+is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"
+trains_until 0 finished
+is "$(ended 0)" 83 "and then has nothing to do"
+trains_until 1 stopped
+is "$(ended 1) $(says 's["state"]')" "81 stopped" "the night ends while slot 1 works"
+is "$(begins 0) $(begins 1) $(says 's["state"]')" "83 0 running" "in the next night slot 1 goes on" "$(tail -n 5 "$KILN_ROOT/log")"
+trains_until 1 finished
+is "$(ended 1) $(says 's["state"]')" "82 finished" "and ends the series"
+
+# ---- Fewer devices, while the trial of slot 0 is a later one ----
+for kind in grid halving; do
+	case_of "fewer-$kind" $kind 2
+	is "$(begins 0) $(begins 1)" "0 0" "$kind: two trials begin side by side"
+	trains_until 0 failed
+	is "$(ended 0) $(begins 0) $(states)" "0 0 [('failed', 0), ('running', 1), ('running', 0)]" "$kind: slot 0 has a later trial than slot 1"
+	devices 1
+	is "$(begins 0) $(states)" "0 [('failed', 0), ('running', 0), ('running', 0)]" "$kind: with one device slot 0 goes on with its own" "$(tail -n 5 "$KILN_ROOT/log")"
+	is "$(begins 0) $(says '[x.get("moved", False) for x in t]')" "0 [False, True, False]" "$kind: also after a kill"
+	trains_until 0 failed
+	is "$(ended 0) $(begins 0) $(says '[x.get("moved", False) for x in t]')" "0 0 [False, False, False]" "$kind: then with that of slot 1" "$(tail -n 5 "$KILN_ROOT/log")"
+	trains_until 0 finished
+	is "$(ended 0) $(states)" "82 [('failed', 0), ('finished', 0), ('failed', 0)]" "$kind: and ends the series"
 done
-esp=$work/esp
-export MTOOLS_SKIP_CHECK=1
 
-esp_put() { # file, where
-	mcopy -o -i "$esp" "$1" "::$2"
-}
+# ---- Fewer devices, and the run of slot 1 has ended unnoted ----
+case_of unnoted grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+trains_until 1 finished
+devices 1
+is "$(begins 0) $(states)" "0 [('running', 0), ('finished', 1), ('waiting', 0)]" "the next begin notes that the run of slot 1 has finished" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
 
-text() { # where, text
-	printf '%s\n' "$2" >"$work/text"
-	esp_put "$work/text" "$1"
-}
+# ---- A run of slot 1 that outlived its series ----
+case_of stray grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+newest_series
+rm -r "$(dirname "$series")"
+trains_until 0 failed
+sed 's/0.001, 0.01/0.002, 0.02/' "$work/grid.conf" >"$work/other.conf"
+conf=other
+is "$(begins 0) $(begins 1) $(states)" "0 0 [('running', 0), ('running', 1), ('waiting', 0)]" "it fails when the next series begins, and slot 1 works" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
 
-gone() { # files
-	local file
-	for file in "$@"; do mdel -i "$esp" "::$file"; done
-}
-
-takes() { # name, extended regular expression for the output of several boots in a row, number of boots (1)
-	like "$(python3 tests/image/boot_choice.py "$esp" "${3:-1}" | grep -oE 'slot [AB], attempt [0-9]|no slot can be booted|nothing.*' | xargs)" "^$2\$" "$1"
-}
-
-new_esp() {
-	local slot
-	rm -f "$esp"
-	truncate -s 8M "$esp"
-	mkfs.vfat "$esp" >/dev/null
-	mmd -i "$esp" ::kiln ::kiln/A ::kiln/B ::config
-	esp_put rootfs/esp/kiln/grub.cfg kiln/grub.cfg
-	for slot in A B; do
-		text kiln/$slot/vmlinuz "kernel of $slot"
-		text kiln/$slot/initrd "initramfs of $slot"
-		text kiln/$slot/slot.cfg "set slot_args=\"kiln.roothash=$slot\""
-	done
-	env_of
-}
-new_esp
-
-# ---- Attempts ----
-a3="slot A, attempt 1 slot A, attempt 2 slot A, attempt 3" b3="slot B, attempt 1 slot B, attempt 2 slot B, attempt 3"
-takes "three attempts each, and from the beginning" "$a3 $b3 slot A, attempt 1" 7
-env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
-takes "after an update the other comes first, and gives way after three" "$b3 slot A, attempt 1" 4
-takes_by_marks
-
-# ---- A damaged grubenv ----
-env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
-cp "$work/grubenv" "$work/whole"
-for bytes in 0 1 64 100 128 512 1023; do
-	head -c $bytes "$work/whole" >"$work/torn"
-	esp_put "$work/torn" kiln/grubenv
-	takes "$bytes bytes of it" "slot [AB], attempt 1"
-done
-for half in 0 1; do
-	head -c 1024 /dev/urandom >"$work/torn"
-	dd if="$work/whole" of="$work/torn" bs=512 skip=$half seek=$half count=1 conv=notrunc status=none
-	esp_put "$work/torn" kiln/grubenv
-	takes "a sector of it, and one of other bytes" "slot [AB], attempt 1"
-done
-gone kiln/grubenv
-takes "none" "slot A, attempt 1"
-
-# ---- An update, interrupted after each of its steps; also with a torn grubenv ----
-cut_after() { # last step that the update did
-	env_of "ORDER=A B" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
-	takes "$1: the slot before, and again and again" "$a3 slot A, attempt 1" 4
-	: >"$work/torn"
-	esp_put "$work/torn" kiln/grubenv
-	takes "and without variables" "$2"
-}
-gone kiln/B/slot.cfg
-cut_after "the slot is taken away" "slot A, attempt 1"
-text kiln/B/vmlinuz "another kernel"
-cut_after "a kernel is there" "slot A, attempt 1"
-text kiln/B/initrd "another initramfs"
-text kiln/B/trial ""
-cut_after "an initramfs is there" "slot A, attempt 1"
-text kiln/B/slot.cfg "set slot_args=\"kiln.roothash=another\""
-takes "all of it is there, and the variables torn: the slot that is known to be good" "slot A, attempt 1"
-env_of ORDER="B A" A_OK=1 A_TRY=0 B_OK=1 B_TRY=0
-like "$(python3 tests/image/boot_choice.py "$esp")" 'slot B, attempt 1 .* rauc.slot=B kiln.roothash=another kiln.trial=900 ' \
-	"it is installed: that slot, on trial, by its own hash"
-takes "which fails: the one before" "slot B, attempt 2 slot B, attempt 3 slot A, attempt 1" 3
-
-# ---- Slots that are not whole ----
-env_of ORDER="B A"
-gone kiln/B/vmlinuz
-takes "no kernel: the other" "slot A, attempt 1"
-gone kiln/A/initrd
-takes "none is whole: it says so" "no slot can be booted"
-
-# ---- Pages of 1 GiB ----
-new_esp
-gib() { # text of the variable, expected number of hugepages= on the command line
-	rm -f "$work/pages.env"
-	grub-editenv "$work/pages.env" create
-	grub-editenv "$work/pages.env" set "kiln_gib=$1"
-	esp_put "$work/pages.env" kiln/pages.env
-	is "$(python3 tests/image/boot_choice.py "$esp" | grep -oE 'hugepages=.*' | cut -d' ' -f1)" "$2" "$3"
-}
-gib 64 hugepages=64 "64 pages of 1 GiB"
-gib 64 "" "a second attempt goes without them"
-env_of
-gib 65 "" "no more than 64"
-gib "1 init=/bin/sh" "" "and nothing but a number"
+# ---- What an older night has asked for in slot 1 ----
+case_of asked grid 2
+sed 's/epochs = 4;/epochs = 4; ends_at = "'"$(date -d '2 hours' +%H:%M)"'";/' "$work/grid.conf" >"$work/asked.conf"
+conf=asked
+is "$(begins 0)" 0 "a night with an end begins"
+mkdir -p "$KILN_ROOT/$run/slot-1"
+printf '%s' "$(($(date +%s) - 90000))" >"$KILN_ROOT/$run/slot-1/asked"
+is "$(begins 1) $(says 's["state"]')" "0 running" "slot 1 works in the night of the series" "$(tail -n 5 "$KILN_ROOT/log")"

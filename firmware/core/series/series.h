@@ -25,7 +25,7 @@
  *     commits             {url: id} of lakefs:// sources: the commit that every trial reads; may be missing
  *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
- *     trials              [{name, overrides, state, slot, run, rung, rungs, epochs, value, best_epoch,
+ *     trials              [{name, overrides, state, slot, moved, run, rung, rungs, epochs, value, best_epoch,
  *                         reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of
  *                         trials_make()
  *     next                name of the trial that begins or goes on next; missing while one is at work
@@ -33,11 +33,12 @@
  *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
- * "failed"; slot: where it runs (core/base/slot.h), missing = 0; run: id of its run, "" = none yet; rung: how
- * many rungs it has ended, and rungs the value at the end of each, null where it is NaN; epochs: how many are
- * trained; value: the best value of the objective, or null; best_epoch: its epoch, counted from 1, 0 = none;
- * reason: why it failed or was pruned; summary: members of run_summary(); bytes: read from the store;
- * rows_per_s: while it trained.
+ * "failed"; slot: where it runs (core/base/slot.h), missing = 0; moved: true where it has begun in a slot
+ * that is not used any more, its run is parked, and it waits for its turn in slot 0, else missing; run: id of
+ * its run, "" = none yet; rung: how many rungs it has ended, and rungs the value at the end of each, null
+ * where it is NaN; epochs: how many are trained; value: the best value of the objective, or null; best_epoch:
+ * its epoch, counted from 1, 0 = none; reason: why it failed or was pruned; summary: members of
+ * run_summary(); bytes: read from the store; rows_per_s: while it trained.
  *
  * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
@@ -113,8 +114,8 @@ MUST_CHECK int series_load_unfinished(cJSON **ret_series, struct error *err);
 MUST_CHECK int series_list(char (**ret_ids)[RUN_ID_BYTES], uint32_t *ret_count, struct error *err);
 
 /* Locks the series for a change: hold the lock from before the load until after the write. Blocks: until no
- * other process holds it, which may be as long as one attempt of kiln-oneshot begin. Closing the descriptor
- * unlocks. */
+ * other process holds it. Slot 0's begin holds it over the network when a series begins or comes from the
+ * store: no other slot works then. Closing the descriptor unlocks. */
 MUST_CHECK int series_lock(int *ret_fd, struct error *err);
 /* The same for a program that must not block: waits 2 s at most. Errors: -EBUSY. */
 MUST_CHECK int series_lock_soon(int *ret_fd, struct error *err);
@@ -154,6 +155,8 @@ enum trial_state trial_state_of(const cJSON *trial);
 void trial_set_state(cJSON *trial, enum trial_state state);
 /* Returns the slot of a trial that runs. */
 unsigned trial_slot(const cJSON *trial);
+/* Tells whether a trial runs that was moved to its slot, and waits for its turn there. */
+bool trial_is_moved(const cJSON *trial);
 /* Tells whether a trial runs in another slot than this one. */
 bool series_runs_elsewhere(const cJSON *series, unsigned slot);
 /* Returns how many trials are in a state. */

@@ -132,6 +132,12 @@ unsigned trial_slot(const cJSON *trial)
 	return slot > 0 && slot < SLOTS_MAX ? (unsigned)slot : 0;
 }
 
+bool trial_is_moved(const cJSON *trial)
+{
+	return trial_state_of(trial) == TRIAL_RUNNING &&
+	       cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(trial, "moved"));
+}
+
 bool series_runs_elsewhere(const cJSON *series, unsigned slot)
 {
 	const cJSON *trial;

@@ -110,7 +110,7 @@ static int begin_beside(const char *file, const char *series, struct error *err)
 	fit_forget();
 	if ((r = begin_set_aside(err)) < 0 || (r = series_go_on(file, series, err)) < 0)
 		return r;
-	return r == SERIES_BEGUN_NONE ? SERIES_EXIT_OVER : exit_of(r);
+	return exit_of(r);
 }
 
 /* Returns 0, or an enum series_exit. */
@@ -182,10 +182,19 @@ static int note_asked(int64_t *ret_since, struct error *err)
 	return run_asked_set(*ret_since, err);
 }
 
+/* Returns when the night was asked for. That of a slot which goes on with a series is the night of the
+ * series. */
+static int since_of(const char *series, int64_t *ret_since, struct error *err)
+{
+	if (!series)
+		return note_asked(ret_since, err);
+	*ret_since = after_since();
+	return 0;
+}
+
 /* Tries to begin until it succeeds, fails for good, or the night is over. `series`: go on with this one
- * alone;
- * "" = with the unfinished one; NULL = begin what is due. Returns the exit code. All attempts
- * are made in this process. If the process ended after each failure, systemd's start job would fail, and the
+ * alone; "" = with the unfinished one; NULL = begin what is due. Returns the exit code. All attempts are made
+ * in this process. If the process ended after each failure, systemd's start job would fail, and the
  * services that wait for kiln-begin would start without a run. */
 static int begin_with_retries(const char *file, const char *series, struct error *err)
 {
@@ -194,7 +203,7 @@ static int begin_with_retries(const char *file, const char *series, struct error
 	int r;
 
 	for (uint32_t failures = 1;; failures++) {
-		if ((r = note_asked(&since, err)) == 0) {
+		if ((r = since_of(series, &since, err)) == 0) {
 			if (expire_is_due(file, since))
 				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0
 					       ? r

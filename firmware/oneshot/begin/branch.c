@@ -8,38 +8,36 @@
 
 #define ATTEMPTS 3u /* to make a branch: the night goes on without it */
 
-/* Notes the commit at which all branches begin. */
-static int fix_start(cJSON *series, const struct config *config, struct error *err)
+int branch_find_start(const cJSON *series, const struct config *config, char ret_id[static VERSIONS_ID_BYTES],
+		      struct error *err)
 {
 	const struct store_options options = store_options_of(config);
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	char id[VERSIONS_ID_BYTES];
 	int r;
 
+	if (!versions_has_branches(&config->sink) || *series_text(series, "sink_commit"))
+		return 0;
 	if ((r = versions_sink_open(config, &options, &versions, err)) < 0 ||
 	    (r = versions_resolve(versions, NULL, id, err)) < 0)
 		return r;
 	log_info("%s: the branches of its trials begin at commit %s of %s", series_id(series), id,
 		 config->sink.url);
-	return series_set(series, "sink_commit", cJSON_CreateString(id))
-		       ? series_write(series, err)
-		       : error_set(err, -ENOMEM, "series.json: no memory");
+	memcpy(ret_id, id, sizeof(id));
+	return 0;
 }
 
-int branch_of_trial(cJSON *series, const char *trial, const struct config *config, cJSON *members,
+int branch_of_trial(const cJSON *series, const char *trial, const struct config *config, cJSON *members,
 		    struct error *err)
 {
 	char name[CONFIG_REF_MAX + 1];
-	int r = 0;
 
 	if (!versions_has_branches(&config->sink))
 		return 0;
-	if (!*series_text(series, "sink_commit"))
-		r = fix_start(series, config, err);
 	versions_trial_branch(series_id(series), trial, name);
-	if (r == 0 && !run_branch_add(members, name, series_text(series, "sink_commit")))
-		r = error_set(err, -ENOMEM, "run.json: no memory");
-	return r;
+	return run_branch_add(members, name, series_text(series, "sink_commit"))
+		       ? 0
+		       : error_set(err, -ENOMEM, "run.json: no memory");
 }
 
 int branch_make(const struct run *run, struct error *err)

@@ -9,11 +9,15 @@
 
 #include "core/run/run.h"
 #include "core/series/series.h"
+#include "drivers/versions/versions.h"
 
-/* Adds the branch of a trial to the members of its run.json, and the commit where it begins to series.json,
- * where that has none. Does nothing where the sink has no branches. Errors: those of the server. */
-MUST_CHECK int branch_of_trial(cJSON *series, const char *trial, const struct config *config, cJSON *members,
-			       struct error *err);
+/* Finds the commit where the branches begin, which series.json then notes; leaves ret_id as it is where it
+ * has noted one, or the sink has no branches. Errors: those of the server. */
+MUST_CHECK int branch_find_start(const cJSON *series, const struct config *config,
+				 char ret_id[static VERSIONS_ID_BYTES], struct error *err);
+/* Adds the branch of a trial to the members of its run.json. Does nothing where the sink has no branches. */
+MUST_CHECK int branch_of_trial(const cJSON *series, const char *trial, const struct config *config,
+			       cJSON *members, struct error *err);
 
 /* Makes the branch of a run that has one. Returns 1 where it is there, or the run has none; 0 where the
  * server cannot be asked now. Errors: -EEXIST somebody else has a branch of this name. */

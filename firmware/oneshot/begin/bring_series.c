@@ -127,6 +127,21 @@ static void begin_again(const cJSON *series, cJSON *trial, const struct error *w
 	(void)series_set(trial, "rungs", cJSON_CreateArray());
 }
 
+/* Notes a run that had ended before the record of the series in the store said so. It is the current one. */
+static int note_ended(const cJSON *series, cJSON *trial, const struct run *run, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
+	int r;
+
+	if ((r = config_text_load(series_text(series, "config"), &config, err)) < 0 ||
+	    (r = run_record(&record, err)) < 0)
+		return r;
+	note_run(series, trial, record);
+	(void)note_end(series, trial, record, run->state, next_rungs(&config, series));
+	return 0;
+}
+
 /* Brings the run of a trial, where this disk does not have it. Afterwards it is parked, archived or the
  * current run, as the trial's state says. Where several trials may have trained side by side, those that run
  * are parked, too, and go on in slot 0, one after the other. */
@@ -161,6 +176,8 @@ static int bring_one(const struct bringing *bringing, const cJSON *series, cJSON
 	}
 	if (r == 0 && trial_state_of(trial) == TRIAL_FINISHED && !run_state_is_final(run.state))
 		r = run_state_set(RUN_FINISHED, err);
+	if (r == 0 && several && trial_state_of(trial) == TRIAL_RUNNING && run_state_is_final(run.state))
+		r = note_ended(series, trial, &run, err);
 	if (r < 0 || (trial_state_of(trial) == TRIAL_RUNNING && !several))
 		return r;
 	return trial_state_of(trial) <= TRIAL_PARKED && !run_state_is_final(run.state) ? run_park(id, err)

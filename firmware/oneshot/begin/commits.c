@@ -62,35 +62,38 @@ static void take_known(const cJSON *known, struct config_store *store)
 		(void)snprintf(store->at, sizeof(store->at), "%s", commit);
 }
 
-static int note_known(cJSON *series, const struct config *config, struct error *err)
+int commits_of_series(const cJSON *series, struct config *config, bool *ret_any, struct error *err)
+{
+	for (uint32_t i = 0; i < config->sources; i++)
+		if (is_open(&config->source[i].store))
+			take_known(cJSON_GetObjectItemCaseSensitive(series, "commits"),
+				   &config->source[i].store);
+	return commits_find(config, ret_any, err);
+}
+
+int commits_note(cJSON *series, struct config *config, struct error *err)
 {
 	cJSON *known = cJSON_GetObjectItemCaseSensitive(series, "commits");
 
 	if (!known)
 		known = cJSON_AddObjectToObject(series, "commits");
 	for (uint32_t i = 0; i < config->sources; i++) {
-		const struct config_store *store = &config->source[i].store;
+		struct config_store *store = &config->source[i].store;
 
-		if (store->at[0] && !cJSON_HasObjectItem(known, store->url) &&
-		    !cJSON_AddStringToObject(known, store->url, store->at))
+		if (!store->at[0])
+			continue;
+		if (cJSON_GetObjectItemCaseSensitive(known, store->url))
+			take_known(known, store);
+		else if (!cJSON_AddStringToObject(known, store->url, store->at))
 			return error_set(err, -ENOMEM, "series.json: no memory");
 	}
-	return series_write(series, err);
+	return 0;
 }
 
-int commits_of_series(cJSON *series, struct config *config, cJSON *members, struct error *err)
+int commits_add(const struct config *config, cJSON *members, struct error *err)
 {
-	bool any, fixed = false;
-	int r;
-
-	for (uint32_t i = 0; i < config->sources; i++) {
-		if (is_open(&config->source[i].store))
-			take_known(cJSON_GetObjectItemCaseSensitive(series, "commits"),
-				   &config->source[i].store);
-		fixed = fixed || config->source[i].store.at[0];
-	}
-	r = commits_find(config, &any, err);
-	if (r == 0 && any)
-		r = note_known(series, config, err);
-	return r < 0 || !(any || fixed) ? r : run_commits_add(config, members, err);
+	for (uint32_t i = 0; i < config->sources; i++)
+		if (config->source[i].store.at[0])
+			return run_commits_add(config, members, err);
+	return 0;
 }

@@ -1,35 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/begin/slots.h"
+#include "core/base/log.h"
 #include "core/base/slot.h"
 #include "core/box/usable.h"
+#include "oneshot/series/after.h"
 #include "oneshot/series/note.h"
 
-/* Gives a trial that a slot has left unfinished to this slot, because that slot is not used any more. */
-static int take_over(cJSON *series, unsigned from, struct error *err)
+/* Fails the current run of this slot, which is unfinished and belongs to no unfinished series: nobody would
+ * go on with it, and it would keep the slot from working. */
+static int fail_stray(const cJSON *record, struct error *err)
+{
+	int r = run_end(RUN_FAILED, "its series has ended", err);
+
+	if (r < 0)
+		return r;
+	log_warning("%s: slot %u has left it unfinished, and its series has ended; it has failed",
+		    series_text(record, "id"), slot_now());
+	return run_archive(err);
+}
+
+/* Parks the current run of this slot, which is that of an unfinished trial. Its id is noted first: after a
+ * kill the run is still that of the trial. */
+static int park(cJSON *series, uint32_t index, const cJSON *record, struct error *err)
+{
+	int r;
+
+	(void)series_set(series_trial(series, index), "run",
+			 cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(record, "id"), false));
+	r = series_write(series, err);
+	return r < 0 ? r : run_park(series_text(record, "id"), err);
+}
+
+/* Puts the current run of this slot in order. `used`: the slot works on the series tonight. */
+static int tidy(cJSON *series, const struct config *config, bool used, struct error *err)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
-	const unsigned mine = slot_use(from);
 	enum run_state state;
-	int index = -1, r = run_record(&record, err);
+	int index, r;
 
-	if (r == 0 && (r = run_state_get(&state, err)) == 0 && !run_state_is_final(state) &&
-	    (index = note_find(series, record)) >= 0)
-		r = run_park(series_text(record, "id"), err);
-	(void)slot_use(mine);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (index >= 0)
-		(void)series_set(series_trial(series, (uint32_t)index), "run",
-				 cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(record, "id"), false));
-	for (uint32_t i = 0; i < series_trials(series); i++)
-		if (trial_slot(series_trial(series, i)) == from)
-			(void)series_set(series_trial(series, i), "slot", cJSON_CreateNumber(mine));
-	return 0;
+	if ((r = run_record(&record, err)) < 0 || (r = run_state_get(&state, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	index = note_find(series, record);
+	if (run_state_is_final(state))
+		return used ? 0 : after_final_run(series, config, err);
+	if (index < 0)
+		return fail_stray(record, err);
+	return used ? 0 : park(series, (uint32_t)index, record, err);
+}
+
+/* Gives the trials of a slot that is not used any more to this slot. */
+static void move_trials(cJSON *series, unsigned from)
+{
+	for (uint32_t i = 0; i < series_trials(series); i++) {
+		cJSON *trial = series_trial(series, i);
+
+		if (trial_slot(trial) != from || trial_state_of(trial) != TRIAL_RUNNING)
+			continue;
+		(void)series_set(trial, "slot", cJSON_CreateNumber(slot_now()));
+		(void)series_set(trial, "moved", cJSON_CreateTrue());
+	}
 }
 
 int slots_set(cJSON *series, const struct config *config, struct error *err)
 {
-	const unsigned devices = usable_noted();
+	const unsigned devices = usable_noted(), mine = slot_now();
 	uint64_t slots = config->series.parallel;
 	int r = 0;
 
@@ -38,7 +72,12 @@ int slots_set(cJSON *series, const struct config *config, struct error *err)
 	if (slots > SLOTS_MAX)
 		slots = SLOTS_MAX;
 	(void)series_set(series, "slots", cJSON_CreateNumber((double)slots));
-	for (unsigned slot = (unsigned)slots; r == 0 && slot < SLOTS_MAX; slot++)
-		r = take_over(series, slot, err);
+	for (unsigned slot = 1; r == 0 && slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		r = tidy(series, config, slot < slots, err);
+		(void)slot_use(mine);
+		if (r == 0 && slot >= slots)
+			move_trials(series, slot);
+	}
 	return r;
 }

@@ -7,6 +7,8 @@
 
 /* For slot 0, under series_lock(), before a trial begins. Sets the member "slots" of the record, which the
  * caller writes: series.parallel of the frozen configuration, or fewer where the box has fewer devices
- * (core/box/usable.h). A trial that a slot without number has left unfinished goes on in slot 0: its run is
- * parked meanwhile. */
+ * (core/box/usable.h). A trial that has begun in a slot which is not used tonight goes on in slot 0, after
+ * the trial of that slot: its run is parked meanwhile. Where its run has ended, this is noted. A run of
+ * another slot that is unfinished and belongs to no unfinished series has failed: nobody would go on with it.
+ * Crash: harmless, the caller calls again. */
 MUST_CHECK int slots_set(cJSON *series, const struct config *config, struct error *err);

@@ -89,7 +89,7 @@ static void wait_for_tracking(const struct config *config, const char *run_id, u
 		if (clock_us() - start_us >= wait_us) {
 			log_warning("%s: the tracking server may not have been told all after %" PRIu64
 				    " minutes: %" PRIu64 " runs, series or champions are left (kiln-uploadd: "
-							 "%s); they are told after the "
+				    "%s); they are told after the "
 				    "next start",
 				    run_id, config->power.upload_wait_min, status.uploadd.track_behind,
 				    *status.uploadd.tracking ? status.uploadd.tracking : "it says nothing");
@@ -235,7 +235,8 @@ static int start_trial(struct error *err)
 	return r < 0 ? r : manager_start(manager, MANAGER_RUN_UNIT, err);
 }
 
-/* Notes what a trial of a series did. Returns 1 where another trial follows, which has been started. */
+/* Notes what a trial of a series did. Returns 1 where the night goes on: another trial follows, which has
+ * been started, or trials of other slots still work. */
 static int end_trial(struct run *run, struct error *err)
 {
 	enum after after;
@@ -245,6 +246,9 @@ static int end_trial(struct run *run, struct error *err)
 		return r;
 	if (after == AFTER_NEXT)
 		return (r = start_trial(err)) < 0 ? r : 1;
+	/* The night goes on in other slots. */
+	if (after == AFTER_WAIT)
+		return 1;
 	return run_load(run, err);
 }
 

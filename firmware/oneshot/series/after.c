@@ -18,6 +18,7 @@
 
 /* The trainer stops this much before the end of a budget at most, to write its last checkpoint. */
 #define BUDGET_REST_S 60
+#define BUDGET_SPENT  "series.budget is spent"
 #define SPACE_WAIT_S  1 /* between two looks whether the disk has space again */
 
 static bool is_spent(const cJSON *series, const struct config *config, int64_t reserve_s)
@@ -43,7 +44,8 @@ static bool night_is_over(const cJSON *series, const struct config *config)
 
 static int rest_series(cJSON *series, enum series_state state, struct error *err)
 {
-	spent_count(series, false);
+	/* The trials of other slots still work. */
+	spent_count(series, series_runs_elsewhere(series, slot_now()));
 	series_set_state(series, state);
 	return series_write(series, err);
 }
@@ -52,22 +54,15 @@ static int rest_series(cJSON *series, enum series_state state, struct error *err
 static int note_final(cJSON *series, cJSON *trial, const cJSON *record, enum run_state state, uint32_t rungs,
 		      struct error *err)
 {
-	static const enum trial_state states[RUN_STATE_MAX] = {
-		[RUN_FINISHED] = TRIAL_FINISHED, [RUN_FAILED] = TRIAL_FAILED, [RUN_PRUNED] = TRIAL_PRUNED
-	};
-	const char *reason = state == RUN_FINISHED ? NULL : series_text(record, "reason");
 	int r = 0;
 
-	if (trial_state_of(trial) != states[state]) {
-		if (state == RUN_FINISHED)
-			note_rungs(series, trial, record, 0, rungs);
-		note_state(trial, states[state], reason);
+	if (note_end(series, trial, record, state, rungs)) {
 		r = series_write(series, err);
 		if (r == 0 && state == RUN_FAILED)
 			event_send(&(struct event){ .id = EVENT_TRIAL_FAILED,
 						    .run_id = series_text(record, "id") },
 				   "%s: trial %s failed: %s", series_id(series), series_text(trial, "name"),
-				   reason);
+				   series_text(record, "reason"));
 	}
 	if (r < 0)
 		return r;
@@ -107,7 +102,7 @@ static int note_trial(cJSON *series, const struct config *config, uint32_t index
 	    json_number(trial, "epochs", 0) >= (double)rest)
 		return note_parked(series, trial, record, rest, err);
 	if (run->state == RUN_EXPIRED && is_spent(series, config, BUDGET_REST_S))
-		return end_trial(series, index, "series.budget is spent", err);
+		return end_trial(series, index, BUDGET_SPENT, err);
 	*ret_rests = run->state != RUN_EXPIRED || night_is_over(series, config);
 	if (*ret_rests && (run->state == RUN_STOPPED || run->state == RUN_EXPIRED))
 		return rest_series(series, run->state == RUN_STOPPED ? SERIES_STOPPED : SERIES_EXPIRED, err);
@@ -141,7 +136,7 @@ static bool ends_early(const cJSON *series, const struct config *config, int64_t
 		return true;
 	}
 	*ret_state = SERIES_FINISHED;
-	*ret_reason = "series.budget is spent";
+	*ret_reason = BUDGET_SPENT;
 	return is_spent(series, config, reserve_s);
 }
 
@@ -151,7 +146,7 @@ static bool rests_elsewhere(const cJSON *series)
 	return series_slots(series) > 1 && series_state_of(series) != SERIES_RUNNING;
 }
 
-static int follow(cJSON *series, const struct config *config, int64_t reserve_s, enum after *ret_after,
+static int follow(cJSON *series, const struct config *config, int64_t reserve, enum after *ret_after,
 		  struct error *err)
 {
 	const bool elsewhere = series_runs_elsewhere(series, slot_now());
@@ -164,7 +159,7 @@ static int follow(cJSON *series, const struct config *config, int64_t reserve_s,
 	if (r < 0)
 		return r;
 	next = next_of(config, series, slot_now());
-	early = ends_early(series, config, reserve_s, &state, &reason);
+	early = ends_early(series, config, reserve, &state, &reason);
 	*ret_after = AFTER_WAIT;
 	if (next.waits || (early && elsewhere))
 		return series_write(series, err);
@@ -186,6 +181,30 @@ static int follow(cJSON *series, const struct config *config, int64_t reserve_s,
 	if ((r = series_write(series, err)) < 0 || !since_of(series))
 		return r;
 	return run_asked_set(since_of(series), err);
+}
+
+/* Returns so little of the budget that no other trial begins. A trial that ended for the sake of the budget,
+ * in any slot, stopped this much before its end. `state`: that of the current run. */
+static int64_t reserve_s(const cJSON *series, enum run_state state)
+{
+	bool ended = state == RUN_EXPIRED;
+
+	for (uint32_t i = 0; i < series_trials(series); i++)
+		ended = ended || strcmp(series_text(series_trial(series, i), "reason"), BUDGET_SPENT) == 0;
+	return ended ? BUDGET_REST_S : 0;
+}
+
+int after_final_run(cJSON *series, const struct config *config, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
+	bool rests;
+	int index, r = run_load(&run, err);
+
+	if (r < 0 || !run_state_is_final(run.state) || (r = run_record(&record, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	index = note_find(series, record);
+	return index < 0 ? 0 : note_trial(series, config, (uint32_t)index, &run, record, &rests, err);
 }
 
 int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
@@ -221,7 +240,7 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 	}
 	*ret_after = AFTER_REST;
 	return rests ? 0
-		     : follow(series, &config, there == 0 && run.state == RUN_EXPIRED ? BUDGET_REST_S : 0,
+		     : follow(series, &config, reserve_s(series, there == 0 ? run.state : RUN_RUNNING),
 			      ret_after, err);
 }
 
@@ -305,6 +324,14 @@ int after_night(struct error *err)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	return rest_series(series, SERIES_EXPIRED, err);
+}
+
+int64_t after_since(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	const int64_t since = series_load_unfinished(&series, NULL) == 0 ? since_of(series) : 0;
+
+	return since ? since : time(NULL);
 }
 
 /* Fails the trial by the exit code that `kiln run` saw; fetchd's and traind's last words say why. */

@@ -8,7 +8,7 @@
  *     end.c           the last trial has ended, or the budget is spent: the winner
  *     note.c, spent.c what the record says of a trial, and of the time of work
  *
- * Owners: these files write series.json, as do begin/trial.c, begin/commits.c and promote/outcome.c, in
+ * Owners: these files write series.json, as do begin/trial*.c, begin/slots.c and promote/outcome.c, in
  * kiln-oneshot begin, finished and promote. Each slot (core/base/slot.h) has its own begin and finished,
  * which systemd never runs at the same time; those of several slots take turns by series_lock(). One thread.
  *
@@ -23,6 +23,7 @@
  */
 #pragma once
 
+#include "core/config/config.h"
 #include "core/series/series.h"
 
 enum after {
@@ -42,6 +43,10 @@ MUST_CHECK int after_run(enum after *ret_after, struct error *err);
 /* The same for a record that the caller has loaded under series_lock(). */
 MUST_CHECK int after_run_of(cJSON *series, enum after *ret_after, struct error *err);
 
+/* Notes the run of this slot as after_run_of() does, where it is final and a trial of the series, and moves
+ * it to the archive. Decides nothing. */
+MUST_CHECK int after_final_run(cJSON *series, const struct config *config, struct error *err);
+
 /* A service of the run has ended with an exit code for which a restart does not help. Where the run is an
  * unfinished trial, and the reason lies in its data or its configuration, the run fails, so that the others
  * go on. Returns 1 where it has failed. */
@@ -53,6 +58,8 @@ MUST_CHECK int after_halt(struct error *err);
 /* The unfinished series, where there is one, waits: its night is over before a trial could begin or go on.
  * The next night goes on. */
 MUST_CHECK int after_night(struct error *err);
+/* Returns when the present night of the unfinished series was asked for; now, where none is unfinished. */
+int64_t after_since(void);
 
 /* Tells whether a series is at work: after a boot it goes on. */
 bool after_goes_on(void);

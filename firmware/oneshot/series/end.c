@@ -51,26 +51,42 @@ static int prune_parked(cJSON *series, const char *reason, struct error *err)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < series_trials(series); i++)
-		if (trial_state_of(series_trial(series, i)) == TRIAL_PARKED)
+	for (uint32_t i = 0; r == 0 && i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i);
+
+		if (trial_state_of(trial) == TRIAL_PARKED || trial_is_moved(trial))
 			r = end_trial(series, i, reason, err);
+	}
 	return r;
 }
 
-/* Fails the run of a trial that another slot has left unfinished: a person gave the series up. */
-static int end_in_its_slot(cJSON *trial, const char *reason, struct error *err)
+/* Fails the current run of this slot, where it is an unfinished one of the trial. The record of the run says
+ * so: a killed begin may not have noted the run. */
+static int fail_run_of(const cJSON *series, uint32_t index, const char *reason, struct error *err)
 {
-	CLEANUP(run_done) struct run run = { 0 };
-	const unsigned mine = slot_use(trial_slot(trial));
-	int r = run_load(&run, err);
+	CLEANUP(json_free) cJSON *record = NULL;
+	enum run_state state;
+	int r;
 
-	if (r == 0 && strcmp(run.id, series_text(trial, "run")) == 0 && !run_state_is_final(run.state) &&
-	    (r = run_end(RUN_FAILED, reason, err)) == 0)
-		r = run_archive(err);
+	if ((r = run_record(&record, err)) < 0 || (r = run_state_get(&state, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	if (note_find(series, record) != (int)index || run_state_is_final(state))
+		return 0;
+	r = run_end(RUN_FAILED, reason, err);
+	return r < 0 ? r : run_archive(err);
+}
+
+/* Ends a trial that another slot has left unfinished: a person gave the series up. */
+static int end_in_its_slot(const cJSON *series, uint32_t index, const char *reason, struct error *err)
+{
+	cJSON *trial = series_trial(series, index);
+	const unsigned mine = slot_use(trial_slot(trial));
+	const int r = fail_run_of(series, index, reason, err);
+
 	(void)slot_use(mine);
-	if (r == 0 || r == -ENOENT)
+	if (r == 0)
 		note_state(trial, TRIAL_FAILED, reason);
-	return r == -ENOENT ? 0 : r;
+	return r;
 }
 
 static int end_elsewhere(const cJSON *series, const char *reason, struct error *err)
@@ -81,7 +97,7 @@ static int end_elsewhere(const cJSON *series, const char *reason, struct error *
 		cJSON *trial = series_trial(series, i);
 
 		if (trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) != slot_now())
-			r = end_in_its_slot(trial, reason, err);
+			r = end_in_its_slot(series, i, reason, err);
 	}
 	return r;
 }

@@ -25,7 +25,18 @@ static struct halving rule_of(const struct config *config, const cJSON *series)
 
 /* ---- In turn ---- */
 
-/* A trial that has begun goes before those that wait. */
+/* Tells whether a trial is the one that the slot works on. */
+static bool is_at_work(const cJSON *trial, unsigned slot)
+{
+	return trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) == slot && !trial_is_moved(trial);
+}
+
+/* The smaller it is, the earlier is the trial's turn: a trial that has begun goes before those that wait. */
+static int rank_of(const cJSON *trial, unsigned slot)
+{
+	return is_at_work(trial, slot) ? 0 : trial_state_of(trial) == TRIAL_WAITING ? 2 : 1;
+}
+
 static struct next in_turn(const cJSON *series, unsigned slot)
 {
 	struct next next = { .over = true };
@@ -38,8 +49,8 @@ static struct next in_turn(const cJSON *series, unsigned slot)
 
 		if (state > TRIAL_PARKED || (state == TRIAL_RUNNING && trial_slot(trial) != slot))
 			continue;
-		if (state != TRIAL_WAITING || next.over || next.waits ||
-		    trial_state_of(series_trial(series, next.trial)) == TRIAL_WAITING)
+		if (next.over || next.waits ||
+		    rank_of(trial, slot) <= rank_of(series_trial(series, next.trial), slot))
 			next = (struct next){ .trial = i - 1 };
 	}
 	return next;
@@ -95,16 +106,33 @@ uint64_t next_rest_after(const struct config *config, uint32_t rung)
 	return epochs < config->run.epochs ? epochs : 0;
 }
 
+/* Returns the index of a trial that runs in this slot, of several the one that the slot works on; -1: none.
+ */
+static int running_in(const cJSON *series, unsigned slot)
+{
+	int found = -1;
+
+	for (uint32_t i = 0; i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i);
+
+		if (is_at_work(trial, slot))
+			return (int)i;
+		if (found < 0 && trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) == slot)
+			found = (int)i;
+	}
+	return found;
+}
+
 static struct next by_halving(const struct config *config, const cJSON *series, unsigned slot)
 {
 	const struct halving rule = rule_of(config, series);
 	CLEANUP(free_ptr) struct halving_trial *trials = halving_trials_of(series);
+	const int running = running_in(series, slot);
 	struct halving_next next;
 
-	for (uint32_t i = 0; trials && i < series_trials(series); i++)
-		if (trials[i].state == HALVING_RUNNING && trial_slot(series_trial(series, i)) == slot)
-			return (struct next){ .trial = i,
-					      .epochs = next_rest_after(config, trials[i].rungs) };
+	if (trials && running >= 0)
+		return (struct next){ .trial = (uint32_t)running,
+				      .epochs = next_rest_after(config, trials[running].rungs) };
 	/* Without memory the trials run in turn, each to its end. */
 	if (!trials)
 		return in_turn(series, slot);

@@ -69,6 +69,20 @@ void note_rungs(const cJSON *series, cJSON *trial, const cJSON *record, uint64_t
 	(void)series_set(trial, "rung", cJSON_CreateNumber(cJSON_GetArraySize(values)));
 }
 
+bool note_end(const cJSON *series, cJSON *trial, const cJSON *record, enum run_state state, uint32_t rungs)
+{
+	static const enum trial_state states[RUN_STATE_MAX] = {
+		[RUN_FINISHED] = TRIAL_FINISHED, [RUN_FAILED] = TRIAL_FAILED, [RUN_PRUNED] = TRIAL_PRUNED
+	};
+
+	if (trial_state_of(trial) == states[state])
+		return false;
+	if (state == RUN_FINISHED)
+		note_rungs(series, trial, record, 0, rungs);
+	note_state(trial, states[state], state == RUN_FINISHED ? NULL : series_text(record, "reason"));
+	return true;
+}
+
 void note_next(cJSON *series, const struct next *next)
 {
 	const char *name = next ? series_text(series_trial(series, next->trial), "name") : NULL;

@@ -12,6 +12,9 @@ void note_run(const cJSON *series, cJSON *trial, const cJSON *record);
 /* Notes the value of the objective after `epochs` epochs, 0 = all, as that of the next rungs, until `rungs`
  * have ended. */
 void note_rungs(const cJSON *series, cJSON *trial, const cJSON *record, uint64_t epochs, uint32_t rungs);
+/* Notes how a trial's run has ended for good, after note_run(). `rungs`: next_rungs(). Returns false where
+ * this is noted already. */
+bool note_end(const cJSON *series, cJSON *trial, const cJSON *record, enum run_state state, uint32_t rungs);
 /* Notes which trial begins or goes on next; NULL: one is at work. */
 void note_next(cJSON *series, const struct next *next);
 /* Sets the state of a trial, with its reason; NULL = none. */
