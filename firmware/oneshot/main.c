@@ -19,7 +19,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "begin", "make the run record, or continue the unfinished run",
-	  "[--config FILE] [--series ID] [--from RUN.JSON] [--adopt]", oneshot_begin },
+	  "[--config FILE] [--slots N] [--series ID] [--from RUN.JSON] [--adopt]", oneshot_begin },
 	{ "unfinished", "exit 0 if the current run is unfinished", "", oneshot_unfinished },
 	{ "new", "exit 0 if the next run is a new run, 1 if an unfinished run continues", "", oneshot_new },
 	{ "hugepages", "set hugepages aside for the current run's ring", "", oneshot_hugepages },

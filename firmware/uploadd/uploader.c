@@ -137,6 +137,11 @@ static int open_current(struct uploader *uploader, struct error *err)
 		return 0;
 	}
 	upload_close(current);
+	/* A trial of an older night, or of another series: it is complete, or pass_archived() uploads it. */
+	if (slot_now() > 0 && run_state_is_final(run.state) && run_is_archived()) {
+		run_done(&run);
+		return 0;
+	}
 	if (is_committed(&run)) {
 		current->run = run;
 		memcpy(place->complete, run.id, sizeof(place->complete));
@@ -183,20 +188,36 @@ static int pass_current(struct uploader *uploader, struct error *err)
 	return r;
 }
 
-static int pass(struct uploader *uploader, struct error *err)
+/* Makes a pass over the current runs of the slots after the first. An error of one keeps no other from its
+ * pass. Returns the first error. */
+static int pass_beside(struct uploader *uploader, struct error *err)
 {
-	int r = 0;
+	struct error other;
+	int r, first = 0;
 
-	for (unsigned slot = 0; slot < SLOTS_MAX && r == 0; slot++) {
+	for (unsigned slot = 1; slot < SLOTS_MAX; slot++) {
 		(void)slot_use(slot);
-		r = pass_current(uploader, err);
+		r = pass_current(uploader, first < 0 ? &other : err);
+		first = first < 0 ? first : r;
 	}
 	(void)slot_use(0);
+	return first;
+}
+
+static int pass(struct uploader *uploader, struct error *err)
+{
+	struct error beside = { 0 };
+	const int current = pass_current(uploader, err), others = pass_beside(uploader, &beside);
+	int r = current;
+
 	uploader->left = false;
 	uploader->err = err;
-	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0)
+	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0 ||
+	    (r = series_upload(uploader->worker, err)) < 0)
 		return r;
-	return series_upload(uploader->worker, err);
+	if (others < 0)
+		*err = beside;
+	return others;
 }
 
 /* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming
@@ -281,13 +302,18 @@ static bool is_at_rest(void)
 	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
 }
 
-/* Tells whether the current run of this slot may get more files. */
-static bool is_unfinished(const void *unused)
+/* Tells whether files of a trial that has ended in another slot are not in the store. An unfinished run of
+ * another slot is no reason to wait: whoever drains has ended its trainer, or never started one. */
+static bool is_left_beside(const struct uploader *uploader)
 {
-	CLEANUP(run_done) struct run run = { 0 };
+	for (unsigned slot = 1; slot < SLOTS_MAX; slot++) {
+		const struct place *place = &uploader->place[slot];
 
-	(void)unused;
-	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) && !is_at_rest();
+		if (place->current.store && run_state_is_final(place->current.run.state) &&
+		    strcmp(place->complete, place->current.run.id) != 0)
+			return true;
+	}
+	return false;
 }
 
 /* Tells whether another process leaves nothing to do: the current run is final and nothing of it is left in
@@ -323,7 +349,7 @@ static bool is_needed(const void *uploader)
 	CLEANUP(run_done) struct run run = { 0 };
 
 	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) &&
-	       !(((const struct uploader *)uploader)->drain && is_at_rest());
+	       !(((const struct uploader *)uploader)->drain && (slot_now() > 0 || is_at_rest()));
 }
 
 static int leased_pass(struct uploader *uploader, struct error *err)
@@ -358,15 +384,13 @@ int uploader_run(struct uploader *uploader, struct error *err)
 
 	for (;;) {
 		/* Both before the pass: what was written before them is uploaded by it. */
-		const bool rests = is_at_rest() && !in_any_slot(is_unfinished, NULL),
-			   unjudged = unjudged_is_noted();
+		const bool rests = is_at_rest(), unjudged = unjudged_is_noted();
 		int r = leased_pass(uploader, err);
 
 		if (r == 0 && unjudged)
 			ask_judgement(uploader);
-		if (r == 0 && uploader->drain && !uploader->left &&
-		    (rests || (strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) == 0 &&
-			       !in_any_slot(is_unfinished, NULL))))
+		if (r == 0 && uploader->drain && !uploader->left && !is_left_beside(uploader) &&
+		    (rests || strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) == 0))
 			return 0;
 		if (r == 0) {
 			alive_progress();

@@ -63,6 +63,8 @@ lose_disk() { # node, configuration: kills the night once 2 trials have ended, a
 	mv "$work/kernels" "$KILN_ROOT/data/kiln/cache/"
 }
 
+slower() { sed -i 's/epochs = 4/epochs = 40/' "$work/$1.conf"; } # configuration: the series is not over before its disk is lost
+
 compare() { # configuration
 	local expected
 	night "$1" "$1"
@@ -79,10 +81,18 @@ compare() { # configuration
 }
 
 config grid 'vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; }; series = { method = "grid"; };' 'seed = 7;'
+slower grid
 compare grid
 config halving 'vary = { optimizer = { learning_rate = { min = 1e-5; max = 0.1; scale = "log"; }; }; };
 	series = { method = "halving"; trials = 6; reduction = 2; };' 'seed = 3;'
+slower halving
 compare halving
+export POCL_DEVICES="basic basic"
+config beside 'vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; };
+	series = { method = "grid"; parallel = 2; };' 'seed = 7;'
+slower beside
+compare beside
+unset POCL_DEVICES
 
 # ---- What is not this box's stays ----
 node other

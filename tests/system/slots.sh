@@ -20,7 +20,7 @@ in_slot() { # slot, verb, options: prints the exit code
 	KILN_SLOT=$slot timeout 60 "$KILN_BIN/kiln-oneshot" "$@" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
 	echo $?
 }
-begins() { in_slot "$1" begin --config "$work/$conf.conf"; }
+begins() { in_slot "$1" begin --config "$work/$conf.conf" --slots 16; }
 ended() { in_slot "$1" trial-ended; }
 trains_until() { printf '%s' "$2" >"$KILN_ROOT/$run/$(slot_now "$1")/current/state"; } # slot, state
 says() { newest_series && of_series "$1"; }
@@ -86,3 +86,7 @@ is "$(begins 0)" 0 "a night with an end begins"
 mkdir -p "$KILN_ROOT/$run/slot-1"
 printf '%s' "$(($(date +%s) - 90000))" >"$KILN_ROOT/$run/slot-1/asked"
 is "$(begins 1) $(says 's["state"]')" "0 running" "slot 1 works in the night of the series" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- On a box systemd starts one slot, whatever kiln run has counted in this boot ----
+case_of box grid 2
+is "$(in_slot 0 begin --config "$work/grid.conf") $(says 's["slots"]')" "0 1" "a caller that starts no slots gets one" "$(tail -n 5 "$KILN_ROOT/log")"

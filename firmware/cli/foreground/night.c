@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sysexits.h>
 
+#define SLOTS "16" /* as many as there may be: SLOTS_MAX */
+
 static int begin(const char *config, struct error *err)
 {
-	const char *const words[] = { "kiln-oneshot", "begin", "--config", config, NULL };
+	const char *const words[] = { "kiln-oneshot", "begin", "--config", config, "--slots", SLOTS, NULL };
 
 	return daemons_run_program(words, err);
 }
@@ -42,6 +44,15 @@ static int train_beside(const char *config, bool begun, struct error *err)
 	return slots_train(config, series_id(series), series_slots(series), begun, err);
 }
 
+/* Tells whether no series is unfinished. Where one is, what is left in the spool waits for the night that
+ * ends it: an unfinished run gets more files. */
+static bool is_over(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == -ENOENT;
+}
+
 /* Trains run after run. Uploads never delay a trial: they go on beside it. *ret_began: there is a run whose
  * outputs may wait for their upload. Returns EX_OK after the last one, or where begin has ended a series, or
  * the exit code of what failed. */
@@ -55,8 +66,10 @@ static int train_all(const char *config, bool *ret_began, struct error *err)
 		r = begin(config, err);
 		*ret_began = *ret_began || r == EX_OK || r == SERIES_EXIT_OVER || r == SERIES_EXIT_WAIT;
 		if ((r == EX_OK || r == SERIES_EXIT_WAIT) &&
-		    (code = train_beside(config, r == EX_OK, err)) != -ENOENT)
+		    (code = train_beside(config, r == EX_OK, err)) != -ENOENT) {
+			*ret_began = *ret_began && is_over();
 			return code;
+		}
 		if (r != EX_OK)
 			return r == SERIES_EXIT_OVER ? EX_OK : r;
 		if ((code = daemons_start_uploads(err)) < 0 || (code = daemons_train(false, err)) < 0)

@@ -10,11 +10,15 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <sysexits.h>
+#include <unistd.h>
+
+#define LOOK_MS 50u /* between two looks whether a process has ended */
 
 struct slot {
 	pid_t pid;     /* 0: no process works in this slot */
 	uint64_t ends; /* struct slots' when the process started */
 	bool waits;
+	unsigned failures; /* in a row: ends after which the slot starts again */
 };
 
 struct slots {
@@ -47,7 +51,7 @@ static int train_trial(const struct slots *slots, bool begun, struct error *err)
 	return r == SERIES_EXIT_NONE ? code : r;
 }
 
-static _Noreturn void work(const struct slots *slots, unsigned slot, bool begun)
+static _Noreturn void work(const struct slots *slots, unsigned slot, bool begun, unsigned wait_s)
 {
 	struct error err = { 0 };
 	char number[16];
@@ -55,6 +59,9 @@ static _Noreturn void work(const struct slots *slots, unsigned slot, bool begun)
 
 	(void)snprintf(number, sizeof(number), "%u", slot);
 	daemons_forget_uploads();
+	(void)sleep(wait_s);
+	if (daemons_are_stopped())
+		_exit(EX_TEMPFAIL);
 	if (slot > 0 && setenv("KILN_SLOT", number, 1) < 0)
 		_exit(EX_OSERR);
 	r = train_trial(slots, begun, &err);
@@ -65,7 +72,7 @@ static _Noreturn void work(const struct slots *slots, unsigned slot, bool begun)
 
 /* ---- All slots ---- */
 
-static int start(struct slots *slots, unsigned index, bool begun, struct error *err)
+static int start_after(struct slots *slots, unsigned index, bool begun, unsigned wait_s, struct error *err)
 {
 	struct slot *slot = &slots->slot[index];
 	const pid_t parent = getpid(), pid = fork();
@@ -75,11 +82,29 @@ static int start(struct slots *slots, unsigned index, bool begun, struct error *
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() == parent)
-			work(slots, index, begun);
+			work(slots, index, begun, wait_s);
 		_exit(EX_OSERR);
 	}
-	*slot = (struct slot){ .pid = pid, .ends = slots->ends };
+	*slot = (struct slot){ .pid = pid, .ends = slots->ends, .failures = slot->failures };
 	return 0;
+}
+
+static int start(struct slots *slots, unsigned index, bool begun, struct error *err)
+{
+	return start_after(slots, index, begun, 0, err);
+}
+
+/* Starts a slot again whose process was killed, or could not begin its trial, after a while. The last time
+ * the slot stays without work. */
+static int start_again(struct slots *slots, unsigned index, int code, struct error *err)
+{
+	const unsigned failures = slots->slot[index].failures++;
+
+	if (failures == DAEMON_RESTARTS_MAX) {
+		slots->code = slots->code ? slots->code : code;
+		return 0;
+	}
+	return start_after(slots, index, false, failures < 5 ? 1u << failures : DAEMON_WAIT_MAX_S, err);
 }
 
 static void end_all(const struct slots *slots)
@@ -100,10 +125,11 @@ static bool any_works(const struct slots *slots)
 /* A trial has ended: its slot goes on, and so do those that wait for work. */
 static int go_on(struct slots *slots, unsigned index, struct error *err)
 {
-	int r = 0;
+	int r = daemons_start_uploads(err);
 
 	slots->ends++;
 	slots->slot[index].waits = true;
+	slots->slot[index].failures = 0;
 	for (unsigned i = 0; r == 0 && i < slots->count; i++)
 		if (slots->slot[i].waits)
 			r = start(slots, i, false, err);
@@ -129,6 +155,8 @@ static int note_end(struct slots *slots, unsigned index, int code, struct error 
 		return 0;
 	case SERIES_EXIT_OVER:
 		return 0;
+	case EX_UNAVAILABLE:
+		return start_again(slots, index, code, err);
 	default:
 		slots->code = slots->code ? slots->code : code;
 		return 0;
@@ -155,16 +183,21 @@ static int give_up(const struct slots *slots, int r)
 
 static int wait_for_all(struct slots *slots, struct error *err)
 {
+	bool ended = false;
 	int status, r;
 
 	while (any_works(slots)) {
-		const pid_t pid = waitpid(-1, &status, 0);
+		/* A signal may come at any time, so no call blocks until a process ends. */
+		const pid_t pid = waitpid(-1, &status, WNOHANG);
 		const int index = pid > 0 ? index_of(slots, pid) : -1;
 
+		if (daemons_are_stopped() && !ended)
+			end_all(slots);
+		ended = daemons_are_stopped();
 		if (pid < 0 && errno != EINTR)
 			return error_set(err, -errno, "cannot wait for the slots: %s", strerror(errno));
-		if (pid < 0)
-			end_all(slots);
+		if (pid == 0)
+			(void)usleep(LOOK_MS * 1000);
 		else if (index < 0)
 			daemons_reaped(pid);
 		else if ((r = note_end(slots, (unsigned)index, daemons_exit_code(status), err)) < 0)

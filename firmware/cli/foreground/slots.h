@@ -5,8 +5,8 @@
  * slot without work starts again when a trial of another slot has ended.
  *
  * A daemon that crashes is started again by the process of its slot; the other slots do not notice. A process
- * that dies leaves its trial to the next `kiln run`, and the other slots go on. The processes get SIGTERM
- * when `kiln run` dies. One thread.
+ * that is killed, or cannot begin its trial now, is started again as a daemon is (daemons.h), and the other
+ * slots go on. The processes get SIGTERM when `kiln run` dies. One thread.
  */
 #pragma once
 

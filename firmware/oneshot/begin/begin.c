@@ -114,7 +114,7 @@ static int begin_beside(const char *file, const char *series, struct error *err)
 }
 
 /* Returns 0, or an enum series_exit. */
-static int begin(const char *file, int64_t since, struct error *err)
+static int begin(const char *file, int64_t since, unsigned slots_max, struct error *err)
 {
 	CLEANUP(run_done) struct run last = { 0 }, run = { 0 };
 	struct set_up how = { .since_s = since, .repeats = "" };
@@ -125,7 +125,7 @@ static int begin(const char *file, int64_t since, struct error *err)
 	fit_forget();
 	if ((r = begin_set_aside(err)) < 0 || (r = overrides_adopt(adopt, err)) < 0)
 		return r;
-	if (!*adopt && (r = series_begin(file, since, err)) != SERIES_BEGUN_NONE)
+	if (!*adopt && (r = series_begin(file, since, slots_max, err)) != SERIES_BEGUN_NONE)
 		return r < 0 ? r : exit_of(r);
 	if ((r = find_last(file, adopt, &last, &brought, err)) < 0)
 		return r;
@@ -196,7 +196,7 @@ static int since_of(const char *series, int64_t *ret_since, struct error *err)
  * alone; "" = with the unfinished one; NULL = begin what is due. Returns the exit code. All attempts are made
  * in this process. If the process ended after each failure, systemd's start job would fail, and the
  * services that wait for kiln-begin would start without a run. */
-static int begin_with_retries(const char *file, const char *series, struct error *err)
+static int begin_with_retries(const char *file, const char *series, unsigned slots_max, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
 	int64_t since;
@@ -205,10 +205,10 @@ static int begin_with_retries(const char *file, const char *series, struct error
 	for (uint32_t failures = 1;; failures++) {
 		if ((r = since_of(series, &since, err)) == 0) {
 			if (expire_is_due(file, since))
-				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0
-					       ? r
-					       : EXIT_NIGHT_OVER;
-			r = series ? begin_beside(file, series, err) : begin(file, since, err);
+				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0 ? r
+				       : series ? SERIES_EXIT_REST
+						: EXIT_NIGHT_OVER;
+			r = series ? begin_beside(file, series, err) : begin(file, since, slots_max, err);
 		}
 		note_failure(r, err);
 		if (r >= 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
@@ -225,9 +225,15 @@ int oneshot_begin(int argc, char **argv)
 				       .config = program_option(argc, argv, "--config"),
 				       .adopt = program_option(argc, argv, "--adopt") };
 	const char *series = program_option(argc, argv, "--series");
+	const char *slots = program_option(argc, argv, "--slots");
 	struct error err = { 0 };
+	uint64_t slots_max = 1;
 	int r;
 
+	if (slots && (!program_number(slots, SLOTS_MAX, &slots_max) || slots_max == 0)) {
+		fprintf(stderr, "kiln-oneshot begin: --slots %s, expected 1 .. %u\n", slots, SLOTS_MAX);
+		return EX_USAGE;
+	}
 	if (!series && slot_now() > 0)
 		series = "";
 	if (repeat.adopt && !repeat.record) {
@@ -236,6 +242,7 @@ int oneshot_begin(int argc, char **argv)
 	}
 	if (repeat.record)
 		return begin_again(&repeat, &err) < 0 ? fatal(&err) : EX_OK;
-	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), series, &err);
+	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), series,
+			       (unsigned)slots_max, &err);
 	return r < 0 ? fatal(&err) : r;
 }

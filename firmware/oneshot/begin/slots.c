@@ -61,7 +61,7 @@ static void move_trials(cJSON *series, unsigned from)
 	}
 }
 
-int slots_set(cJSON *series, const struct config *config, struct error *err)
+int slots_set(cJSON *series, const struct config *config, unsigned slots_max, struct error *err)
 {
 	const unsigned devices = usable_noted(), mine = slot_now();
 	uint64_t slots = config->series.parallel;
@@ -69,8 +69,8 @@ int slots_set(cJSON *series, const struct config *config, struct error *err)
 
 	if (slots == 0 || slots > devices)
 		slots = devices;
-	if (slots > SLOTS_MAX)
-		slots = SLOTS_MAX;
+	if (slots > slots_max)
+		slots = slots_max;
 	(void)series_set(series, "slots", cJSON_CreateNumber((double)slots));
 	for (unsigned slot = 1; r == 0 && slot < SLOTS_MAX; slot++) {
 		(void)slot_use(slot);

@@ -52,7 +52,8 @@ static int go_on(const char *file, struct held *held, const struct config *confi
 }
 
 /* Goes on with a series in a night that was asked for at `since`; `goes_on` false: the series is new. */
-static int go_on_tonight(const char *file, int64_t since, struct held *held, bool goes_on, struct error *err)
+static int go_on_tonight(const char *file, int64_t since, unsigned slots_max, struct held *held, bool goes_on,
+			 struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	int r = claim_series(held->series, goes_on, err);
@@ -60,7 +61,7 @@ static int go_on_tonight(const char *file, int64_t since, struct held *held, boo
 	if (r < 0 || (r = freeze_config(held->series, &config, err)) < 0)
 		return r;
 	(void)series_set(held->series, "since_s", cJSON_CreateNumber((double)since));
-	if ((r = slots_set(held->series, &config, err)) < 0)
+	if ((r = slots_set(held->series, &config, slots_max, err)) < 0)
 		return r;
 	/* Also where this slot has nothing to do: another one may have. */
 	series_set_state(held->series, SERIES_RUNNING);
@@ -109,7 +110,7 @@ static int begin_series(const char *file, cJSON **ret_series, struct error *err)
 	return 1;
 }
 
-int series_begin(const char *file, int64_t since, struct error *err)
+int series_begin(const char *file, int64_t since, unsigned slots_max, struct error *err)
 {
 	CLEANUP(held_done) struct held held = { .lock = -1 };
 	int r = series_lock(&held.lock, err);
@@ -124,13 +125,13 @@ int series_begin(const char *file, int64_t since, struct error *err)
 	if (r >= 0 && is_superseded(file, held.series))
 		r = end_series(held.series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
 	else if (r >= 0)
-		r = go_on_tonight(file, since, &held, true, err);
+		r = go_on_tonight(file, since, slots_max, &held, true, err);
 	if (r != 0 && r != -ENOENT)
 		return r;
 	json_free(&held.series);
 	held.series = NULL;
 	r = begin_series(file, &held.series, err);
-	return r > 0 ? go_on_tonight(file, since, &held, false, err) : r;
+	return r > 0 ? go_on_tonight(file, since, slots_max, &held, false, err) : r;
 }
 
 int series_go_on(const char *file, const char *id, struct error *err)
