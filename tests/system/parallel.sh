@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Trials side by side on a machine with two devices (PoCL's): a grid with series.parallel = 2 ends with the bits that it has in
-# turn, also when its programs are killed again and again; the store is read once; halving ends; kiln stop stops both slots.
+# turn, also when its programs are killed again and again, or the process of one slot is; halving ends; a night with fewer devices goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/series_lib.sh"
 export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
@@ -35,6 +35,21 @@ is "$code $(of_series 's["state"]') $(find "$KILN_ROOT/data/kiln/run/series" -na
 	"killed $kills times, the same series finishes" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(bits killed)" "$expected" "with the same bits and figures of every trial"
 is "$(find "$work/runs/killed" -name run.json | wc -l) $(of_series 'len({x["run"] for x in t})')" "4 4" "and no trial has run twice"
+
+# ---- The process of a slot is killed, and nobody starts the night again ----
+sed 's|runs/beside"|runs/orphan"|' "$work/beside.conf" >"$work/orphan.conf"
+node orphan
+timeout 200 "$KILN_BIN/kiln" run --config "$work/orphan.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log" &
+night=$!
+slots_of() { pgrep -P "$(pgrep -P $night)" -x kiln; }
+two_slots() { [ "$(slots_of | wc -l)" = 2 ] && [ -e "$KILN_ROOT/data/kiln/run/slot-1/current/run.json" ]; }
+wait_for 60 two_slots
+kill -KILL "$(slots_of | tail -n 1)"
+wait $night
+code=$?
+newest_series
+is "$code $(of_series 's["state"]') $(bits orphan)" "0 finished $expected" "the slot works again, and the night ends with the same bits" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
 
 # ---- Halving ----
 config halving 'vary = { optimizer = { learning_rate = { min = 1e-5; max = 0.1; scale = "log"; }; }; };

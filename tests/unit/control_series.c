@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kiln start, kiln stop and kiln abandon between two trials of a series. */
+#include "controld/methods/request.c"    // NOLINT(bugprone-suspicious-include): not of a library
 #include "controld/methods/run_change.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "controld/methods/run_start.c"  // NOLINT(bugprone-suspicious-include): not of a library
-#include "tests/unit/scratch.h"
+#include "controld/status/watch.c"       // NOLINT(bugprone-suspicious-include): not of a library
+#include "tests/unit/begun.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,12 +90,40 @@ static void test_abandon(void **state)
 	cJSON_Delete(call.result);
 }
 
+/* The trial of slot 0 has ended, and another slot works. */
+static void test_stop_beside(void **state)
+{
+	CLEANUP(run_done) struct run first = { 0 }, second = { 0 };
+	CLEANUP(json_free) cJSON *result = NULL;
+	struct call call = { 0 };
+	struct run_want want;
+	struct error err = { 0 };
+
+	(void)state;
+	begin_a_run("", &first);
+	must(run_end(RUN_FAILED, "a test", &err), &err);
+	must(run_archive(&err), &err);
+	assert_int_equal(change_state(&call, RUN_STOPPED, &err), -EPERM);
+	assert_int_equal(call.code, CONTROL_STATE);
+	(void)slot_use(1);
+	begin_a_run("", &second);
+	(void)slot_use(0);
+	call.code = 0;
+	must(change_state(&call, RUN_STOPPED, &err), &err);
+	result = call.result;
+	(void)slot_use(1);
+	must(run_want_get(&want, &err), &err);
+	(void)slot_use(0);
+	assert_int_equal(want.state, RUN_STOPPED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_start, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_abandon, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_stop_beside, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_while_a_trial_begins, scratch_setup,
 						scratch_teardown),
 	};

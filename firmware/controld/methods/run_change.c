@@ -6,6 +6,7 @@
 #include "controld/methods/request.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/slot.h"
 #include "core/series/series.h"
 
 #include <string.h>
@@ -41,18 +42,61 @@ static int result_of(struct call *call, const struct run_want *want, struct erro
 	return call_no_memory(err);
 }
 
-static int change_state(struct call *call, enum run_state wanted, struct error *err)
+/* Asks the run of this slot for a state. Returns 1 where it can be asked, 0 where its state forbids that, or
+ * there is none. */
+static int ask_state(enum run_state wanted, struct run_want *ret_want, struct error *err)
 {
-	struct run_want want;
 	enum run_state state;
-	int r = state_of_run(call, &state, err);
+	int r;
 
+	if (run_state_get(&state, NULL) < 0 ||
+	    (state != RUN_RUNNING && state != RUN_PAUSED && !(wanted == RUN_STOPPED && state <= RUN_STOPPED)))
+		return 0;
+	r = request_state(wanted, ret_want, err);
+	return r < 0 ? r : 1;
+}
+
+/* Asks for one more checkpoint of the run of this slot. Returns as ask_state(). */
+static int ask_checkpoint(enum run_state wanted, struct run_want *ret_want, struct error *err)
+{
+	enum run_state state;
+	int r;
+
+	(void)wanted;
+	if (run_state_get(&state, NULL) < 0 || (state != RUN_RUNNING && state != RUN_PAUSED))
+		return 0;
+	r = request_checkpoint(ret_want, err);
+	return r < 0 ? r : 1;
+}
+
+/* Asks the runs of all slots. The result is that of the first slot whose run can be asked. */
+static int ask_all(struct call *call, int (*ask)(enum run_state, struct run_want *, struct error *),
+		   enum run_state wanted, struct error *err)
+{
+	struct run_want want, first;
+	enum run_state state;
+	bool any = false;
+	int r = 0;
+
+	for (unsigned slot = 0; r >= 0 && slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		r = ask(wanted, &want, err);
+		if (r > 0 && !any)
+			first = want;
+		any = any || r > 0;
+	}
+	(void)slot_use(0);
 	if (r < 0)
 		return r;
-	if (state != RUN_RUNNING && state != RUN_PAUSED && !(wanted == RUN_STOPPED && state <= RUN_STOPPED))
-		return is_not_allowed(call, state, err);
-	r = request_state(wanted, &want, err);
-	return r < 0 ? r : result_of(call, &want, err);
+	if (any)
+		return result_of(call, &first, err);
+	r = state_of_run(call, &state, err);
+	return r < 0 ? r : is_not_allowed(call, state, err);
+}
+
+static int change_state(struct call *call, enum run_state wanted, struct error *err)
+{
+	return ask_all(call, ask_state, wanted, err);
 }
 
 int method_run_pause(struct call *call, struct error *err)
@@ -130,6 +174,23 @@ static int may_abandon(struct call *call, enum run_state state, const char *id, 
 			 run_state_name(state));
 }
 
+/* Checks that no trainer works in another slot: the series ends with all its trials. */
+static int may_abandon_beside(struct call *call, struct error *err)
+{
+	struct status page;
+	bool works = false;
+
+	for (unsigned slot = 1; slot < SLOTS_MAX && !works; slot++) {
+		(void)slot_use(slot);
+		works = status_read(STATUS_TRAIND, &page, NULL) == 0 && watch_is_alive(&page);
+	}
+	(void)slot_use(0);
+	if (!works)
+		return 0;
+	call->code = CONTROL_STATE;
+	return error_set(err, -EPERM, "the trainer of %s works: kiln stop first", page.run_id);
+}
+
 /* Ends the run. Its reason stays readable in the new one. */
 static int end_abandoned(const char *record_text, struct error *err)
 {
@@ -175,8 +236,10 @@ static int abandon_series(struct call *call, struct error *err)
 	CLEANUP(json_free) cJSON *series = NULL;
 	int r = series_load_unfinished(&series, err);
 
-	if (r < 0 || (r = series_give_up(series, err)) < 0)
+	if (r < 0)
 		return r == -ENOENT ? 0 : r;
+	if ((r = may_abandon_beside(call, err)) < 0 || (r = series_give_up(series, err)) < 0)
+		return r;
 	run_asked_over(true);
 	log_notice("%s was %s, and a person gave it up", series_id(series),
 		   series_state_name(series_state_of(series)));
@@ -200,7 +263,8 @@ int method_run_abandon(struct call *call, struct error *err)
 	r = run_load(&run, err);
 	if (r == -E2BIG || r == -EBADMSG)
 		return abandon_unreadable(call, state, err);
-	if (r < 0 || (r = may_abandon(call, state, run.id, err)) < 0 || (r = run_json(&text, err)) < 0 ||
+	if (r < 0 || (r = may_abandon(call, state, run.id, err)) < 0 ||
+	    (r = may_abandon_beside(call, err)) < 0 || (r = run_json(&text, err)) < 0 ||
 	    (r = end_abandoned(text, err)) < 0)
 		return r;
 	run_asked_over(true);
@@ -212,14 +276,5 @@ int method_run_abandon(struct call *call, struct error *err)
 
 int method_checkpoint_now(struct call *call, struct error *err)
 {
-	struct run_want want;
-	enum run_state state;
-	int r = state_of_run(call, &state, err);
-
-	if (r < 0)
-		return r;
-	if (state != RUN_RUNNING && state != RUN_PAUSED)
-		return is_not_allowed(call, state, err);
-	r = request_checkpoint(&want, err);
-	return r < 0 ? r : result_of(call, &want, err);
+	return ask_all(call, ask_checkpoint, RUN_RUNNING, err);
 }

@@ -28,7 +28,8 @@
  *     trials              [{name, overrides, state, slot, moved, run, rung, rungs, epochs, value, best_epoch,
  *                         reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of
  *                         trials_make()
- *     next                name of the trial that begins or goes on next; missing while one is at work
+ *     next                name of the trial that begins or goes on next; missing while one is at work, or set
+ *                         by the slot whose trial ended last
  *     winner              name of the best trial; null: the series is not final, or no trial has a value
  *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
  *
@@ -43,8 +44,8 @@
  * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
  * series_lock() from before it loads the record until it has written it, because the trials of several slots
- * begin and end at the same time. The lock of the series comes before that of the records. At most one series
- * is unfinished. No threads; no other state.
+ * begin and end at the same time; promote, which changes a final record, needs no lock. The lock of the
+ * series comes before that of the records. At most one series is unfinished. No threads; no other state.
  *
  * Order: series_create() by kiln-oneshot begin -> series_write() after each change -> a final state.
  */
@@ -176,5 +177,5 @@ int series_best(const cJSON *series, bool finished);
 
 /* Returns the summary of a series for a list: {id, name, state, method, objective, direction, started_s,
  * ended_s, ends_s, trials, waiting, running, parked, finished, pruned, failed, now, best, best_value,
- * winner}. now: name of the trial that runs, else null. The caller frees it. NULL: no memory. */
+ * winner}. now: name of the first trial that runs, else null. The caller frees it. NULL: no memory. */
 cJSON *series_summary(const cJSON *series);

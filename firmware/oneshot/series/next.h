@@ -4,9 +4,9 @@
  * crash the same record gives the same answer.
  *
  * With several slots the trials of a list, a grid and a random draw are the same as with one, and each ends
- * with the same bits, because it is an ordinary run. The promotions of halving depend on the order in which
- * trials end their rungs: with several slots this order is that of the clock, so other trials may be
- * promoted than with one slot. A trial that is promoted has the same bits.
+ * with the same bits on devices that are alike, because it is an ordinary run. The promotions of halving
+ * depend on the order in which trials end their rungs: with several slots this order is that of the clock, so
+ * other trials may be promoted than with one slot. A trial that is promoted has the same bits.
  */
 #pragma once
 
