@@ -4,7 +4,7 @@
 
 programs() { # prints the pids of this node's programs
 	local pid
-	for pid in $(pgrep -f "$KILN_BIN/kiln" 2>/dev/null); do
+	for pid in $(pgrep "^kiln" 2>/dev/null); do
 		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
 	done
 }

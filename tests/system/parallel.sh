@@ -4,6 +4,7 @@
 # turn, also when its programs are killed again and again, or the process of one slot is; halving ends; a night with fewer devices goes on.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/series_lib.sh"
+. tests/system/kill_night_lib.sh
 export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
 "$make_shards" "$work/data" train 6 600
 "$make_shards" "$work/data" validation 1 200
@@ -30,7 +31,7 @@ is "$(of_series 'len({x["run"] for x in t}), len(t)')" "(4, 4)" "each trial has 
 # ---- Killed ----
 kills_wanted=${KILN_KILLS:-20}
 sed 's|runs/beside"|runs/killed"|' "$work/beside.conf" >"$work/killed.conf"
-killed_night killed killed 3
+killed_night killed killed 3 list
 is "$code $(of_series 's["state"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 finished 1" \
 	"killed $kills times, the same series finishes" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(bits killed)" "$expected" "with the same bits and figures of every trial"

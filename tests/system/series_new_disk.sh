@@ -4,6 +4,7 @@
 # trial ends with the same bits, and none that has ended trains again.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/series_lib.sh"
+. tests/system/kill_night_lib.sh
 "$make_shards" "$work/data" train 6 600
 "$make_shards" "$work/data" validation 1 200
 "$make_shards" "$work/data" test 1 100
@@ -28,17 +29,8 @@ bits() { # name of the sink: name, state and model of every trial
 	PY
 }
 
-programs() { # prints the pids of the node's programs
-	local pid
-	for pid in $(pgrep -f "^$KILN_BIN/kiln"); do
-		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
-	done
-}
-
 in_store() { # trials that have ended, or a rung of theirs, in the record of the store
-	python3 -c 'import glob, json, sys
-s = json.load(open(glob.glob(sys.argv[1])[0]))
-print(sum(x["state"] in ("finished", "parked", "pruned") for x in s["trials"]))' "$work/runs/$1/series/*/series.json" 2>/dev/null
+	grep -Eo '"state":[ 	]*"(finished|parked|pruned)"' "$work/runs/$1/series"/*/series.json | wc -l
 }
 
 lose_disk() { # node, configuration: kills the night once 2 trials have ended, and removes the disk

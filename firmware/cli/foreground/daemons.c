@@ -44,6 +44,26 @@ static void find_program(const char *name, char path[static PATH_BYTES])
 		(void)snprintf(path, PATH_BYTES, "%s/../libexec/kiln/%s", here, name);
 }
 
+/* Forks. A signal that arrives in the child before its new program runs would be lost in the handler of this
+ * program, so the child begins with the default actions. Returns what fork(2) does. */
+static pid_t fork_with_default_signals(void)
+{
+	sigset_t stops, before;
+	pid_t pid;
+
+	(void)sigemptyset(&stops);
+	(void)sigaddset(&stops, SIGINT);
+	(void)sigaddset(&stops, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &stops, &before);
+	pid = fork();
+	if (pid == 0) {
+		(void)signal(SIGINT, SIG_DFL);
+		(void)signal(SIGTERM, SIG_DFL);
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
 static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid, struct error *err)
 {
 	const pid_t parent = getpid();
@@ -51,7 +71,7 @@ static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid,
 	pid_t pid;
 
 	find_program(name, path);
-	if (access(path, X_OK) < 0 || (pid = fork()) < 0)
+	if (access(path, X_OK) < 0 || (pid = fork_with_default_signals()) < 0)
 		return error_set(err, -errno, "%s: cannot start it: %s", path, strerror(errno));
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
