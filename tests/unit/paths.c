@@ -57,7 +57,7 @@ static void test_slots(void **state)
 	} cases[] = {
 		{ PATH_SLOT, "/data/kiln/run/x", "/data/kiln/run/slot-3/x" },
 		{ PATH_RUN, "/data/kiln/run/current/x", "/data/kiln/run/slot-3/current/x" },
-		{ PATH_RING, "/run/kiln/huge/ring/x", "/run/kiln/huge/ring-3/x" },
+		{ PATH_RING, "/run/kiln/huge/ring/x", "/run/kiln/huge-3/ring/x" },
 		{ PATH_SLOT_STATUS, "/run/kiln/status/x", "/run/kiln/status/slot-3/x" },
 		{ PATH_STATUS, "/run/kiln/status/x", "/run/kiln/status/x" },
 		{ PATH_RUNS, "/data/kiln/run/x", "/data/kiln/run/x" },

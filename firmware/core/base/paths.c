@@ -64,7 +64,8 @@ static const struct {
 	[PATH_SLOT] = { "/data/kiln/run/slot-", "" },
 	[PATH_RUN] = { "/data/kiln/run/slot-", "/current" },
 	[PATH_SLOT_STATUS] = { "/run/kiln/status/slot-", "" },
-	[PATH_RING] = { "/run/kiln/huge/ring-", "" },
+	[PATH_HUGE] = { "/run/kiln/huge-", "" },
+	[PATH_RING] = { "/run/kiln/huge-", "/ring" },
 };
 
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])

@@ -35,8 +35,8 @@ enum path {
 	PATH_DEVICES,     /* /run/kiln/status/traind/devices.json: the OpenCL devices; traind/devices.h */
 	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1 */
 	PATH_USABLE,      /* /run/kiln/usable: core/box/usable.h */
-	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs */
-	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 ring-1 */
+	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs; of slot 1 huge-1 */
+	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 huge-1/ring */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
 	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */

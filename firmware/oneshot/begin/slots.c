@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/begin/slots.h"
 #include "core/base/log.h"
-#include "core/base/paths.h"
 #include "core/base/slot.h"
 #include "core/box/usable.h"
-#include "core/ring/ring.h"
+#include "oneshot/boot/release.h"
 #include "oneshot/series/after.h"
 #include "oneshot/series/note.h"
 
@@ -50,16 +49,6 @@ static int tidy(cJSON *series, const struct config *config, bool used, struct er
 	return used ? 0 : park(series, (uint32_t)index, record, err);
 }
 
-/* Gives the memory of this slot's ring back, which an older night has left. */
-static void discard_ring(void)
-{
-	char path[PATH_BYTES];
-	struct error err;
-
-	if (ring_discard(path_of(PATH_RING, NULL, path), &err) < 0)
-		log_debug("%s", err.text);
-}
-
 /* Gives the trials of a slot that is not used any more to this slot. */
 static void move_trials(cJSON *series, unsigned from)
 {
@@ -87,11 +76,10 @@ int slots_set(cJSON *series, const struct config *config, unsigned slots_max, st
 	for (unsigned slot = 1; r == 0 && slot < SLOTS_MAX; slot++) {
 		(void)slot_use(slot);
 		r = tidy(series, config, slot < slots, err);
-		if (slot >= slots)
-			discard_ring();
 		(void)slot_use(mine);
 		if (r == 0 && slot >= slots)
 			move_trials(series, slot);
 	}
+	release_slots((unsigned)slots);
 	return r;
 }

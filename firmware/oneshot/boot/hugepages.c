@@ -15,7 +15,6 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/base/slot.h"
 #include "core/run/run.h"
 #include "data/batch.h"
 #include "drivers/cores/cores.h"
@@ -24,6 +23,7 @@
 #include "drivers/manager/manager.h"
 #include "drivers/nic/nic.h"
 #include "oneshot/boot/boot.h"
+#include "oneshot/boot/release.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -65,20 +65,6 @@ static bool fits_gib_pages(const struct run *run, uint64_t bytes)
 	return run->config.ring.pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
 }
 
-/* Removes the rings of slots that no run uses: a night of several slots (core/base/slot.h) leaves them. */
-static void discard_beside(void)
-{
-	char path[PATH_BYTES];
-	struct error err;
-
-	for (unsigned slot = 1; slot < SLOTS_MAX; slot++) {
-		(void)slot_use(slot);
-		if (ring_discard(path_of(PATH_RING, NULL, path), &err) < 0)
-			log_notice("%s: the ring stays", err.text);
-	}
-	(void)slot_use(0);
-}
-
 static int hugepages(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -94,7 +80,7 @@ static int hugepages(struct error *err)
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
 	    (r = nic_cores_find("", run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
 		return r;
-	discard_beside();
+	release_slots(1);
 	/* Remove the old ring: the mount that follows would hide it. Fails with -EBUSY while fetchd or traind
 	 * has the ring open. */
 	r = ring_discard(path_of(PATH_RING, NULL, path), err);
