@@ -23,6 +23,7 @@ static cJSON *series_with(const char *method, const char *trials)
 
 #define T(state)        "{\"state\":\"" state "\",\"rungs\":[]}"
 #define IN(slot)        "{\"state\":\"running\",\"slot\":" #slot ",\"rungs\":[]}"
+#define MOVED           "{\"state\":\"running\",\"slot\":0,\"moved\":true,\"rungs\":[]}"
 #define R(state, rungs) "{\"state\":\"" state "\",\"rungs\":[" rungs "]}"
 
 enum { OVER = -1, WAITS = -2 };
@@ -53,11 +54,19 @@ static void test_next(void **state)
 		{ "one that runs in another slot is not this slot's", "grid", "[" IN(1) "," T("waiting") "]",
 		  1, 0 },
 		{ "this slot's goes first", "grid", "[" T("waiting") "," IN(1) "," IN(0) "]", 2, 0 },
+		{ "this slot's goes before one that was moved to it", "grid",
+		  "[" MOVED "," T("waiting") "," IN(0) "]", 2, 0 },
+		{ "one that was moved goes before those that wait", "grid", "[" T("waiting") "," MOVED "]", 1,
+		  0 },
+		{ "this slot's goes before a parked one", "grid", "[" T("parked") "," IN(0) "]", 1, 0 },
 		{ "nothing to do, while others run", "random", "[" IN(1) "," T("finished") "," IN(2) "]",
 		  WAITS, 0 },
 		{ "halving: beside one of another slot", "halving", "[" IN(1) "," T("waiting") "]", 1, 1 },
 		{ "halving: another slot's rung must end first", "halving",
 		  "[" IN(1) "," R("parked", "0.5") "," R("parked", "0.7") "]", WAITS, 0 },
+		{ "halving: this slot's goes before one that was moved to it", "halving",
+		  "[" MOVED "," T("waiting") "," IN(0) "]", 2, 1 },
+		{ "halving: then the one that was moved", "halving", "[" T("waiting") "," MOVED "]", 1, 1 },
 		{ "halving: this slot's goes first", "halving", "[" T("waiting") "," IN(1) "," IN(0) "]", 2,
 		  1 },
 	};
