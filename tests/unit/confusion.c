@@ -180,7 +180,6 @@ static int open_all(void **state)
 	return 0;
 }
 
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

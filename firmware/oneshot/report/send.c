@@ -260,8 +260,7 @@ static int find_place(const struct sending *sending, struct place *ret_place, st
 	ret_place->where = ret_place->run.config.sink;
 	if ((r = json_parse("run.json", json, strlen(json), &record, err)) < 0)
 		return r;
-	ret_place->uncommitted =
-		!run_state_is_final(ret_place->run.state) || spool_has(ret_place->run.id);
+	ret_place->uncommitted = !run_state_is_final(ret_place->run.state) || spool_has(ret_place->run.id);
 	return ret_place->uncommitted ? 0 : find_branch(sending, record, ret_place, err);
 }
 
