@@ -345,9 +345,8 @@ static void test_confusion(void **state)
 {
 	static const char *const expected[] = {
 		"1000 rows of the validation split, epoch 4.",
-		"<tr><th><span>&lt;b&gt;</span></th><td class=\"r\" style=\"--a:0.63\">354</td><td "
-		"class=\"w\" "
-		"style=\"--a:0.15\">46</td></tr>",
+		"<tr><th><span>&lt;b&gt;</span></th><td class=\"r\" style=\"--a:0.63\">354</td>",
+		"<td class=\"w\" style=\"--a:0.15\">46</td></tr>",
 		"<tr><th><span>1</span></th><td>0</td><td class=\"r\" style=\"--a:0.70\">600</td></tr>",
 		"<tr><th>&lt;b&gt;</th><td>400</td><td>100.00 %</td><td>88.50 %</td></tr>",
 		"<tr><th>1</th><td>600</td><td>92.88 %</td><td>100.00 %</td></tr>",
