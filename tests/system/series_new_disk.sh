@@ -64,6 +64,7 @@ compare() { # configuration
 	expected=$(bits "$1")
 	sed "s|runs/$1\"|runs/$1-lost\"|" "$work/$1.conf" >"$work/$1-lost.conf"
 	lose_disk "$1-lost" "$1"
+	! declare -F "break_$1" >/dev/null || "break_$1"
 	night "$1-lost" "$1-lost"
 	is "$code $(of_series 's["state"], s["id"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 ('finished', '$id') 1" \
 		"$1: the new disk goes on with the series" "$(tail -n 9 "$KILN_ROOT/log")"
@@ -73,6 +74,22 @@ compare() { # configuration
 }
 
 config grid 'vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; name = [ "adam", "sgd" ]; }; }; series = { method = "grid"; };' 'seed = 7;'
+# The store does not give the run that trained, where the best trial is brought already.
+break_grid() {
+	local record=$work/runs/grid-lost/series/$id/series.json
+	cp "$record" "$work/whole.json"
+	python3 -c 'import json, sys
+s = json.load(open(sys.argv[1]))
+x = [x for x in s["trials"] if x["state"] != "finished"][0]
+x["state"], x["run"] = "running", "t-broken"
+json.dump(s, open(sys.argv[1], "w"))' "$record"
+	mkdir "$work/runs/grid-lost/t-broken"
+	ln -s run.json "$work/runs/grid-lost/t-broken/run.json"
+	timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/grid-lost.conf" >/dev/null 2>>"$KILN_ROOT/log"
+	is "$([ $? = 0 ] || echo fails) $(find "$KILN_ROOT/data/kiln" -name series.json | wc -l)" "fails 0" \
+		"grid: the night does not begin while the store does not give a run" "$(tail -n 3 "$KILN_ROOT/log")"
+	cp "$work/whole.json" "$record"
+}
 slower grid
 compare grid
 config halving 'vary = { optimizer = { learning_rate = { min = 1e-5; max = 0.1; scale = "log"; }; }; };

@@ -33,7 +33,8 @@ static void done(struct bringing **bringing)
 
 /* ---- Whether ---- */
 
-/* Tells whether the disk has lost its series, or is new. */
+/* Tells whether the disk has lost its series, or is new. Where bring_trials() was cut short, the current run is
+ * a trial that has finished, and series.json is missing. */
 static int is_lost(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
@@ -43,7 +44,7 @@ static int is_lost(struct error *err)
 
 	if (r < 0)
 		return r == -ENOENT ? 1 : r;
-	if (run_state_is_final(run.state) || (r = run_record(&record, err)) < 0)
+	if ((r = run_record(&record, err)) < 0)
 		return r;
 	id = cJSON_GetStringValue(json_member(record, "series.id"));
 	return id && series_load(id, &series, err) == -ENOENT;
