@@ -65,10 +65,12 @@ MUST_CHECK int lakefs_commit(struct lakefs *lakefs, const char *branch, const ch
 			     const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
 
 /* Merges `ref` into the branch. 0 also where the branch has all of it and the newest commit has all of this
- * metadata. Errors: -ENODATA the branch has all of it already; -ESTALE a conflict: both sides changed the
- * paths that the text names, and nothing was merged. */
+ * metadata. With `ref_wins` a path that both sides changed becomes that of `ref`. Errors: -ENODATA the branch
+ * has all of it already; -EUCLEAN the branch has changes that are not committed; -ESTALE a conflict: both
+ * sides changed the paths that the text names, and nothing was merged. */
 MUST_CHECK int lakefs_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
-			    const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
+			    const cJSON *metadata, bool ref_wins, char ret_id[static LAKEFS_ID_BYTES],
+			    struct error *err);
 
 /* Names a commit. 0 also where the tag names this commit already. Errors: -EEXIST it names another. */
 MUST_CHECK int lakefs_tag(struct lakefs *lakefs, const char *tag, const char *commit, struct error *err);

@@ -248,12 +248,15 @@ static int note_conflict(void *context, const struct lakefs_difference *differen
 
 /* Sets the error of a merge that both sides' changes forbid: the paths come from the difference, as the
  * answer does not have them. */
-static int name_conflicts(struct lakefs *lakefs, const char *ref, const char *branch, struct error *err)
+static int name_conflicts(struct lakefs *lakefs, const char *ref, const char *branch,
+			  const struct error *said, struct error *err)
 {
 	struct conflicts conflicts = { 0 };
 	struct error why = { 0 };
 	int r = lakefs_diff(lakefs, branch, ref, note_conflict, &conflicts, &why);
 
+	if (r == 0 && conflicts.count == 0)
+		return error_set(err, -ESTALE, "%s; nothing was merged", said->text);
 	return error_set(err, -ESTALE,
 			 "lakefs://%s: merging %s into %s: %" PRIu32 " paths changed on both sides: %s%s%s; "
 			 "nothing was merged",
@@ -262,8 +265,8 @@ static int name_conflicts(struct lakefs *lakefs, const char *ref, const char *br
 }
 
 static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
-		      const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], long *ret_status,
-		      struct error *err)
+		      const cJSON *metadata, bool ref_wins, char ret_id[static LAKEFS_ID_BYTES],
+		      long *ret_status, struct error *err)
 {
 	char path[LAKEFS_PATH_BYTES];
 	cJSON *body;
@@ -274,6 +277,8 @@ static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch
 	body = cJSON_CreateObject();
 	lakefs_add_commit(body, message, metadata);
 	(void)cJSON_AddFalseToObject(body, "squash_merge");
+	if (ref_wins)
+		(void)cJSON_AddStringToObject(body, "strategy", "source-wins");
 	return send_change(lakefs, path, body, "reference", ret_id, ret_status, err);
 }
 
@@ -286,18 +291,32 @@ static int is_merged(struct lakefs *lakefs, const char *ref, const char *branch,
 	return r < 0 ? r : !any;
 }
 
+/* Finds out why the server calls a merge wrong. */
+static int explain_merge(struct lakefs *lakefs, const char *ref, const char *branch, const cJSON *metadata,
+			 const struct error *said, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	const int merged = is_merged(lakefs, ref, branch, err),
+		  clean = merged ? 1 : is_clean(lakefs, branch, err);
+
+	if (clean < 0)
+		return clean;
+	if (!clean)
+		return error_set(err, -EUCLEAN, "%s: %s has changes that are not committed", said->text,
+				 branch);
+	return explain(lakefs, branch, metadata, merged, said, ret_id, err);
+}
+
 int lakefs_merge(struct lakefs *lakefs, const char *ref, const char *branch, const char *message,
-		 const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+		 const cJSON *metadata, bool ref_wins, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
 {
 	struct error said = { 0 };
 	long status = 0;
-	int r = send_merge(lakefs, ref, branch, message, metadata, ret_id, &status, &said);
+	int r = send_merge(lakefs, ref, branch, message, metadata, ref_wins, ret_id, &status, &said);
 
 	if (status == 409)
-		return name_conflicts(lakefs, ref, branch, err);
+		return name_conflicts(lakefs, ref, branch, &said, err);
 	if (status == 400)
-		return explain(lakefs, branch, metadata, is_merged(lakefs, ref, branch, err), &said, ret_id,
-			       err);
+		return explain_merge(lakefs, ref, branch, metadata, &said, ret_id, err);
 	if (r < 0 && err)
 		*err = said;
 	return r;

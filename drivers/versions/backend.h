@@ -15,7 +15,7 @@ struct versions_ops {
 	int (*commit)(struct versions *versions, const char *branch, const char *message,
 		      const cJSON *metadata, char *ret_id, struct error *err);
 	int (*merge)(struct versions *versions, const char *from, const char *into, const char *message,
-		     const cJSON *metadata, char *ret_id, struct error *err);
+		     const cJSON *metadata, bool from_wins, char *ret_id, struct error *err);
 	int (*tag)(struct versions *versions, const char *tag, const char *commit, struct error *err);
 	int (*diff)(struct versions *versions, const char *left, const char *right,
 		    int (*each)(void *context, enum versions_change change, const char *path, uint64_t bytes),

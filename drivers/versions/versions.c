@@ -71,9 +71,10 @@ int versions_commit(struct versions *versions, const char *branch, const char *m
 }
 
 int versions_merge(struct versions *versions, const char *from, const char *into, const char *message,
-		   const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES], struct error *err)
+		   const cJSON *metadata, bool from_wins, char ret_id[static VERSIONS_ID_BYTES],
+		   struct error *err)
 {
-	return versions->ops->merge(versions, from, into, message, metadata, ret_id, err);
+	return versions->ops->merge(versions, from, into, message, metadata, from_wins, ret_id, err);
 }
 
 int versions_tag(struct versions *versions, const char *tag, const char *commit, struct error *err)

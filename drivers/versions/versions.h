@@ -60,9 +60,11 @@ MUST_CHECK int versions_branch_delete(struct versions *versions, const char *bra
 MUST_CHECK int versions_commit(struct versions *versions, const char *branch, const char *message,
 			       const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES],
 			       struct error *err);
-/* Merges a branch into another one. 0 also where the newest commit is the one asked for. */
+/* Merges a branch into another one. 0 also where the newest commit is the one asked for. With `from_wins` a
+ * path that both have changed becomes that of `from`. Errors: also -EUCLEAN `into` has changes that are not
+ * committed. */
 MUST_CHECK int versions_merge(struct versions *versions, const char *from, const char *into,
-			      const char *message, const cJSON *metadata,
+			      const char *message, const cJSON *metadata, bool from_wins,
 			      char ret_id[static VERSIONS_ID_BYTES], struct error *err);
 
 /* Names a commit; without commits, a branch. 0 also where the tag names it already. */

@@ -56,9 +56,10 @@ static int commit(struct versions *versions, const char *name, const char *messa
 }
 
 static int merge(struct versions *versions, const char *from, const char *into, const char *message,
-		 const cJSON *metadata, char *ret_id, struct error *err)
+		 const cJSON *metadata, bool from_wins, char *ret_id, struct error *err)
 {
-	return lakefs_merge(of_lakefs(versions)->lakefs, from, into, message, metadata, ret_id, err);
+	return lakefs_merge(of_lakefs(versions)->lakefs, from, into, message, metadata, from_wins, ret_id,
+			    err);
 }
 
 static int tag(struct versions *versions, const char *name, const char *id, struct error *err)

@@ -70,9 +70,10 @@ static int commit(struct versions *versions, const char *name, const char *messa
 }
 
 static int merge(struct versions *versions, const char *from, const char *into, const char *message,
-		 const cJSON *metadata, char *ret_id, struct error *err)
+		 const cJSON *metadata, bool from_wins, char *ret_id, struct error *err)
 {
 	(void)from;
+	(void)from_wins;
 	return commit(versions, into, message, metadata, ret_id, err);
 }
 

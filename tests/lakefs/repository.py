@@ -179,10 +179,14 @@ class Repository:
         return found
 
     def base(self, left, right):
+        """The common ancestor with the largest generation, as lakeFS has it: no other one descends from it."""
         of_left = set(self._ancestors(left))
-        return next(c for c in self._ancestors(right) if c in of_left)
+        return max((c for c in self._ancestors(right) if c in of_left), key=self._generation)
 
-    def merge(self, source, branch, message, metadata, allow_empty):
+    def _generation(self, identity):
+        return 1 + max((self._generation(c) for c in self.commits[identity]["parents"]), default=0)
+
+    def merge(self, source, branch, message, metadata, allow_empty, strategy):
         self.branch_head(branch)
         head, from_ = self.branches[branch], self.resolve(source)[0]
         if self.staging[branch]:
@@ -191,7 +195,7 @@ class Repository:
         changes = differences(self.trees[base], self.trees[from_])
         if (base == from_ or not changes) and not allow_empty:
             raise Refused(400, "merge: no changes")
-        if conflicts(self.trees[base], self.trees[head], self.trees[from_]):
+        if strategy != "source-wins" and conflicts(self.trees[base], self.trees[head], self.trees[from_]):
             raise Refused(409, "conflict found")
         self._check_hook()
         tree = dict(self.trees[head])

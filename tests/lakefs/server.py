@@ -126,7 +126,7 @@ class Server:
                 return 200, repository.commit_json(ref)
             case "POST", ["refs", source, "merge", branch]:
                 return 200, {"reference": repository.merge(source, branch, sent.get("message"), sent.get("metadata", {}),
-                                                           sent.get("allow_empty"))}
+                                                           sent.get("allow_empty"), sent.get("strategy"))}
             case "GET", ["refs", left, "diff", right]:
                 return 200, page(repository.diff(left, right, query.get("type") == "two_dot"), query)
             case "POST", ["tags"]:

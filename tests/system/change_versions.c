@@ -53,7 +53,7 @@ static int call(struct versions *versions, const char *verb, char **argv, const 
 	if (strcmp(verb, "commit") == 0)
 		return versions_commit(versions, argv[0], argv[1], json, id, err);
 	if (strcmp(verb, "merge") == 0)
-		return versions_merge(versions, argv[0], argv[1], argv[2], json, id, err);
+		return versions_merge(versions, argv[0], argv[1], argv[2], json, false, id, err);
 	if (strcmp(verb, "tag") == 0)
 		return versions_tag(versions, argv[0], argv[1], err);
 	if (strcmp(verb, "diff") == 0)

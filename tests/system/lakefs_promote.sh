@@ -38,7 +38,7 @@ day=$(date -u +%Y%m%d)
 
 # ---- Merged into another branch ----
 a_night 'epochs = 1; seed = 1;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
-winner=$(series_json 's["winner"]')
+winner=$(series_json 's["winner"]') first=$series
 is "$code $(champion production 'r["number"]')" "0 1" "the winner is merged into sink.merge_into" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(seen "sorted(b), len(b['main']['commits'])")" "(['exp-$series-$winner', 'main', 'production'], 1)" "the branch of the loser goes, main stays as it is"
 is "$(series_json 's["promotion"]["merged"]["into"], s["promotion"]["merged"]["tag"]')" "('production', 'nightly-$day')" "series.json says what was merged"
@@ -85,8 +85,8 @@ series=$(series_json 's["id"]') run=$(series_json 't[1]["run"]')
 conf kiln 'epochs = 1; seed = 1;' 'merge_into = "production";' "$short promote: { against = \"nothing\"; };"
 put_object lakefs://rep/production/runs "$run/run.json" "theirs"
 promote --series "$series" --force
-like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*uncommitted changes" "uncommitted changes on the branch are not touched"
-is "$(seen "b['production']['uncommitted']")" "['runs/$run/run.json']" "they stay"
+like "$rc $said" "^69 .*production has changes that are not committed" "uncommitted changes on the branch are not touched"
+is "$(seen "b['production']['uncommitted']") $(series_json 's["promotion"]')" "['runs/$run/run.json'] None" "they stay, and the promotion waits for their owner"
 change commit production "theirs" >/dev/null
 before=$(seen "b['production']['commits'][0]['id']")
 promote --series "$series" --force
@@ -102,21 +102,33 @@ promote --series "$series" --trial short --force
 like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*pre-merge hook: no licence" "a hook's message is told"
 lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
 
+# ---- A promotion that was not merged, and another one before it is tried again ----
+put_object lakefs://rep/production/runs other "theirs"
+promote --series "$series" --trial short --force
+is "$rc $(seen "n(b['exp-$series-short']['commits'], 'kiln.champion')")" "69 1" "a promotion waits, with its champion on its branch" "$said"
+change commit production "theirs" >/dev/null
+promote --series "$first" --force
+is "$rc $(champion production '[r["number"], r["series"], r["before"]]')" "0 [3, '$first', 2]" "another one is promoted" "$said"
+put_object "lakefs://rep/exp-$series-short/runs" models/t/next.json "of a start that was killed"
+promote --series "$series" --trial short --force
+is "$rc $(champion production '[r["number"], r["trial"], r["before"]]')" "0 [4, 'short', 3]" "what the first has left is no conflict" "$said"
+is "$(seen "[b[x]['uncommitted'] for x in ('production', 'exp-$series-short')]")" "[[], []]" "and nothing is uncommitted"
+
 # ---- Back ----
 promote --rollback
-like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back"
+like "$rc $said" "^0 .*champion 5 of t again" "the former champion comes back"
 is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']")" \
-	"[3, 0, 2] ([], {'kiln.champion': '3'})" "by a commit on the branch"
+	"[5, 2, 4] ([], {'kiln.champion': '5'})" "by a commit on the branch"
 
 # ---- A champion once more, after its branch is gone ----
 promote --series "$second" --force
 is "$rc $(champion production '[r["number"], r["series"], r["before"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']['kiln.champion']")" \
-	"0 [4, '$second', 3] ([], '4')" "it is committed and merged again" "$said"
-is "$(seen "len(r['tags']), [x for x in b if '$second' in x]")" "(3, [])" "with a tag of its own, and its new branch goes, too"
+	"0 [6, '$second', 5] ([], '6')" "it is committed and merged again" "$said"
+is "$(seen "len(r['tags']), [x for x in b if '$second' in x]")" "(5, [])" "with a tag of its own, and its new branch goes, too"
 
 # ---- A run of its own ----
 a_night 'epochs = 1; seed = 1;' '' "$against"
-is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 4)" \
+is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 6)" \
 	"a run of its own is committed, promoted by a second commit and tagged" "$(tail -n 5 "$KILN_ROOT/log")"
 
 # ---- The report of a night ----

@@ -95,30 +95,42 @@ static int copy(const struct installing *installing, struct store *models, struc
 	return 0;
 }
 
-/* Looks whether the winner's branch has this champion already: a kill came before it was merged. Returns 1
- * where it has. */
-static int find_begun(const struct installing *installing, struct store *models, struct error *err)
+/* What the winner's branch has. */
+enum found { FOUND_BEFORE, FOUND_BEGUN, FOUND_ANOTHER };
+
+/* Looks which champion the winner's branch has: the one so far; this one, where a kill came before it was
+ * merged; or another one, which was merged during the judgement. Without branches it is the one so far. */
+static int find(const struct installing *installing, struct store *models, enum found *ret_found,
+		struct error *err)
 {
 	const struct champion *before = installing->champion;
-	CLEANUP(champion_done) struct champion begun = { 0 };
-	int r = installing->merge->branches ? champion_get(models, &begun, err) : 0;
+	const uint64_t number = before->record ? before->number : 0;
+	CLEANUP(champion_done) struct champion found = { 0 };
+	int r = installing->merge->branches ? champion_get(models, &found, err) : 0;
 
-	if (r < 0 || !begun.record || strcmp(begun.run_id, installing->winner->run_id) != 0 ||
-	    begun.before != (before->record ? before->number : 0))
+	if (r < 0)
 		return r;
-	installing->promotion->number = begun.number;
-	installing->promotion->at_s = champion_promoted_s(&begun);
-	return 1;
+	*ret_found = FOUND_BEFORE;
+	if (!installing->merge->branches || (found.record ? found.number : 0) == number)
+		return 0;
+	*ret_found = FOUND_ANOTHER;
+	if (found.before != number || strcmp(found.run_id, installing->winner->run_id) != 0)
+		return 0;
+	*ret_found = FOUND_BEGUN;
+	installing->promotion->number = found.number;
+	installing->promotion->at_s = champion_promoted_s(&found);
+	return 0;
 }
 
 int install_model(const struct installing *installing, struct error *err)
 {
 	CLEANUP(store_closep) struct store *models = NULL;
+	enum found found;
 	int r;
 
 	notify_status("copying %s", installing->winner->run_id);
 	if ((r = champion_store(&installing->winner->config, &installing->merge->from, &models, err)) < 0 ||
-	    (r = find_begun(installing, models, err)) != 0)
-		return r < 0 ? r : 0;
-	return copy(installing, models, err);
+	    (r = find(installing, models, &found, err)) < 0)
+		return r;
+	return found == FOUND_BEFORE ? copy(installing, models, err) : found == FOUND_ANOTHER;
 }

@@ -12,5 +12,7 @@ struct installing {
 };
 
 /* Copies the files of the winner to the champion's folders on the winner's branch, and writes champion.json
- * there, last. Errors: those of the stores; -ENOENT the run has no finished model. */
+ * there, last. Returns 0; 1 where that branch, which has the newest of the branch merged into
+ * (merge_refresh()), has another champion than `champion`: then nothing is written. Errors: those of the
+ * stores; -ENOENT the run has no finished model. */
 MUST_CHECK int install_model(const struct installing *installing, struct error *err);

@@ -10,12 +10,14 @@
 #include <string.h>
 #include <time.h>
 
+#define REFRESH  "the newest champion"
 #define TAGS_MAX 100u /* promotions of a day */
 
-/* Waiting may help, where a store says so: promote.c takes -EAGAIN for a run that goes on. */
+/* Waiting may help, where a store says so, or somebody's changes are not committed yet: promote.c takes
+ * -EAGAIN for a run that goes on. */
 static int later(int r, struct error *err)
 {
-	if (r != -EAGAIN)
+	if (r != -EAGAIN && r != -EUCLEAN)
 		return r;
 	err->code = -EBUSY;
 	return -EBUSY;
@@ -66,7 +68,7 @@ static int merge_branches(struct versions *versions, const char *from, const cha
 			  const cJSON *metadata, struct error *err)
 {
 	char id[VERSIONS_ID_BYTES];
-	int r = versions_merge(versions, from, into, message, metadata, id, err);
+	int r = versions_merge(versions, from, into, message, metadata, false, id, err);
 
 	return r == -ENODATA ? 0 : later(r, err);
 }
@@ -88,20 +90,7 @@ int merge_again(const struct winner *winner, struct merge *merge, struct error *
 	return 0;
 }
 
-int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err)
-{
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	const struct names names = names_of(merge);
-	int r;
-
-	if (!merge->branches || !names.differ)
-		return 0;
-	if ((r = open_versions(&winner->config, &versions, err)) < 0)
-		return r;
-	return merge_branches(versions, names.into, names.from, "the newest champion", NULL, err);
-}
-
-/* ---- Commit, merge and tag ---- */
+/* ---- Commit and merge ---- */
 
 /* Makes metadata that says what happened. `run_id` and `series` may be "". */
 static cJSON *metadata_of(const char *what, const char *text, const char *run_id, const char *series)
@@ -133,6 +122,81 @@ static int commit(struct versions *versions, const char *branch, const char *mes
 		r = versions_resolve(versions, branch, ret_id, err);
 	return later(r, err);
 }
+
+/* ---- The newest of the branch merged into ---- */
+
+/* What a promotion writes on the winner's branch besides the winner's own files: the champion's folder, and
+ * the records of series. It writes all that it needs of them anew. */
+struct own_paths {
+	char models[PATH_BYTES], series[PATH_BYTES];
+};
+
+static int fail_foreign(void *context, enum versions_change change, const char *path, uint64_t bytes)
+{
+	const struct own_paths *own = context;
+
+	(void)bytes;
+	return change == VERSIONS_CONFLICT && strncmp(path, own->models, strlen(own->models)) != 0 &&
+	       strncmp(path, own->series, strlen(own->series)) != 0;
+}
+
+/* Tells whether all paths that both branches have changed are of Kiln: 1 or 0. */
+static int conflicts_are_own(const struct winner *winner, struct versions *versions,
+			     const struct names *names, struct error *err)
+{
+	struct config_lakefs parts;
+	struct own_paths own;
+	const char *slash;
+	int r;
+
+	(void)config_lakefs(winner->config.sink.url, &parts);
+	slash = *parts.prefix ? "/" : "";
+	(void)snprintf(own.models, sizeof(own.models), "%s%smodels/%s/", parts.prefix, slash,
+		       winner->config.run.name);
+	(void)snprintf(own.series, sizeof(own.series), "%s%sseries/", parts.prefix, slash);
+	r = versions_diff(versions, names->from, names->into, fail_foreign, &own, err);
+	return r < 0 ? r : !r;
+}
+
+/* Merges into the winner's branch. Changes there that are not committed are those of an earlier promotion, or
+ * a report. */
+static int refresh(const struct winner *winner, struct versions *versions, const struct names *names,
+		   bool into_wins, struct error *err)
+{
+	CLEANUP(json_free) cJSON *metadata = metadata_of("kiln.left", winner->run_id, "", "");
+	char id[VERSIONS_ID_BYTES];
+	int r = versions_merge(versions, names->into, names->from, REFRESH, NULL, into_wins, id, err);
+
+	if (r != -EUCLEAN || !metadata)
+		return r;
+	r = commit(versions, names->from, "what an earlier start has left", metadata, id, err);
+	return r < 0 ? r
+		     : versions_merge(versions, names->into, names->from, REFRESH, NULL, into_wins, id, err);
+}
+
+int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	const struct names names = names_of(merge);
+	struct error conflict = { 0 };
+	int r, own;
+
+	if (!merge->branches || !names.differ)
+		return 0;
+	if ((r = open_versions(&winner->config, &versions, err)) < 0)
+		return r;
+	r = refresh(winner, versions, &names, false, err);
+	if (r == -ESTALE) {
+		conflict = *err;
+		if ((own = conflicts_are_own(winner, versions, &names, err)) > 0)
+			r = refresh(winner, versions, &names, true, err);
+		else
+			*err = conflict;
+	}
+	return r == -ENODATA ? 0 : later(r, err);
+}
+
+/* ---- Tag ---- */
 
 /* Gives a commit the tag of the day, or finds the one that it has. */
 static int tag(struct versions *versions, int64_t promoted_s, struct merge *merge, struct error *err)
@@ -170,14 +234,23 @@ static void say_merged(const struct winner *winner, const struct merge *merge, c
 static int commit_and_merge(const struct winner *winner, struct versions *versions, struct merge *merge,
 			    const struct names *names, const cJSON *metadata, struct error *err)
 {
+	struct error conflict;
 	char message[128];
 	int r;
 
 	(void)snprintf(message, sizeof(message), "champion: %s", winner->run_id);
 	r = commit(versions, names->from, message, metadata, merge->commit, err);
-	return r < 0 || !names->differ
-		       ? r
-		       : merge_branches(versions, names->from, names->into, message, metadata, err);
+	if (r < 0 || !names->differ)
+		return r;
+	r = merge_branches(versions, names->from, names->into, message, metadata, err);
+	if (r != -ESTALE)
+		return r;
+	conflict = *err;
+	if (conflicts_are_own(winner, versions, names, err) > 0)
+		conflict.code =
+			-EBUSY; /* another champion came during the copies: the next start judges again */
+	*err = conflict;
+	return err->code;
 }
 
 static int promote(const struct winner *winner, struct versions *versions, struct merge *merge,

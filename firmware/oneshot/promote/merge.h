@@ -13,8 +13,8 @@
  * champion is the winner's already, merge_promote() alone follows, with `merged`.
  *
  * Errors of each call: -ESTALE both branches changed the paths that the text names, and nothing is merged;
- * -EPERM a hook refused; -EINVAL the server refuses, for example because somebody's changes on the branch are
- * not committed; others of drivers/lakefs.
+ * -EPERM a hook refused; -EBUSY waiting may help: somebody's changes on the branch merged into are not
+ * committed, or another champion came between; others of drivers/lakefs.
  */
 #pragma once
 
@@ -43,8 +43,9 @@ MUST_CHECK int merge_open(const struct winner *winner, struct merge *ret_merge, 
  * the winner's files: for a model that is to be the champion once more. */
 MUST_CHECK int merge_again(const struct winner *winner, struct merge *merge, struct error *err);
 
-/* Brings the newest of the branch merged into to the winner's branch, before anything is written there: so
- * champions that others promoted meanwhile are no conflict. */
+/* Brings the newest of the branch merged into to the winner's branch, before anything is written there. Of
+ * the champion's folder and the records of series, which the promotion writes anew, that branch has the last
+ * word, so that what an earlier promotion has left on the winner's branch is no conflict. */
 MUST_CHECK int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err);
 
 /* Commits, merges and tags, for the champion `number` that was promoted at `promoted_s`. Sends an event. */

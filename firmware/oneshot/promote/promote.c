@@ -25,7 +25,8 @@
 #include <sysexits.h>
 #include <time.h>
 
-#define LOCK_FILE "promote.lock" /* a file in PATH_RUNS */
+#define LOCK_FILE      "promote.lock" /* a file in PATH_RUNS */
+#define JUDGEMENTS_MAX 3u
 
 struct promoting {
 	struct promote_request request;
@@ -151,6 +152,7 @@ static int decide(struct promoting *promoting, struct error *err)
 
 /* ---- Promotion ---- */
 
+/* Returns 1 where another champion was merged meanwhile. */
 static int install(struct promoting *promoting, struct error *err)
 {
 	const struct winner *winner = &promoting->winner;
@@ -164,7 +166,7 @@ static int install(struct promoting *promoting, struct error *err)
 	promotion->unmerged = promoting->merge.branches;
 	if ((r = merge_again(winner, &promoting->merge, err)) < 0 ||
 	    (r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
-	    (r = install_model(&installing, err)) < 0 ||
+	    (r = install_model(&installing, err)) != 0 ||
 	    (r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
 	    (r = merge_promote(winner, &promoting->merge, promotion->number, promotion->at_s, err)) < 0)
 		return r;
@@ -201,23 +203,39 @@ static int note_again(struct promoting *promoting, struct error *err)
 			     promoting->promotion.at_s, err);
 }
 
+/* Judges against the champion of the branch merged into. Returns 1 where another one was merged meanwhile. */
+static int judge_once(struct promoting *promoting, struct error *err)
+{
+	int r;
+
+	champion_done(&promoting->champion);
+	json_free(&promoting->promotion.test);
+	if ((r = champion_get(promoting->models, &promoting->champion, err)) < 0)
+		return r;
+	if (promoting->champion.record && strcmp(promoting->champion.run_id, promoting->winner.run_id) == 0)
+		return note_again(promoting, err);
+	notify_status("judging %s", promoting->winner.run_id);
+	r = decide(promoting, err);
+	if (r < 0)
+		return r;
+	return promoting->promotion.outcome == OUTCOME_PROMOTED ? install(promoting, err)
+								: keep(promoting, err);
+}
+
 static int judge_and_install(struct promoting *promoting, struct error *err)
 {
 	const struct winner *winner = &promoting->winner;
 	int r;
 
 	if ((r = merge_open(winner, &promoting->merge, err)) < 0 ||
-	    (r = champion_store(&winner->config, &promoting->merge.into, &promoting->models, err)) < 0 ||
-	    (r = champion_get(promoting->models, &promoting->champion, err)) < 0)
+	    (r = champion_store(&winner->config, &promoting->merge.into, &promoting->models, err)) < 0)
 		return r;
-	if (promoting->champion.record && strcmp(promoting->champion.run_id, winner->run_id) == 0)
-		return note_again(promoting, err);
-	notify_status("judging %s", winner->run_id);
-	r = decide(promoting, err);
-	if (r < 0)
-		return r;
-	return promoting->promotion.outcome == OUTCOME_PROMOTED ? install(promoting, err)
-								: keep(promoting, err);
+	for (uint32_t i = 0; i < JUDGEMENTS_MAX; i++) {
+		if ((r = judge_once(promoting, err)) <= 0)
+			return r;
+		log_notice("%s: another champion was promoted meanwhile, judging again", winner->run_id);
+	}
+	return error_set(err, -EBUSY, "%s: others promote champions all the time", winner->run_id);
 }
 
 /* Returns whether the night's model asks for no promotion, or has its outcome already. `r`: what finding it
