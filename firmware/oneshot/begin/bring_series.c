@@ -33,8 +33,8 @@ static void done(struct bringing **bringing)
 
 /* ---- Whether ---- */
 
-/* Tells whether the disk has lost its series, or is new. Where bring_trials() was cut short, the current run is
- * a trial that has finished, and series.json is missing. */
+/* Tells whether the disk has lost its series, or is new. Where bring_trials() was cut short, the current run
+ * is a trial that has finished, and series.json is missing. */
 static int is_lost(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };

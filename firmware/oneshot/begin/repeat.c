@@ -7,6 +7,7 @@
 #include "oneshot/begin/box_stores.h"
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/start.h"
 #include "oneshot/begin/stored_plan.h"
 #include "oneshot/begin/stored_record.h"
 #include "oneshot/begin/weights.h"
@@ -82,6 +83,16 @@ static int with_our_stores(const struct repeat *repeat, const char *text, uint64
 
 /* ---- The new run ---- */
 
+/* Brings the checkpoint with which the run started, from where the run that wrote it is. */
+static int bring_its_start(const struct config *config, const char *start_run, char start[static PATH_BYTES],
+			   struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r = start_open_sink(config, start_run, &sink, err);
+
+	return r < 0 ? r : bring_start(sink, start_run, start, err);
+}
+
 /* Brings the plan and the weights of the run `was`, whose record is `text`. */
 static int bring(const char *file, const char *text, const struct run *was, char plan[static PATH_BYTES],
 		 char start[static PATH_BYTES], struct error *err)
@@ -98,7 +109,7 @@ static int bring(const char *file, const char *text, const struct run *was, char
 	    (r = versions_run_sink(&config, record, &where, err)) < 0 ||
 	    (r = configured_store_open(&config, &where, &sink, err)) < 0 ||
 	    (r = bring_plan(sink, file, was, plan, err)) < 0 ||
-	    (*was->start_run && (r = bring_start(sink, was->start_run, start, err)) < 0) ||
+	    (*was->start_run && (r = bring_its_start(&config, was->start_run, start, err)) < 0) ||
 	    (*was->weights_sha256 &&
 	     (r = weights_bring(&config, was->weights_sha256, start, found, err)) < 0))
 		return r;

@@ -64,9 +64,8 @@ static int check_weights(const char *file, const struct graph *graph, const stru
 
 /* ---- Which weights ---- */
 
-/* Opens the sink where the files of an earlier run are. */
-static int open_sink_of(const struct config *config, const char *run_id, struct store **ret_sink,
-			struct error *err)
+int start_open_sink(const struct config *config, const char *run_id, struct store **ret_sink,
+		    struct error *err)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -92,7 +91,7 @@ static int find_latest(const struct config *config, const struct run *last, stru
 		CLEANUP(store_closep) struct store *sink = NULL;
 
 		ret_start->with.run_id = ids[i];
-		r = open_sink_of(config, ids[i], &sink, err);
+		r = start_open_sink(config, ids[i], &sink, err);
 		if (r == 0)
 			r = bring_start(sink, ids[i], ret_start->path, err);
 	}

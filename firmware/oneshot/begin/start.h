@@ -7,6 +7,7 @@
 #include "core/base/paths.h"
 #include "core/run/run.h"
 #include "drivers/digest/digest.h"
+#include "drivers/store/store.h"
 #include "model/graph/graph.h"
 
 /* Do not copy this structure: with.file and with.sha256 point into it. with.run_id points into the last run.
@@ -22,3 +23,7 @@ struct start {
  * the configuration's name for error messages. */
 MUST_CHECK int start_choose(const char *file, const struct graph *graph, const struct run *last,
 			    struct start *ret_start, struct error *err);
+/* Opens the sink of a configuration where the files of an earlier run are: on the run's branch, or, once that
+ * is gone, on the branch merged into. Where this disk has no record of the run, the sink as it is. */
+MUST_CHECK int start_open_sink(const struct config *config, const char *run_id, struct store **ret_sink,
+			       struct error *err);
