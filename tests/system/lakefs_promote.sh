@@ -115,6 +115,10 @@ is "$rc $(champion production '[r["number"], r["trial"], r["before"]]')" "0 [4, 
 is "$(seen "[b[x]['uncommitted'] for x in ('production', 'exp-$series-short')]")" "[[], []]" "and nothing is uncommitted"
 
 # ---- Back ----
+lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: not today"}' >/dev/null
+promote --rollback
+like "$rc $said" "not today" "a hook refuses the commit of a rollback"
+lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
 promote --rollback
 like "$rc $said" "^0 .*champion 5 of t again" "the former champion comes back"
 is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']")" \

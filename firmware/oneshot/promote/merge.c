@@ -307,6 +307,21 @@ int merge_keep(const struct winner *winner, const struct merge *merge, struct er
 	return r == -EPERM ? 0 : r;
 }
 
+int merge_newest(const struct config *config, struct config_store *where, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	if (!versions_has_branches(where))
+		return 0;
+	if ((r = open_versions(config, &versions, err)) < 0 ||
+	    (r = versions_resolve(versions, versions_branch_of(where, branch), id, err)) < 0)
+		return r;
+	(void)snprintf(where->at, sizeof(where->at), "%s", id);
+	return 0;
+}
+
 int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
 		   uint64_t gone, struct error *err)
 {

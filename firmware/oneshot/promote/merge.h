@@ -56,6 +56,10 @@ MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, u
  * with a warning. */
 MUST_CHECK int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err);
 
+/* Turns the branch of a store into its newest commit, whose objects can be read alone. Does nothing on a
+ * store without branches. */
+MUST_CHECK int merge_newest(const struct config *config, struct config_store *where, struct error *err);
+
 /* Commits to the branch merged into that champion `number` takes the place of champion `gone`. */
 MUST_CHECK int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
 			      uint64_t gone, struct error *err);

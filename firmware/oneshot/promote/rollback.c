@@ -66,6 +66,20 @@ static int refuse(const char *name, const struct champion *champion, const char 
 	return EX_DATAERR;
 }
 
+/* Gets the champion of the newest commit: what an earlier rollback has put there, and could not commit, does
+ * not count. */
+static int get_champion(const struct config *config, const struct config_store *sink,
+			struct champion *ret_champion, struct error *err)
+{
+	CLEANUP(store_closep) struct store *models = NULL;
+	struct config_store committed = *sink;
+	int r = merge_newest(config, &committed, err);
+
+	if (r < 0 || (r = champion_store(config, &committed, &models, err)) < 0)
+		return r;
+	return champion_get(models, ret_champion, err);
+}
+
 int rollback(struct promote_request *request, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -78,7 +92,7 @@ int rollback(struct promote_request *request, struct error *err)
 		return r;
 	sink = versions_merge_target(&config);
 	if ((r = champion_store(&config, &sink, &models, err)) < 0 ||
-	    (r = champion_get(models, &champion, err)) < 0)
+	    (r = get_champion(&config, &sink, &champion, err)) < 0)
 		return r;
 	if (!champion.record || !champion.before)
 		return refuse(config.run.name, &champion,
