@@ -310,11 +310,13 @@ test-system: programs tests
 
 # Long tests. Under a real systemd in a container: a run of minutes that is killed, stopped, controlled and rebooted; every way
 # in which a run ends; nights that end or are missed; and what a box stores and does after a run. Also 500 random schedules of
-# network faults, the daemons under ThreadSanitizer, and each call of the C library that fails once.
+# network faults, the daemons under ThreadSanitizer, each call of the C library that fails once, and series killed 20 times.
+KILLED_NIGHTS := experiments parallel article_story
 SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 KILN_TEST_JOBS=1 \
-	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t)
+	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t) \
+	 $(foreach t,$(KILLED_NIGHTS),soak/$t:KILN_KILLS=20\ tests/system/$t.sh)
 
 test-interop: deps-test programs tests
 	@tools/deps/install bench

@@ -29,7 +29,7 @@ is "$(of_series 'sorted({x.get("slot", 0) for x in t})')" "[0, 1]" "both slots h
 is "$(of_series 'len({x["run"] for x in t}), len(t)')" "(4, 4)" "each trial has a run of its own"
 
 # ---- Killed ----
-kills_wanted=${KILN_KILLS:-20}
+kills_wanted=${KILN_KILLS:-6}
 sed 's|runs/beside"|runs/killed"|' "$work/beside.conf" >"$work/killed.conf"
 killed_night killed killed 3 list
 is "$code $(of_series 's["state"]') $(find "$KILN_ROOT/data/kiln/run/series" -name series.json | wc -l)" "0 finished 1" \
