@@ -143,6 +143,15 @@ static void test_stores_of_lakefs(void **state)
 		  "lakefs://repository/branch\n"
 		  "k.conf:4: sink.keep_branches: found with sink.url = \"s3://bkt/r\", allowed: a url "
 		  "lakefs://repository/branch" },
+		{ "an expression as a branch",
+		  "source: { url = \"s3://bkt/p\"; };\nsink: {\n url = \"lakefs://rep/main~1/r\"; endpoint = "
+		  "\"https://l\";\n merge_into = \"-x\"; };\n",
+		  "k.conf:3: sink.url: found the branch \"main~1\", allowed: letters, digits, '_' and '-', "
+		  "the "
+		  "first no '-'\n"
+		  "k.conf:4: sink.merge_into: found the branch \"-x\", allowed: letters, digits, '_' and "
+		  "'-', the "
+		  "first no '-'" },
 	};
 
 	(void)state;

@@ -175,6 +175,18 @@ static void check_store(struct config_reading *reading, const struct config_stor
 		     allowed);
 }
 
+/* lakeFS writes to branches alone, whose names have these characters. */
+static void check_branch(struct config_reading *reading, const char *key, const char *branch)
+{
+	if (*branch == '-' ||
+	    branch[strspn(branch, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")])
+		mistakes_add(reading->mistakes, config_line(reading->config, key),
+			     "%s: found the branch \"%.100s\", allowed: letters, digits, '_' and '-', the "
+			     "first no "
+			     "'-'",
+			     key, branch);
+}
+
 /* The keys of branches have a meaning on lakefs:// alone. */
 static void check_branches(struct config_reading *reading)
 {
@@ -183,8 +195,13 @@ static void check_branches(struct config_reading *reading)
 	const bool given[] = { is_set(config->branches.merge_into), config->branches.keep != KEEP_ALL };
 	struct config_lakefs parts;
 
-	if (!is_set(config->sink.url) || config_lakefs(config->sink.url, &parts))
+	if (!is_set(config->sink.url))
 		return;
+	if (config_lakefs(config->sink.url, &parts)) {
+		check_branch(reading, "sink.url", parts.ref);
+		check_branch(reading, "sink.merge_into", config->branches.merge_into);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (given[i])
 			mistakes_add(reading->mistakes, config_line(config, keys[i]),
