@@ -178,8 +178,8 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	const struct names names = names_of(merge);
-	struct error conflict = { 0 };
-	int r, own;
+	struct error conflict;
+	int r;
 
 	if (!merge->branches || !names.differ)
 		return 0;
@@ -188,7 +188,7 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 	r = refresh(winner, versions, &names, false, err);
 	if (r == -ESTALE) {
 		conflict = *err;
-		if ((own = conflicts_are_own(winner, versions, &names, err)) > 0)
+		if (conflicts_are_own(winner, versions, &names, err) > 0)
 			r = refresh(winner, versions, &names, true, err);
 		else
 			*err = conflict;
