@@ -202,7 +202,7 @@ begin
 is "$rc" 78 "run.start_from = latest with other layers: refused (exit 78)" "$errors"
 like "$errors" "kiln.conf: run.start_from = .latest., but the layers are not those .*: $second: layers_hash: found [0-9a-f]{64}, expected [0-9a-f]{64}" "saying so"
 is "$(cat "$record/state") $(cat "$record/run.json")" "finished $before" "the last run stays as it was"
-is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\ntonight.json\ntonight.lock\nunbegun')" "and nothing is left beside it but the night, and why"
+is "$(ls "$record/..")" "$(printf 'archive\ncurrent\nlock\nseries.lock\ntonight.json\ntonight.lock\nunbegun')" "and nothing is left beside it but the night, and why"
 like "$(cat "$record/../unbegun")" "layers_hash: found" "for status to show"
 put_state running
 "$KILN_BIN/kiln-oneshot" unfinished
@@ -307,7 +307,7 @@ begin
 is "$rc $said" "0 $first" "kiln.conf is as it was: it goes on" "$errors"
 next '"run.epochs": 4'
 begin
-is "$rc $said $(ls "$KILN_ROOT/data/kiln/run")" "0 $first $(printf 'current\nlock\ntonight.json\ntonight.lock')" \
+is "$rc $said $(ls "$KILN_ROOT/data/kiln/run")" "0 $first $(printf 'current\nlock\nseries.lock\ntonight.json\ntonight.lock')" \
 	"what was asked of a run that has begun counts for no other"
 echo 'run: {' >"$work/kiln.conf"
 begin
