@@ -55,7 +55,7 @@ lose_disk() { # node, configuration: kills the night once 2 trials have ended, a
 	mv "$work/kernels" "$KILN_ROOT/data/kiln/cache/"
 }
 
-slower() { sed -i 's/epochs = 4/epochs = 20/' "$work/$1.conf"; } # configuration: the series is not over before its disk is lost
+slower() { sed -i 's/epochs = 4/epochs = 100/' "$work/$1.conf"; } # configuration: the series is not over before its disk is lost
 
 compare() { # configuration
 	local expected

@@ -71,7 +71,7 @@ is "$(begins 0) $(states)" "0 [('running', 0), ('finished', 1), ('waiting', 0)]"
 case_of stray grid 2
 is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
 newest_series
-rm -r "$(dirname "$series")"
+rm -r "$(dirname "$series")" "$work/runs/grid/series"
 trains_until 0 failed
 sed 's/0.001, 0.01/0.002, 0.02/' "$work/grid.conf" >"$work/other.conf"
 conf=other
