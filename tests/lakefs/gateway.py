@@ -79,7 +79,7 @@ class Gateway:
         if not ref:
             if "uploads" in query:
                 if any(query.get(name) for name in ("prefix", "delimiter", "encoding-type")):
-                    raise S3Error(501, "NotImplemented", "listing uploads below a prefix is not implemented")
+                    raise S3Error(501, "NotImplemented", "a list of uploads has no prefix here")
                 return 200, {"Content-Type": "application/xml"}, b"<ListMultipartUploadsResult></ListMultipartUploadsResult>"
             if "versions" in query:
                 raise S3Error(405, "ERRLakeFSNotSupported", "This operation is not supported in LakeFS")

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared by the tests of a series whose sink is lakeFS. Source it after tests/system/train_lib.sh and tests/lakefs/lib.sh. The test
-# sets $data, a folder of shards.
+# sets $data, a folder of shards, or calls start_production.
 
 trials='experiments = ( { name = "adam"; overrides = { optimizer = { name = "adam"; }; }; },
                 { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; }; } );'
+
+start_production() { # name of the test to skip: the server, a repository with the branches main and production, and data
+	export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus KILN_CONFIG=$work/kiln.conf
+	start_lakefs "$1"
+	data=$work/data
+	"$make_shards" "$data" train 4 600
+	"$make_shards" "$data" test 2 400
+	change create s3://kiln/lakefs/rep >/dev/null
+	change branch production main >/dev/null
+}
 
 conf() { # name, run keys, sink keys, more: a configuration; $repository and $source, or their defaults
 	local from=${source:-"url = \"file://$data\";"}

@@ -6,16 +6,9 @@
 . tests/system/train_lib.sh
 . tests/lakefs/lib.sh
 . tests/lakefs/series_lib.sh
-export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
-start_lakefs "promotion in lakeFS"
-data=$work/data
-"$make_shards" "$data" train 4 600
-"$make_shards" "$data" test 2 400
-change create s3://kiln/lakefs/rep >/dev/null
-change branch production main >/dev/null
+start_production "promotion in lakeFS"
 node whole
 runs=$KILN_ROOT/data/kiln/run
-export KILN_CONFIG=$work/kiln.conf
 
 a_night() { # run keys, sink keys, more: a whole night with its promotion
 	conf kiln "$1" "$2" "${3:-}"
@@ -66,7 +59,7 @@ like "$rc $said" "branches/exp-$series-short: .*the branch stays" "a branch that
 is "$(series_json 's["promotion"]["outcome"], s.get("branches_left")') $(seen "'exp-$series-short' in b")" "('promoted', None) True" "series.json says so"
 mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[0]["run"]')"
 promote --series "$series"
-is "$rc $(series_json 's["branches_left"]') $(ls "$runs/unjudged")" "0 True $runs/unjudged" "a trial whose files wait keeps its branch for now" "$said"
+is "$rc $(series_json 's["branches_left"]') $(ls "$runs/unjudged")" "0 True $runs/unjudged" "a trial keeps its branch while its files wait" "$said"
 rmdir "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[0]["run"]')"
 promote
 is "$rc $(series_json 's.get("branches_left")') $(seen "'exp-$series-short' in b")" "0 None False" "they go with the next start" "$said"

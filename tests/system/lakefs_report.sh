@@ -6,14 +6,7 @@
 . tests/system/train_lib.sh
 . tests/lakefs/lib.sh
 . tests/lakefs/series_lib.sh
-export DBUS_SYSTEM_BUS_ADDRESS=unix:path=$work/no-bus
-start_lakefs "reports in lakeFS"
-data=$work/data
-"$make_shards" "$data" train 4 600
-"$make_shards" "$data" test 2 400
-change create s3://kiln/lakefs/rep >/dev/null
-change branch production main >/dev/null
-export KILN_CONFIG=$work/kiln.conf
+start_production "reports in lakeFS"
 
 report() { # run: the report of a night that is over
 	printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": ""}\n' "$(date +%s)" "$(date +%s)" "$1" \

@@ -44,14 +44,9 @@ of_series() { # python expression of the series s and its trials t
 # The bits of every trial: of the model that has finished, or of the newest checkpoint of one that stopped early.
 bits() { # name of the sink
 	python3 - "$series" "$work/runs/$1" <<-'PY'
-		import glob, hashlib, json, os, struct, sys
-		def digest(path):
-		    data = open(path, "rb").read()
-		    n = struct.unpack("<Q", data[:8])[0]
-		    header = json.loads(data[8:8 + n])
-		    tensors = sorted(k for k in header if not k.startswith("__"))
-		    parts = (data[8 + n + header[k]["data_offsets"][0]:8 + n + header[k]["data_offsets"][1]] for k in tensors)
-		    return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+		import glob, json, os, sys
+		sys.path.insert(0, "tests/system")
+		from tensors import digest
 		for trial in json.load(open(sys.argv[1]))["trials"]:
 		    folder = os.path.join(sys.argv[2], trial["run"])
 		    record = json.load(open(folder + "/run.json"))

@@ -9,19 +9,9 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
+#include "tests/twice.h"
+
 static struct gpu *gpu;
-
-static const char twice_text[] = "__kernel __attribute__((reqd_work_group_size(4, 1, 1)))\n"
-				 "void twice(__global const float *x, __global float *y, float add)\n"
-				 "{\n"
-				 "	y[get_global_id(0)] = 2 * x[get_global_id(0)] + add;\n"
-				 "}\n";
-
-static void must(int rc, const struct error *err)
-{
-	if (rc < 0)
-		fail_msg("%s", err->text);
-}
 
 #define SENT 1000u
 
