@@ -31,8 +31,8 @@ struct gpu_wish {
 	 * nvidia-smi prints it; a UUID, also with "GPU-" and dashes; else a part of the device's name. Upper
 	 * and lower case are the same. */
 	const char *id;
-	/* Of the devices that "auto" may mean, which are of the same type as the first one, the one with this
-	 * index: trials side by side have a device each (core/base/slot.h). Of no meaning for another id. */
+	/* Index among the devices that "auto" may mean, which are all of the type of the first one: trials
+	 * side by side have a device each (core/base/slot.h). No other id uses it. */
 	unsigned slot;
 };
 
@@ -49,12 +49,12 @@ MUST_CHECK int gpu_choose(const struct gpu_listed *list, unsigned count, const s
 
 #define GPU_WHY_BYTES 256u
 
-/* What a configuration makes of a device of the list. */
+/* The answer of gpu_judge() about one device of a list. */
 struct gpu_verdict {
 	bool taken;
-	bool candidate;          /* of this platform, type and OpenCL 1.2 */
-	unsigned index;          /* of a candidate: the number by which device.id may name it */
-	char why[GPU_WHY_BYTES]; /* of a device that is not taken */
+	bool candidate;          /* the device has the platform, the type and OpenCL 1.2 */
+	unsigned index;          /* the number by which device.id may name a candidate */
+	char why[GPU_WHY_BYTES]; /* the reason why the device is not taken; "" = it is */
 };
 
 /* Tells whether gpu_choose() takes the device, or why not. */

@@ -15,8 +15,8 @@
 struct gpu_fault {
 	char device[GPU_FAULT_DEVICE_BYTES]; /* PCI address as the driver writes it: "0000:3b:00" */
 	uint64_t xid;                        /* NVIDIA's number; 0 = AMD's driver */
-	const char *text;                    /* what the driver says; a part of the line */
-	const char *advice;                  /* what to do; a constant */
+	const char *text;                    /* the words of the driver, a part of the line */
+	const char *advice;                  /* for the operator, a constant */
 };
 
 /* Tells whether a line of the kernel's log is a fault of a GPU. Lines about what Kiln does itself, such as

@@ -37,8 +37,8 @@ struct gpu_buffer {
 	/* Owned memory: on a CPU device that of the buffer itself; on a GPU the copy that gpu_buffer_fetch()
 	 * made, or NULL. */
 	void *host;
-	/* Of a buffer that gpu_send() wrote, on a device that stages: memory that the driver made and pinned,
-	 * and where it is mapped; else NULL. */
+	/* Pinned memory of the driver, and its address here, through which gpu_send() writes this buffer.
+	 * NULL before the first gpu_send(), and on devices that need no staging. */
 	cl_mem pinned;
 	void *staging;
 	/* A range points to the buffer that it is a part of; NULL in other buffers. */

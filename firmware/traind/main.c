@@ -118,8 +118,8 @@ static int note_usable(int argc, char **argv)
 static const struct program program = {
 	"kiln-traind", "[--self-test] [--count-devices] [--config FILE]",
 	"Trains the network of the current run. With --self-test it verifies a kernel on the device and "
-	"ends. With "
-	"--count-devices it notes how many devices the configuration may use, and ends."
+	"ends. "
+	"With --count-devices it notes how many devices the configuration may use, and ends."
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two runs differ in (core/series/difference.h), as text and as CSV. The strings of `difference` are
- * visible (json_visible()). */
+/* The differences between two runs (core/series/difference.h), as text and as CSV. The strings of
+ * `difference` are visible (json_visible()). */
 #pragma once
 
 #include "core/base/json.h"

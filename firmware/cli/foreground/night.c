@@ -117,7 +117,7 @@ int night_run(const char *config, struct error *err)
 	daemons_end_uploads();
 	if (code < 0 || daemons_are_stopped() || code == EX_TEMPFAIL || !began)
 		return code;
-	/* What is left to upload. */
+	/* Upload the files that are left. */
 	r = daemons_run_program(drain, err);
 	/* Where promote.against asks for it; else this does nothing. The tracking server is told of a
 	 * champion by the uploader. */

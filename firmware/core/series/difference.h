@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two runs differ in, from their run.json (core/run/run.h): configuration, plan, code, machine, and the
- * epoch at which their curves part. No threads, no state.
+ * The differences between two runs, from their run.json (core/run/run.h): configuration, plan, code, machine,
+ * and the epoch at which their curves part. No threads, no state.
  */
 #pragma once
 

@@ -23,7 +23,7 @@ static int delete_one(struct versions *versions, const char *branch, const char 
 	int r;
 
 	if (spool_has(run_id)) {
-		log_notice("%s: files of %s are not in the store, so its branch stays for now", branch,
+		log_notice("%s: files of %s are not in the store, so the branch stays until they are", branch,
 			   run_id);
 		return 1;
 	}

@@ -8,6 +8,6 @@
 #include "oneshot/promote/winner.h"
 
 /* Deletes the branches, where the record of the series says that some are left (outcome_has_left_branches()).
- * A trial whose files are not in the store yet keeps its branch for now, as do all while the server cannot be
- * asked; then it returns 1. A branch that the server does not let go stays, with a warning. */
+ * Returns 1 where a branch is left for a later call: the files of its trial are not in the store yet, or the
+ * server cannot be asked. A branch that the server does not let go stays, with a warning. */
 MUST_CHECK int branches_delete(const struct winner *winner, struct error *err);
