@@ -4,7 +4,7 @@
 # that is trained behind the base; the finished model reads pictures. Stopped at any moment it goes on; what has changed is refused.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln
-export PYTHONPATH=$PWD/config/examples PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$PWD/config/examples
 night=$PWD/tools/night
 cd "$work" || exit 1
 node features

@@ -4,6 +4,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 KILN_BUILD=${KILN_BUILD:-$PWD/build/release}
 KILN_BIN=${KILN_BIN:-$KILN_BUILD/bin}
+export PYTHONDONTWRITEBYTECODE=1 # tests leave nothing in the source tree
 work=$(mktemp -d /tmp/kiln-test-XXXXXX)
 tap_n=0 tap_failed=0
 

@@ -4,7 +4,7 @@
 # smaller pictures and pixels; files that are no pictures.
 . "$(dirname "$0")/lib.sh"
 kiln=$KILN_BIN/kiln make=$KILN_BUILD/system/make_pictures plain_s3=$PWD/tests/system/plain_s3.py
-export PYTHONPATH=$PWD/config/examples PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$PWD/config/examples
 cd "$work" || exit 1
 mkdir out
 
