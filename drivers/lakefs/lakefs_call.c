@@ -128,7 +128,7 @@ static const char *meaning_of(long status)
 {
 	switch (status) {
 	case 401:
-		return " (the access key is not accepted)";
+		return " (the access key is not accepted, or may not do this)";
 	case 403:
 		return " (the access key may not do this)";
 	case 412:

@@ -3,8 +3,11 @@
 
     clients.py lakefs|sdk REPOSITORY
 
+    clients.py protected REPOSITORY   what a protected branch and an access key without permissions answer, for rules set by lakefs_sdk
+
 The objects of the trial are uploaded before (put_object of lib.sh): clients.py waits for a line on its input before it commits.
 """
+import json
 import os
 import sys
 import time
@@ -56,10 +59,33 @@ def by_sdk(name):
     return start, changes, merged
 
 
+def protected(name):
+    """Prints one line for each call: its status, and lakeFS's sentence."""
+    api = lakefs_sdk.ApiClient(lakefs_sdk.Configuration(host=f"{HOST}/api/v1", username=KEY, password=SECRET))
+    repositories, branches, refs = lakefs_sdk.RepositoriesApi(api), lakefs_sdk.BranchesApi(api), lakefs_sdk.RefsApi(api)
+    repositories.set_branch_protection_rules(name, [lakefs_sdk.BranchProtectionRule(pattern="prod*")])
+    print("rules", *[r.pattern for r in repositories.get_branch_protection_rules(name)], flush=True)
+    tell("commit", lambda: lakefs_sdk.CommitsApi(api).commit(name, "production", lakefs_sdk.CommitCreation(message="m")))
+    tell("merge", lambda: refs.merge_into_branch(name, "work", "production"))
+    uploaded()
+    tell("delete", lambda: branches.delete_branch(name, "work"))
+
+
+def tell(what, call):
+    try:
+        call()
+        print(what, "done", flush=True)
+    except lakefs_sdk.ApiException as e:
+        print(what, e.status, json.loads(e.body)["message"], flush=True)
+
+
 def uploaded():
     print("upload", flush=True)
     sys.stdin.readline()
 
 
+if sys.argv[1] == "protected":
+    protected(sys.argv[2])
+    sys.exit()
 found_start, found_changes, found_merged = (by_lakefs if sys.argv[1] == "lakefs" else by_sdk)(sys.argv[2])
 print("changes", *found_changes, flush=True)

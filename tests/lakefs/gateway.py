@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from repository import Refused
 
 PAGE = 1000
+CODES = {403: (403, "ErrWriteToProtectedBranch"), 404: (404, "NoSuchKey")}  # of what a repository refuses
 REDIRECTS = "s3RedirectionSupport"  # in User-Agent: the client follows a redirect to a pre-signed URL
 
 
@@ -56,6 +57,12 @@ class Gateway:
         if given != right:
             raise S3Error(403, "SignatureDoesNotMatch", "The request signature we calculated does not match.")
 
+    def check_permission(self, method, ref):
+        wanted = {"PUT": "fs:WriteObject", "POST": "fs:WriteObject", "DELETE": "fs:DeleteObject"}
+        action = wanted.get(method, "fs:ReadObject") if ref else "fs:ListObjects"
+        if action in self.server.denied:
+            raise S3Error(403, "AccessDenied", "Access Denied.")
+
     def handle(self, method, target, headers, body):
         try:
             self.check(method, target, headers)
@@ -66,12 +73,14 @@ class Gateway:
             if not repository:
                 raise S3Error(404, "NoSuchBucket", "The specified bucket does not exist")
             ref, _, path = urllib.parse.unquote(key).partition("/")
+            self.check_permission(method, ref)
             with repository.lock:
                 return self.dispatch(method, repository, ref, path, query, headers, body)
         except S3Error as e:
             return e.answer()
         except Refused as e:
-            return S3Error(404 if e.status == 404 else 400, "NoSuchKey" if e.status == 404 else "BadRequest", e.message).answer()
+            status, code = CODES.get(e.status, (400, "BadRequest"))
+            return S3Error(status, code, e.message).answer()
         except ClientError as e:
             return S3Error(500, "InternalError", str(e)).answer()
 

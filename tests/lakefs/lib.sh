@@ -21,7 +21,7 @@ below() { # command...: with the store below lakeFS
 	KILN_S3_ENDPOINT=$s3_endpoint AWS_ACCESS_KEY_ID=$s3_key AWS_SECRET_ACCESS_KEY=$s3_secret "$@"
 }
 
-lakefs_test() { # name [body]: asks the server what only tests may ask
+lakefs_test() { # name [body, {} for none]: asks the server what only tests may ask
 	curl -s ${2:+--data "$2"} "$KILN_LAKEFS/_test/$1"
 }
 
@@ -31,6 +31,21 @@ fault() { # method, path, status, times, body, headers, after: how the server an
 	[ -z "${6:-}" ] || headers=$6
 	lakefs_test faults "[{\"method\": \"$1\", \"path\": \"$2\", \"status\": $3, \"times\": $4, \"body\": $body, \"headers\": $headers,
 		\"after\": ${7:-false}}]" >/dev/null
+}
+
+protect() { # JSON, a list of patterns: the branches of rep that take merges only
+	local rules
+	rules=$(python3 -c 'import json, sys; print(json.dumps([{"pattern": p} for p in json.loads(sys.argv[1])]))' "$1")
+	curl -sf -u "$KILN_LAKEFS_KEY:$KILN_LAKEFS_SECRET" -X PUT -H "Content-Type: application/json" --data "$rules" \
+		"$KILN_LAKEFS/api/v1/repositories/rep/settings/branch_protection"
+}
+
+hold() { # method, path: the first such request waits until `lakefs_test release` is called
+	lakefs_test hold "{\"method\": \"$1\", \"path\": \"$2\"}" >/dev/null
+}
+
+is_held() {
+	[ "$(lakefs_test held)" = true ]
 }
 
 change() { # verb and arguments of tests/system/change_versions, for $url

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lakeFS repository does: branches with uncommitted changes, commits, three-way merges, tags. Facts about the behaviour are
-those of lakeFS 1.84 (github.com/treeverse/lakeFS, pkg/graveler and pkg/api/controller.go)."""
+"""What a lakeFS repository does: branches with uncommitted changes, commits, three-way merges, tags, protected branches. Facts about the
+behaviour are those of lakeFS 1.84 (github.com/treeverse/lakeFS, pkg/graveler and pkg/api/controller.go)."""
+import fnmatch
 import hashlib
 import json
 import re
@@ -24,6 +25,7 @@ class Repository:
         self.id, self.storage, self.default_branch, self.created = name, storage, branch, int(time.time())
         self.commits, self.trees, self.branches, self.staging, self.tags = {}, {}, {}, {}, {}
         self.hook = None  # message of a hook that refuses commits and merges
+        self.protected = []  # patterns of branches that take merges only
         self.imports = {}
         self.sorted = {}  # the paths of a commit, in bytewise order
         self.branches[branch] = self._commit({}, [], "Repository created", {})
@@ -143,9 +145,14 @@ class Repository:
 
     # ---- Changes ----
 
+    def check_protected(self, branch, what):
+        if any(fnmatch.fnmatchcase(branch, pattern) for pattern in self.protected):
+            raise Refused(403, f"cannot {what} to protected branch")
+
     def put(self, branch, path, entry):
         """Puts an entry, or None for a deletion, into the branch's uncommitted changes."""
         self.branch_head(branch)
+        self.check_protected(branch, "write")
         self.staging[branch][path] = entry
 
     def uncommitted(self, branch):
@@ -157,6 +164,8 @@ class Repository:
             raise Refused(412, self.hook)
 
     def commit(self, branch, message, metadata, allow_empty):
+        self.branch_head(branch)
+        self.check_protected(branch, "commit")
         if not self.uncommitted(branch) and not allow_empty:
             raise Refused(400, "commit: no changes")
         self._check_hook()
@@ -189,7 +198,7 @@ class Repository:
     def merge(self, source, branch, message, metadata, allow_empty, strategy):
         self.branch_head(branch)
         head, from_ = self.branches[branch], self.resolve(source)[0]
-        if self.staging[branch]:
+        if self.uncommitted(branch):
             raise Refused(400, "uncommitted changes (dirty branch)")
         base = self.base(head, from_)
         changes = differences(self.trees[base], self.trees[from_])
@@ -205,6 +214,7 @@ class Repository:
             else:
                 tree[path] = entry
         self.branches[branch] = self._commit(tree, [head, from_], message or f"Merge '{source}' into '{branch}'", metadata)
+        self.staging[branch] = {}
         return self.branches[branch]
 
     def diff(self, left, right, two_dot):
@@ -221,8 +231,8 @@ class Repository:
 
     def import_tree(self, branch, entries, destination, message, metadata):
         """Replaces what the branch has below the destination. A branch with uncommitted changes is refused, as a hook refuses."""
-        self.branch_head(branch)
-        if self.staging[branch]:
+        self.check_protected(branch, "commit")
+        if self.uncommitted(branch):
             raise Refused(400, f"{branch}: uncommitted changes (dirty branch)")
         self._check_hook()
         tree = {p: e for p, e in self.trees[self.branches[branch]].items() if not p.startswith(destination)}

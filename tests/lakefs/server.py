@@ -7,7 +7,8 @@ document, and lakeFS's own clients (clients.py).
 
 The environment has KILN_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the S3 server. Tests alone call /_test/: GET log
 (requests of the API), GET violations (of the contract), redirects (by the gateway), POST faults [{method, path, status, headers, body, times}], POST
-hook {repository, message}, POST lost N (so many multipart uploads are completed, and the answer is 500), POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
+hook {repository, message}, POST deny [actions of a policy, such as fs:DeleteBranch] that the access key may not do, POST hold
+{method, path} (the first such request, of the API or the gateway, waits), GET held (whether it waits), POST release, POST lost N (so many multipart uploads are completed, and the answer is 500), POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
 their commits, newest first, and uncommitted paths, its tags, and all commits),
 posts (how many different POST requests there were), POST clear.
 """
@@ -30,6 +31,12 @@ from repository import Refused, Repository, typed
 API = "/api/v1"
 PER_PAGE = 100
 
+# The action that a request needs (lakeFS's policies): method, pattern of the path below the repository.
+ACTIONS = [("POST", "branches", "fs:CreateBranch"), ("DELETE", "branches/[^/]+", "fs:DeleteBranch"),
+           ("POST", "branches/[^/]+/commits", "fs:CreateCommit"), ("POST", "refs/[^/]+/merge/[^/]+", "fs:CreateCommit"),
+           ("POST", "tags", "fs:CreateTag"), ("POST", "branches/[^/]+/import", "fs:ImportFromStorage"),
+           ("PUT", "settings/branch_protection", "branches:SetBranchProtectionRules")]
+
 
 def text_of(value):
     return value if isinstance(value, bytes) else json.dumps(value).encode()
@@ -40,7 +47,8 @@ class Server:
         self.key, self.secret = "AKIAKILNLAKEFSTEST01", "lakefsTestSecret/With+Signs01234567890ab"
         self.s3 = boto3.client("s3", endpoint_url=os.environ["KILN_S3_ENDPOINT"], region_name="us-east-1",
                                config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
-        self.redirects, self.away = 0, False
+        self.redirects, self.away, self.denied = 0, False, []
+        self.holding, self.held, self.release = None, False, threading.Event()
         self.repositories, self.log, self.violations, self.faults = {}, [], [], []
         self.contract, self.gateway, self.lock = Contract(), Gateway(self), threading.Lock()
         self.authorization = "Basic " + base64.b64encode(f"{self.key}:{self.secret}".encode()).decode()
@@ -92,11 +100,27 @@ class Server:
             repository = self.repositories.get(parts[1])
             if not repository:
                 raise Refused(404, f"repository {parts[1]}: not found")
+            self.check_permission(method, parts[2:])
             with repository.lock:
                 return self.of_repository(repository, method, parts[2:], query, sent)
         except Refused as e:
             # of a merge that conflicts the document still has an empty MergeResult
             return e.status, {"reference": ""} if e.status == 409 and "merge" in parts else {"message": e.message}
+
+    def check_permission(self, method, parts):
+        path = "/".join(parts)
+        if any(m == method and re.fullmatch(pattern, path) and action in self.denied for m, pattern, action in ACTIONS):
+            raise Refused(401, "insufficient permissions")
+
+    def hold(self, method, path):
+        """Lets a request wait, where a test wants it to."""
+        with self.lock:
+            wanted = self.holding
+            if not wanted or wanted["method"] != method or not re.search(wanted["path"], path):
+                return
+            self.holding, self.held = None, True
+        self.release.wait(120)
+        self.held = False
 
     def create_repository(self, sent):
         name = sent["name"]
@@ -139,6 +163,11 @@ class Server:
                 if query["id"] not in repository.imports:
                     raise Refused(404, "import not found")
                 return 200, repository.imports[query["id"]]
+            case "GET", ["settings", "branch_protection"]:
+                return 200, [{"pattern": pattern} for pattern in repository.protected]
+            case "PUT", ["settings", "branch_protection"]:
+                repository.protected = [rule["pattern"] for rule in sent]
+                return 204, b""
             case _:
                 raise Refused(404, "invalid API endpoint")
 
@@ -179,6 +208,15 @@ class Server:
             self.faults = sent
         elif name == "hook":
             self.repositories[sent["repository"]].hook = sent["message"]
+        elif name == "deny":
+            self.denied = sent
+        elif name == "hold":
+            self.release.clear()
+            self.holding = sent
+        elif name == "held":
+            return self.held
+        elif name == "release":
+            self.release.set()
         elif name == "lost":
             self.gateway.lost = sent
         elif name == "away":
@@ -213,8 +251,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers, server = {k.lower(): v for k, v in self.headers.items()}, self.server.lakefs
         if self.path.startswith("/_test/"):
-            answer = 200, {"Content-Type": "application/json"}, text_of(server.test(self.path[7:], body))
-        elif headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
+            self.send(200, {"Content-Type": "application/json"}, text_of(server.test(self.path[7:], body)))
+            return
+        server.hold(self.command, urllib.parse.unquote(self.path))
+        if headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
             answer = server.gateway.handle(self.command, self.path, headers, body)
         else:
             named = {"Content-Type": self.headers.get("Content-Type", ""), "Authorization": headers.get("authorization", "")}

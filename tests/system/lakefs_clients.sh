@@ -47,4 +47,28 @@ for client in lakefs sdk; do
 	requests by-$client >"$work/$client"
 	is "$(cat "$work/$client")" "$(cat "$work/kiln")" "$client: its requests are those of Kiln"
 done
+
+# ---- A protected branch, and an access key that may not do everything ----
+url=lakefs://rules/main change create s3://kiln/lakefs/rules >/dev/null
+for branch in production work; do url=lakefs://rules/main change branch $branch main >/dev/null; done
+put_object lakefs://rules/work model.bin "weights"
+url=lakefs://rules/main change commit work "work" >/dev/null
+coproc RULES { "$lakefs_python" tests/lakefs/clients.py protected rules 2>"$work/rules.log"; }
+from=${RULES[0]} to=${RULES[1]} pid=$RULES_PID
+for expected in "rules prod*" "commit 403 cannot commit to protected branch" "merge done"; do
+	read -r line <&"$from"
+	is "$line" "$expected" "sdk: a protected branch: $expected"
+done
+read -r _ <&"$from"
+lakefs_test deny '["fs:DeleteBranch"]' >/dev/null
+echo >&"$to"
+read -r line <&"$from"
+is "$line" "delete 401 insufficient permissions" "sdk: an action that the policy of the key does not have"
+wait "$pid"
+like "$(url=lakefs://rules/main change delete work)" "^-13 .*401 \(the access key is not accepted, or may not do this\): insufficient permissions" "Kiln says so, too"
+lakefs_test deny '[]' >/dev/null
+printf text >"$work/object"
+like "$("$KILN_BUILD/system/store" upload lakefs://rules/production model.bin "$work/object" 2>&1)" "403.*cannot write to protected branch" \
+	"no object can be put on a protected branch"
+like "$(url=lakefs://rules/main change commit production m)" "^-13 .*403 .*cannot commit to protected branch" "nor a commit"
 no_violations
