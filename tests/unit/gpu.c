@@ -57,21 +57,28 @@ static void test_cache_directory_is_checked(void **state)
 	(void)setenv("POCL_CACHE_DIR", kept, 1);
 }
 
+/* Checks what gpu_open() sets a variable to that nobody has set before. */
+static void check_variable(const char *variable, const char *expected)
+{
+	struct gpu *other = NULL;
+	struct error err = { 0 };
+	char kept[PATH_BYTES];
+
+	(void)snprintf(kept, sizeof(kept), "%s", getenv(variable));
+	(void)unsetenv(variable);
+	must(gpu_open(&GPU_ANY, &other, &err), &err);
+	assert_string_equal(getenv(variable), expected);
+	gpu_close(other);
+	(void)setenv(variable, kept, 1);
+}
+
 /* On a disk, a file torn by a power cut would make PoCL abort at every start. */
 static void test_pocl_is_below_the_runtime_folder(void **state)
 {
-	char kept[PATH_BYTES], expected[PATH_BYTES];
-	const char *now = getenv("POCL_CACHE_DIR");
-	struct gpu *other = NULL;
-	struct error err = { 0 };
+	char expected[PATH_BYTES];
 
 	(void)state;
-	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
-	(void)unsetenv("POCL_CACHE_DIR");
-	must(gpu_open(&GPU_ANY, &other, &err), &err);
-	assert_string_equal(getenv("POCL_CACHE_DIR"), path_of(PATH_RUNTIME, "pocl", expected));
-	gpu_close(other);
-	(void)setenv("POCL_CACHE_DIR", kept, 1);
+	check_variable("POCL_CACHE_DIR", path_of(PATH_RUNTIME, "pocl", expected));
 }
 
 /* A GPU takes fewer groups in the second dimension than in the first. */
@@ -98,7 +105,7 @@ static void test_nvidia_keeps_kernels_beside_ours(void **state)
 	char expected[PATH_BYTES];
 
 	(void)state;
-	assert_string_equal(getenv("CUDA_CACHE_PATH"), path_of(PATH_KERNELS, "nvidia", expected));
+	check_variable("CUDA_CACHE_PATH", path_of(PATH_KERNELS, "nvidia", expected));
 }
 
 /* Each thread of PoCL may run on one core only. */

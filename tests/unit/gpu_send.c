@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that are copied to a GPU. tests/opencl/on runs this test also on a device that seems to have memory
- * of its own (KILN_DEVICE_OWN_MEMORY). */
+/* Batches that are copied to a GPU, through pinned memory where the GPU has memory of its own.
+ * tests/opencl/on runs this test also on a device that seems to have it (KILN_DEVICE_OWN_MEMORY). */
 #include "drivers/gpu/internal.h"
 #include "tests/reference.h"
 
@@ -26,6 +26,7 @@ static void test_send(void **state)
 	static float host[2][SENT], result[SENT];
 	const float add = 1;
 	struct error err = { 0 };
+	cl_bool unified = CL_TRUE;
 
 	(void)state;
 	must(gpu_program_build(gpu, &source, 1, "", &program, &err), &err);
@@ -50,7 +51,10 @@ static void test_send(void **state)
 		for (uint32_t i = 0; i < count; i++)
 			assert_true(result[i] == 2 * host[set][i] + 1);
 	}
-	assert_true(!in[0]->staging == !getenv("KILN_DEVICE_OWN_MEMORY"));
+	assert_int_equal(
+		clGetDeviceInfo(gpu->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL),
+		CL_SUCCESS);
+	assert_int_equal(in[0]->staging != NULL, !unified);
 	for (int set = 0; set < 2; set++) {
 		gpu_buffer_free(in[set]);
 		gpu_buffer_free(out[set]);
