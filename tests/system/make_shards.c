@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FLOATS_MAX  512
+#define FLOATS_MAX  12288
 #define FRAME_BYTES 256 /* size of one record, besides its floats */
 
 static struct example_schema schema = {
