@@ -5,6 +5,8 @@
 #include "core/base/cleanup.h"
 #include "core/base/clock.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -108,26 +110,41 @@ static int result_of(const struct sockets *sockets, CURLMcode code, struct error
 	return error_set(err, -EIO, "libcurl: %s", curl_multi_strerror(code));
 }
 
-static int act(const struct sockets *sockets, curl_socket_t socket, int what, struct error *err)
+static int act(struct sockets *sockets, curl_socket_t socket, int what, struct error *err)
 {
-	int running;
-
-	return result_of(sockets, curl_multi_socket_action(sockets->multi, socket, what, &running), err);
+	return result_of(sockets, curl_multi_socket_action(sockets->multi, socket, what, &sockets->running),
+			 err);
 }
 
-static int on_event(const struct sockets *sockets, const struct epoll_event *event, struct error *err)
+/* Acknowledges what the socket has received of an answer. A server that sends an answer's parts one by one,
+ * without TCP_NODELAY, keeps a short part until the one before it is acknowledged, and the kernel by itself
+ * waits up to 40 ms with that. Ceph's radosgw is such a server: with nine short answers `kiln-oneshot begin`
+ * takes 0.5 s in place of 0.15 s. */
+static void acknowledge(curl_socket_t socket)
 {
+	const int one = 1;
+
+	(void)setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
+}
+
+static int on_event(struct sockets *sockets, const struct epoll_event *event, struct error *err)
+{
+	const int running = sockets->running;
 	uint64_t wakes;
+	int r;
 
 	if (event->data.fd == sockets->wake) {
 		(void)!read(sockets->wake, &wakes, sizeof(wakes));
 		return 0;
 	}
-	return act(sockets, event->data.fd,
-		   (event->events & EPOLLIN ? CURL_CSELECT_IN : 0) |
-			   (event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-			   (event->events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0),
-		   err);
+	r = act(sockets, event->data.fd,
+		(event->events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+			(event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+			(event->events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0),
+		err);
+	if (sockets->running >= running) /* the answer is not complete */
+		acknowledge(event->data.fd);
+	return r;
 }
 
 int sockets_run(struct sockets *sockets, int timeout_ms, struct error *err)

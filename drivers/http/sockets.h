@@ -20,6 +20,7 @@ struct sockets {
 	CURLM *multi;
 	int epoll, wake; /* wake: an eventfd */
 	uint64_t due_ms; /* clock_ms() at which libcurl wants to be called; UINT64_MAX = never */
+	int running;     /* transfers in libcurl's hands when it was called last */
 	int fault;       /* errno of a socket that epoll did not take; libcurl then gives up all transfers */
 };
 

@@ -80,6 +80,61 @@ static void a_wake_ends_the_wait(void **state)
 	assert_int_equal(sockets_run(&sockets, 60000, &err), 0);
 }
 
+/* ---- Acknowledgements ---- */
+
+#define EXCHANGES 20
+
+static void tcp_pair(int *ret_client, int *ret_server)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t bytes = sizeof(address);
+
+	*ret_client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, bytes), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+	assert_int_equal(connect(*ret_client, (struct sockaddr *)&address, bytes), 0);
+	*ret_server = accept(listener, NULL, NULL);
+	assert_true(*ret_server >= 0);
+	(void)close(listener);
+}
+
+static void pass(int from, int to)
+{
+	char byte = 'x';
+
+	assert_int_equal(send(from, &byte, 1, 0), 1);
+	assert_int_equal(recv(to, &byte, 1, 0), 1);
+}
+
+static bool is_acknowledged(int socket)
+{
+	struct tcp_info info;
+	socklen_t bytes = sizeof(info);
+
+	assert_int_equal(getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &bytes), 0);
+	return info.tcpi_unacked == 0;
+}
+
+static void what_a_socket_has_received_is_acknowledged_at_once(void **state)
+{
+	int client, server, late = 0;
+
+	(void)state;
+	tcp_pair(&client, &server);
+	for (int i = 0; i < EXCHANGES; i++) {
+		pass(client, server);
+		pass(server, client);
+		late += !is_acknowledged(server);
+		acknowledge(client);
+		assert_true(is_acknowledged(server));
+	}
+	assert_true(late > 0); /* the kernel waits where it is not asked */
+	(void)close(client);
+	(void)close(server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +144,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_socket_that_cannot_be_watched_is_an_error_with_its_cause,
 						begin, end),
 		cmocka_unit_test_setup_teardown(a_wake_ends_the_wait, begin, end),
+		cmocka_unit_test_setup_teardown(what_a_socket_has_received_is_acknowledged_at_once, begin,
+						end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
