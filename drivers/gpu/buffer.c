@@ -129,11 +129,6 @@ int gpu_buffer_sub(struct gpu_buffer *whole, uint64_t offset, uint64_t bytes, st
 
 static void release(struct gpu_buffer *buffer)
 {
-	if (buffer->staging)
-		(void)clEnqueueUnmapMemObject(buffer->gpu->sending, buffer->pinned, buffer->staging, 0, NULL,
-					      NULL);
-	if (buffer->pinned)
-		(void)clReleaseMemObject(buffer->pinned);
 	if (buffer->memory)
 		(void)clReleaseMemObject(buffer->memory);
 	if (buffer->host)
@@ -183,35 +178,16 @@ int gpu_write(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const
 	return 0;
 }
 
-/* Makes the pinned memory of a buffer. A driver that makes none is not asked again. */
-static void open_staging(struct gpu *gpu, struct gpu_buffer *buffer)
-{
-	cl_int code;
-
-	buffer->pinned = clCreateBuffer(gpu->context, CL_MEM_READ_ONLY | CL_MEM_ALLOC_HOST_PTR, buffer->bytes,
-					NULL, &code);
-	if (code == CL_SUCCESS)
-		buffer->staging = clEnqueueMapBuffer(gpu->sending, buffer->pinned, CL_TRUE, CL_MAP_WRITE, 0,
-						     buffer->bytes, 0, NULL, NULL, &code);
-	gpu->stages = code == CL_SUCCESS;
-}
-
-/* Returns where the device reads the data. */
-static const void *stage(struct gpu *gpu, struct gpu_buffer *buffer, const void *data, uint64_t bytes)
-{
-	if (gpu->stages && !buffer->pinned)
-		open_staging(gpu, buffer);
-	return buffer->staging ? memcpy(buffer->staging, data, bytes) : data;
-}
-
-int gpu_send(struct gpu *gpu, struct gpu_buffer *buffer, const void *data, uint64_t bytes, struct error *err)
+int gpu_send(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes,
+	     struct error *err)
 {
 	cl_event event = NULL;
-	cl_int code = clEnqueueWriteBuffer(gpu->sending, buffer->memory, CL_FALSE, 0, bytes,
-					   stage(gpu, buffer, data, bytes), 0, NULL, &event);
+	cl_int code = clEnqueueWriteBuffer(gpu->sending, buffer->memory, CL_FALSE, offset, bytes, data, 0,
+					   NULL, &event);
 
 	if (code != CL_SUCCESS)
-		return cl_error(gpu, err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes", bytes);
+		return cl_error(gpu, err, code, "clEnqueueWriteBuffer of %" PRIu64 " bytes at %" PRIu64,
+				bytes, offset);
 	if (gpu->sent)
 		(void)clReleaseEvent(gpu->sent);
 	gpu->sent = event;

@@ -123,6 +123,11 @@ bool gpu_is_cpu(const struct gpu *gpu)
 	return gpu->cpu;
 }
 
+bool gpu_stages(const struct gpu *gpu)
+{
+	return gpu->stages;
+}
+
 uint32_t gpu_units(const struct gpu *gpu)
 {
 	cl_uint units = 1;

@@ -20,8 +20,7 @@ struct gpu {
 	cl_command_queue sending;
 	cl_event sent;
 	bool cpu;
-	/* the device has memory of its own, so that gpu_send() copies through pinned memory */
-	bool stages;
+	bool stages;             /* what gpu_stages() returns */
 	struct said *said;       /* owned: the last message of the driver about an error */
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
@@ -37,10 +36,6 @@ struct gpu_buffer {
 	/* Owned memory: on a CPU device that of the buffer itself; on a GPU the copy that gpu_buffer_fetch()
 	 * made, or NULL. */
 	void *host;
-	/* Pinned memory of the driver, and its address here, through which gpu_send() writes this buffer.
-	 * NULL before the first gpu_send(), and on devices that need no staging. */
-	cl_mem pinned;
-	void *staging;
 	/* A range points to the buffer that it is a part of; NULL in other buffers. */
 	struct gpu_buffer *whole;
 	/* A whole buffer points to its youngest range, and each range to the next older one. */

@@ -3,7 +3,12 @@
  * Gives a batch's host memory to the kernels as buffers. A CPU device reads the memory in place. For another
  * device it is copied into buffers of the feed, FEED_SETS for each tensor in turn: a batch is copied while
  * the kernels of the one before it run. So the batch that was fed FEED_SETS calls ago must be complete.
- * Order: feed_open -> (feed_inputs | feed_batch)* -> feed_close. One thread.
+ *
+ * A device with memory of its own copies a tensor from the batch itself where that lies in the memory of
+ * feed_pin(); elsewhere the host first copies it into pinned memory. Small tensors (labels, weights) always
+ * go through pinned memory and share one copy: an enqueue takes longer than the host's copy of them.
+ *
+ * Order: feed_open -> (feed_pin | feed_inputs | feed_batch)* -> feed_close. One thread.
  */
 #pragma once
 
@@ -24,17 +29,33 @@ struct feed_wrap {
 
 #define FEED_SETS 2u
 
+/* The buffers of a batch; all NULL on CPU devices. */
+struct feed_set {
+	struct gpu_buffer *small; /* holds the small tensors; NULL: there are none */
+	struct gpu_buffer *device[FEED_TENSORS];
+	struct gpu_host *small_host;         /* what `small` is copied from */
+	struct gpu_host *host[FEED_TENSORS]; /* of large tensors; NULL: not needed so far */
+};
+
 struct feed {
 	struct gpu *gpu;
 	const struct graph *graph;
-	struct gpu_buffer *device[FEED_SETS][FEED_TENSORS]; /* NULL on CPU devices */
-	uint32_t set;                                       /* of the last batch */
+	struct feed_set set[FEED_SETS];
+	uint32_t last;                /* the set of the last batch */
+	uint64_t place[FEED_TENSORS]; /* of small tensors in `small`; UINT64_MAX: the tensor is large */
+	uint64_t small_bytes;         /* of `small` that the batch which begins has filled */
+	struct gpu_host *pinned;      /* the memory of feed_pin(), or NULL */
+	uint64_t pinned_bytes;
 	struct feed_wrap wrap[FEED_TENSORS][FEED_WRAPS];
 };
 
 /* `graph` must outlive the feed. Call feed_close() after an error, too. */
 MUST_CHECK int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, struct error *err);
 void feed_close(struct feed *feed);
+/* Tells that batches will lie in this memory (gpu_host_wrap()), until the next call or feed_close(); NULL:
+ * they lie anywhere. The batches that were fed must be complete. Where the driver does not pin the memory,
+ * batches are copied through other memory. */
+void feed_pin(struct feed *feed, void *memory, uint64_t bytes);
 
 /* Sets values->input to buffers with `rows` rows of each input; `input` is as in struct model_batch. The host
  * memory must stay until the kernels are done. Errors: -EBADMSG the splits of a ragged input do not begin at

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that are copied to a GPU, through pinned memory where the GPU has memory of its own.
- * tests/opencl/on runs this test also on a device that seems to have it (KILN_DEVICE_OWN_MEMORY). */
+/* Batches that are copied to a GPU while the caller goes on, from pinned memory where the GPU has memory of
+ * its own. tests/opencl/on runs this test also on a device that seems to have it (KILN_DEVICE_OWN_MEMORY). */
 #include "drivers/gpu/internal.h"
 #include "tests/reference.h"
 
@@ -15,6 +15,29 @@ static struct gpu *gpu;
 
 #define SENT 1000u
 
+/* Memory of this program, which the driver pins where it can. */
+static struct gpu_host *wrap(void)
+{
+	static _Alignas(4096) float memory[4096 / sizeof(float)];
+	struct gpu_host *host = NULL;
+	struct error err = { 0 };
+
+	must(gpu_host_wrap(gpu, memory, sizeof(memory), &host, &err), &err);
+	assert_ptr_equal(gpu_host_memory(host), memory);
+	return host;
+}
+
+static struct gpu_host *create(void)
+{
+	struct gpu_host *host = NULL;
+	struct error err = { 0 };
+
+	must(gpu_host_create(gpu, SENT * sizeof(float), &host, &err), &err);
+	for (uint32_t i = 0; i < SENT; i++)
+		assert_true(((const float *)gpu_host_memory(host))[i] == 0);
+	return host;
+}
+
 /* Two sets of buffers in turn, as the feed has them: every batch arrives whole, before the kernel that reads
  * it. */
 static void test_send(void **state)
@@ -23,7 +46,9 @@ static void test_send(void **state)
 	struct gpu_program *program = NULL;
 	struct gpu_kernel *kernel = NULL;
 	struct gpu_buffer *in[2] = { NULL, NULL }, *out[2] = { NULL, NULL };
-	static float host[2][SENT], result[SENT];
+	struct gpu_host *const memory[2] = { create(), wrap() };
+	float *const host[2] = { gpu_host_memory(memory[0]), gpu_host_memory(memory[1]) };
+	static float result[SENT];
 	const float add = 1;
 	struct error err = { 0 };
 	cl_bool unified = CL_TRUE;
@@ -32,8 +57,8 @@ static void test_send(void **state)
 	must(gpu_program_build(gpu, &source, 1, "", &program, &err), &err);
 	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
 	for (int set = 0; set < 2; set++) {
-		must(gpu_buffer_create(gpu, sizeof(host[0]), &in[set], &err), &err);
-		must(gpu_buffer_create(gpu, sizeof(host[0]), &out[set], &err), &err);
+		must(gpu_buffer_create(gpu, sizeof(result), &in[set], &err), &err);
+		must(gpu_buffer_create(gpu, sizeof(result), &out[set], &err), &err);
 	}
 	must(gpu_finish(gpu, &err), &err);
 	for (uint32_t batch = 0; batch < 20; batch++) {
@@ -41,7 +66,10 @@ static void test_send(void **state)
 
 		for (uint32_t i = 0; i < SENT; i++)
 			host[set][i] = (float)(batch * SENT + i);
-		must(gpu_send(gpu, in[set], host[set], count * sizeof(float), &err), &err);
+		must(gpu_send(gpu, in[set], 0, host[set], count / 2 * sizeof(float), &err), &err);
+		must(gpu_send(gpu, in[set], count / 2 * sizeof(float), host[set] + count / 2,
+			      count / 2 * sizeof(float), &err),
+		     &err);
 		must(gpu_await_sent(gpu, &err), &err);
 		must(gpu_kernel_set_buffer(kernel, 0, in[set], &err), &err);
 		must(gpu_kernel_set_buffer(kernel, 1, out[set], &err), &err);
@@ -54,10 +82,11 @@ static void test_send(void **state)
 	assert_int_equal(
 		clGetDeviceInfo(gpu->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL),
 		CL_SUCCESS);
-	assert_int_equal(in[0]->staging != NULL, !unified);
+	assert_int_equal(gpu_stages(gpu), !unified);
 	for (int set = 0; set < 2; set++) {
 		gpu_buffer_free(in[set]);
 		gpu_buffer_free(out[set]);
+		gpu_host_free(memory[set]);
 	}
 	gpu_kernel_free(kernel);
 	gpu_program_free(program);
