@@ -94,6 +94,12 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	return 0;
 }
 
+void model_batch_memory(struct model *model, void *memory, uint64_t bytes)
+{
+	(void)!gpu_finish(model->gpu, NULL);
+	feed_pin(&model->feed, memory, bytes);
+}
+
 int model_train(struct model *model, const struct model_batch *batch, struct error *err)
 {
 	int r = run(model, &model->train, batch, err);

@@ -103,6 +103,12 @@ const struct graph *model_graph(const struct model *model);
  * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);
 
+/* Tells that batches will lie in this memory, such as a ring, so that a GPU with memory of its own copies
+ * them from there without the host's help. The memory begins at a page, may be written, and stays mapped
+ * until the next call or model_close(). NULL: batches lie anywhere, as after model_open(). Batches outside
+ * the memory are allowed, too. Waits for the batches in flight. */
+void model_batch_memory(struct model *model, void *memory, uint64_t bytes);
+
 /* Enqueues one batch. If MODEL_BATCHES_AHEAD batches are in flight, first waits for the oldest of them.
  * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite; the text names tensor and
  * step, and if the batch itself has such a number its input, row and element. All later calls return this

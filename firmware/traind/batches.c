@@ -128,6 +128,15 @@ static bool has_asked(struct train *train, const struct cursor *cursor)
 	return asked && memcmp(cursor, &begin, sizeof(begin)) == 0 && is_ours(train);
 }
 
+/* Lets the device copy from the slots of the ring. */
+static void show_ring(struct train *train)
+{
+	uint64_t bytes;
+	void *memory = ring_memory(train->ring, &bytes);
+
+	model_batch_memory(train->model, memory, bytes);
+}
+
 int batches_attach(struct train *train, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -137,9 +146,12 @@ int batches_attach(struct train *train, struct error *err)
 	int r;
 
 	model_cursor_get(train->model, &cursor);
-	if (has_asked(train, &cursor))
+	if (has_asked(train, &cursor)) {
+		show_ring(train);
 		return 0;
+	}
 	writer_wait(train);
+	model_batch_memory(train->model, NULL, 0);
 	ring_close(train->ring);
 	train->ring = NULL;
 	for (;;) {
@@ -161,6 +173,7 @@ int batches_attach(struct train *train, struct error *err)
 		train->ring = NULL;
 		wait_for(train, POLL_MS, "fetchd to make the ring", &said_us);
 	}
+	show_ring(train);
 	ring_attach(train->ring, &cursor);
 	log_debug("ring attached at split %u, segment %" PRIu64 ", batch %" PRIu64, cursor.split,
 		  cursor.segment, cursor.batch);

@@ -49,10 +49,17 @@ static void must(int rc, const struct error *err)
 	exit(1);
 }
 
+static uint64_t input_bytes(void)
+{
+	return ((uint64_t)net->rows * net->inputs * sizeof(float) + 4095) / 4096 * 4096;
+}
+
+/* The inputs lie side by side, as in a ring, from which a GPU may copy them itself. */
 static void open_data(void)
 {
 	for (uint64_t b = 0; b < BATCHES; b++) {
-		input[b] = aligned_alloc(4096, (size_t)net->rows * net->inputs * sizeof(float));
+		input[b] = b ? input[0] + b * input_bytes() / sizeof(float)
+			     : aligned_alloc(4096, BATCHES * input_bytes());
 		label[b] = aligned_alloc(4096, ((size_t)net->rows * net->classes * sizeof(int64_t) + 4095) /
 						       4096 * 4096);
 		if (!input[b] || !label[b])
@@ -63,10 +70,9 @@ static void open_data(void)
 
 static void close_data(void)
 {
-	for (uint64_t b = 0; b < BATCHES; b++) {
-		free(input[b]);
+	free(input[0]);
+	for (uint64_t b = 0; b < BATCHES; b++)
 		free(label[b]);
-	}
 }
 
 static struct model_batch batch_at(uint64_t step, uint32_t rows)
@@ -231,6 +237,7 @@ int main(int argc, char **argv)
 	open_data();
 	must(model_open(gpu, &config, true, &model, &err), &err);
 	must(model_init(model, &err), &err);
+	model_batch_memory(model, input[0], BATCHES * input_bytes());
 	verify(model);
 	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), plan_enqueued(&model->train));
 	measure(model, sgemm, rounds, number(argc > 3 ? argv[3] : NULL, 300));

@@ -340,6 +340,47 @@ static void test_batches_lie_anywhere(void **state)
 	assert_same_state(still, moving);
 }
 
+/* Batches in the memory that the model was told of, at its end, beside it, and after it is gone: the same
+ * bits. The rows are so wide that a batch is no small tensor. */
+static void test_batches_lie_in_known_memory(void **state)
+{
+	enum { WIDE = 512, NUMBERS = ROWS * WIDE, AREA = 8 * 4096 + NUMBERS * sizeof(float) };
+	struct config config = small_config();
+	CLEANUP(model_closep) struct model *apart = NULL, *known = NULL;
+	CLEANUP(free_ptr) char *area = aligned_alloc(4096, AREA), *other = aligned_alloc(4096, AREA);
+	CLEANUP(free_ptr) float *numbers = calloc(NUMBERS, sizeof(float));
+	struct error err = { 0 };
+	void *ticket;
+
+	(void)state;
+	assert_true(area && other && numbers);
+	config.feature[0].shape[0] = WIDE;
+	apart = open_model(&config, true);
+	known = open_model(&config, true);
+	must(model_init(apart, &err), &err);
+	must(model_init(known, &err), &err);
+	for (uint64_t step = 0; step < 40; step++) {
+		struct model_batch batch = batch_at(step);
+		char *in = step % 5 == 3 ? other : area;
+
+		if (step % 10 == 0)
+			model_batch_memory(known, step < 30 ? area : NULL, step < 30 ? AREA : 0);
+		fill_batch(step, ROWS, WIDE, CLASSES, numbers, label[step % BATCHES]);
+		batch.input[0] = numbers;
+		batch.ticket = &batch;
+		must(model_train(apart, &batch, &err), &err);
+		batch.input[0] = memcpy(in + (step % 9) * 4096, numbers, NUMBERS * sizeof(float));
+		must(model_train(known, &batch, &err), &err);
+		must(model_batch_done(apart, true, &ticket, &err), &err);
+		must(model_batch_done(known, true, &ticket, &err), &err);
+		if (gpu_stages(gpu) && (step == 2 || step == 4))
+			assert_true((known->feed.set[0].host[0] != NULL) == (step == 4));
+	}
+	assert_same_state(apart, known);
+	for (uint64_t b = 0; b < BATCHES; b++)
+		fill_batch(b, ROWS, INPUTS, CLASSES, input[b], label[b]);
+}
+
 static void test_resume_continues_bits(void **state)
 {
 	const struct config config = small_config(), with_moving_averages = state_config();
@@ -819,6 +860,7 @@ int main(void)
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_same_seed_same_bits),
 		cmocka_unit_test(test_batches_lie_anywhere),
+		cmocka_unit_test(test_batches_lie_in_known_memory),
 		cmocka_unit_test(test_resume_continues_bits),
 		cmocka_unit_test(test_resume_between_updates),
 		cmocka_unit_test(test_finalize),

@@ -89,9 +89,12 @@ static inline const struct ring_slot *expect(struct ring *ring, uint64_t batch)
 {
 	const struct ring_slot *slot;
 	struct error err;
+	uint64_t bytes;
+	const uint8_t *memory = ring_memory(ring, &bytes);
 
 	assert_int_equal(ring_next(ring, &slot, &err), 0);
 	assert_int_equal(slot->batch, batch);
+	assert_in_range((const uint8_t *)ring_column_data(ring, slot, 1) + 4095 - memory, 4096, bytes - 1);
 	assert_int_equal(((const uint8_t *)ring_column_data(ring, slot, 0))[31], (uint8_t)batch);
 	return slot;
 }

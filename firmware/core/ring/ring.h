@@ -138,6 +138,9 @@ const struct ring_geometry *ring_geometry_of(const struct ring *ring);
 uint64_t ring_slot_bytes(const struct ring *ring);
 /* Tells whether the file is on hugepages. */
 enum ring_pages ring_pages_of(const struct ring *ring);
+/* Returns the memory in which all slots lie, and its size: a device's driver may pin it. It begins at a page,
+ * and is mapped until ring_close(). */
+void *ring_memory(const struct ring *ring, uint64_t *ret_bytes);
 /* Returns false where another process has cut the mapped file short. The bytes of the slots that the caller
  * still holds may then be zeros, so drop every result made from them. */
 bool ring_intact(const struct ring *ring);

@@ -171,6 +171,12 @@ enum ring_pages ring_pages_of(const struct ring *ring)
 	return ring->pages;
 }
 
+void *ring_memory(const struct ring *ring, uint64_t *ret_bytes)
+{
+	*ret_bytes = ring->geometry.slots * ring->slot_bytes;
+	return ring->slots;
+}
+
 bool ring_intact(const struct ring *ring)
 {
 	return !ring_guard_dead(ring->guard);
