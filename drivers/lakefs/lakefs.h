@@ -63,6 +63,11 @@ MUST_CHECK int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, s
  * is nothing to commit. */
 MUST_CHECK int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message,
 			     const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
+/* Makes a commit also where nothing is uncommitted. Not sent again where the answer is lost: the caller looks
+ * for the commit (lakefs_find_commit()) before it calls again. */
+MUST_CHECK int lakefs_commit_empty(struct lakefs *lakefs, const char *branch, const char *message,
+				   const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES],
+				   struct error *err);
 
 /* Merges `ref` into the branch. 0 also where the branch has all of it and the newest commit has all of this
  * metadata. With `ref_wins` a path that both sides changed becomes that of `ref`. Errors: -ENODATA the branch

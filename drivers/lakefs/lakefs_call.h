@@ -45,5 +45,5 @@ MUST_CHECK int lakefs_post_once(struct lakefs *lakefs, const char *path, cJSON *
 				struct lakefs_answer *ret_answer, struct error *err);
 
 /* Adds the members of a new commit to a body: message, metadata where there is any (lakeFS's clients
- * leave an empty object out), no commit without changes, and none by force. */
-void lakefs_add_commit(cJSON *body, const char *message, const cJSON *metadata);
+ * leave an empty object out), whether there is a commit without changes, and none by force. */
+void lakefs_add_commit(cJSON *body, const char *message, const cJSON *metadata, bool empty);

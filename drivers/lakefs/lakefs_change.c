@@ -160,12 +160,12 @@ static int is_clean(struct lakefs *lakefs, const char *branch, struct error *err
 	return r < 0 ? r : !any;
 }
 
-void lakefs_add_commit(cJSON *body, const char *message, const cJSON *metadata)
+void lakefs_add_commit(cJSON *body, const char *message, const cJSON *metadata, bool empty)
 {
 	(void)cJSON_AddStringToObject(body, "message", message);
 	if (cJSON_GetArraySize(metadata) > 0)
 		(void)cJSON_AddItemToObject(body, "metadata", cJSON_Duplicate(metadata, true));
-	(void)cJSON_AddFalseToObject(body, "allow_empty");
+	(void)cJSON_AddBoolToObject(body, "allow_empty", empty);
 	(void)cJSON_AddFalseToObject(body, "force");
 }
 
@@ -190,7 +190,7 @@ static int send_commit(struct lakefs *lakefs, const char *branch, const char *me
 	if (r < 0)
 		return r;
 	body = cJSON_CreateObject();
-	lakefs_add_commit(body, message, metadata);
+	lakefs_add_commit(body, message, metadata, false);
 	return send_change(lakefs, path, body, "id", ret_id, ret_status, err);
 }
 
@@ -226,6 +226,22 @@ int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message
 	if (r < 0 && err)
 		*err = said;
 	return r;
+}
+
+int lakefs_commit_empty(struct lakefs *lakefs, const char *branch, const char *message, const cJSON *metadata,
+			char ret_id[static LAKEFS_ID_BYTES], struct error *err)
+{
+	CLEANUP(lakefs_answer_done) struct lakefs_answer answer = { 0 };
+	char path[LAKEFS_PATH_BYTES];
+	cJSON *body;
+	int r = LAKEFS_PATH(lakefs, path, err, "branches", branch, "commits");
+
+	if (r < 0)
+		return r;
+	body = cJSON_CreateObject();
+	lakefs_add_commit(body, message, metadata, true);
+	r = lakefs_post_once(lakefs, path, body, &answer, err);
+	return r < 0 ? r : lakefs_reply_id(answer.json, "id", ret_id, err);
 }
 
 /* ---- Merges ---- */
@@ -275,7 +291,7 @@ static int send_merge(struct lakefs *lakefs, const char *ref, const char *branch
 	if (r < 0)
 		return r;
 	body = cJSON_CreateObject();
-	lakefs_add_commit(body, message, metadata);
+	lakefs_add_commit(body, message, metadata, false);
 	(void)cJSON_AddFalseToObject(body, "squash_merge");
 	if (ref_wins)
 		(void)cJSON_AddStringToObject(body, "strategy", "source-wins");

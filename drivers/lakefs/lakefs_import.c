@@ -60,7 +60,7 @@ static cJSON *import_body(const struct lakefs_import *import)
 	(void)cJSON_AddStringToObject(path, "path", import->from);
 	(void)cJSON_AddStringToObject(path, "destination", import->to);
 	commit = cJSON_AddObjectToObject(body, "commit");
-	lakefs_add_commit(commit, import->message, import->metadata);
+	lakefs_add_commit(commit, import->message, import->metadata, false);
 	(void)cJSON_AddFalseToObject(body, "force");
 	return body;
 }

@@ -13,7 +13,7 @@ struct versions_ops {
 		      struct error *err);
 	int (*branch_delete)(struct versions *versions, const char *branch, struct error *err);
 	int (*commit)(struct versions *versions, const char *branch, const char *message,
-		      const cJSON *metadata, char *ret_id, struct error *err);
+		      const cJSON *metadata, bool empty, char *ret_id, struct error *err);
 	int (*merge)(struct versions *versions, const char *from, const char *into, const char *message,
 		     const cJSON *metadata, bool from_wins, char *ret_id, struct error *err);
 	int (*tag)(struct versions *versions, const char *tag, const char *commit, struct error *err);

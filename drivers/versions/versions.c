@@ -65,9 +65,9 @@ int versions_branch_delete(struct versions *versions, const char *branch, struct
 }
 
 int versions_commit(struct versions *versions, const char *branch, const char *message, const cJSON *metadata,
-		    char ret_id[static VERSIONS_ID_BYTES], struct error *err)
+		    bool empty, char ret_id[static VERSIONS_ID_BYTES], struct error *err)
 {
-	return versions->ops->commit(versions, branch, message, metadata, ret_id, err);
+	return versions->ops->commit(versions, branch, message, metadata, empty, ret_id, err);
 }
 
 int versions_merge(struct versions *versions, const char *from, const char *into, const char *message,

@@ -56,9 +56,11 @@ MUST_CHECK int versions_branch(struct versions *versions, const char *branch, co
 MUST_CHECK int versions_branch_delete(struct versions *versions, const char *branch, struct error *err);
 
 /* Commits what was put to the branch. `metadata`: an object of strings. 0 also where the newest commit is the
- * one asked for. Gives the id of the commit, "" on a store without commits. */
+ * one asked for. With `empty` makes a commit also where nothing has changed: look for it before
+ * (versions_find_commit()), because no earlier one is recognized. Gives the id of the commit, "" on a store
+ * without commits. */
 MUST_CHECK int versions_commit(struct versions *versions, const char *branch, const char *message,
-			       const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES],
+			       const cJSON *metadata, bool empty, char ret_id[static VERSIONS_ID_BYTES],
 			       struct error *err);
 /* Merges a branch into another one. 0 also where the newest commit is the one asked for. With `from_wins` a
  * path that both have changed becomes that of `from`. Errors: also -EUCLEAN `into` has changes that are not

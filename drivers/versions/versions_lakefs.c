@@ -50,9 +50,12 @@ static int branch_delete(struct versions *versions, const char *name, struct err
 }
 
 static int commit(struct versions *versions, const char *name, const char *message, const cJSON *metadata,
-		  char *ret_id, struct error *err)
+		  bool empty, char *ret_id, struct error *err)
 {
-	return lakefs_commit(of_lakefs(versions)->lakefs, name, message, metadata, ret_id, err);
+	struct lakefs *lakefs = of_lakefs(versions)->lakefs;
+
+	return empty ? lakefs_commit_empty(lakefs, name, message, metadata, ret_id, err)
+		     : lakefs_commit(lakefs, name, message, metadata, ret_id, err);
 }
 
 static int merge(struct versions *versions, const char *from, const char *into, const char *message,

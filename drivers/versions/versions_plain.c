@@ -61,8 +61,9 @@ static int branch_delete(struct versions *versions, const char *name, struct err
 }
 
 static int commit(struct versions *versions, const char *name, const char *message, const cJSON *metadata,
-		  char *ret_id, struct error *err)
+		  bool empty, char *ret_id, struct error *err)
 {
+	(void)empty;
 	(void)name;
 	(void)message;
 	(void)metadata;
@@ -74,7 +75,7 @@ static int merge(struct versions *versions, const char *from, const char *into, 
 {
 	(void)from;
 	(void)from_wins;
-	return commit(versions, into, message, metadata, ret_id, err);
+	return commit(versions, into, message, metadata, false, ret_id, err);
 }
 
 static int tag(struct versions *versions, const char *name, const char *id, struct error *err)

@@ -26,6 +26,11 @@ void versions_trial_branch(const char *series, const char *trial, char out[stati
 	(void)snprintf(out, CONFIG_REF_MAX + 1, "exp-%s-%s", series, trial);
 }
 
+void versions_promotion_branch(const char *run_id, char out[static CONFIG_REF_MAX + 1])
+{
+	(void)snprintf(out, CONFIG_REF_MAX + 1, "promote-%s", run_id);
+}
+
 /* ---- Metadata ---- */
 
 static bool add_text(cJSON *metadata, const char *key, const cJSON *text)
@@ -75,29 +80,22 @@ static cJSON *metadata_of(const struct run *run, const cJSON *record)
 
 /* ---- Calls ---- */
 
-/* Commits to the branch of `where`; nothing to commit is no error. */
-static int commit(const struct config *config, const struct config_store *where, const char *message,
-		  const cJSON *metadata, const struct store_options *options, struct error *err)
-{
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
-	int r = versions_sink_open(config, options, &versions, err);
-
-	if (r == 0)
-		r = versions_commit(versions, versions_branch_of(where, branch), message, metadata, id, err);
-	return r == -ENODATA ? 0 : r;
-}
-
 int versions_sink_commit(const struct config *config, const struct config_store *where, const char *key,
 			 const char *text, const struct store_options *options, struct error *err)
 {
+	CLEANUP(versions_closep) struct versions *versions = NULL;
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
 
 	if (!versions_has_branches(where))
 		return 0;
 	if (!cJSON_AddStringToObject(metadata, key, text))
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	return commit(config, where, text, metadata, options, err);
+	if ((r = versions_sink_open(config, options, &versions, err)) < 0)
+		return r;
+	r = versions_commit(versions, versions_branch_of(where, branch), text, metadata, false, id, err);
+	return r == -ENODATA ? 0 : r;
 }
 
 int versions_run_branch(const struct run *run, const struct store_options *options, struct error *err)
@@ -141,18 +139,38 @@ int versions_run_is_on_branch(const struct run *run, const struct store_options 
 	return r < 0 ? r : versions_run_find(versions, run->config.sink.at, run->id, err);
 }
 
+/* Commits the run's branch. Where there is nothing to commit, and no commit of this run, makes one without
+ * changes. */
+static int commit_run(struct versions *versions, const struct run *run, const char *message,
+		      const cJSON *metadata, struct error *err)
+{
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r;
+
+	(void)versions_branch_of(&run->config.sink, branch);
+	r = versions_commit(versions, branch, message, metadata, false, id, err);
+	if (r != -ENODATA)
+		return r;
+	if ((r = versions_run_find(versions, branch, run->id, err)) != 0)
+		return r < 0 ? r : 0;
+	return versions_commit(versions, branch, message, metadata, true, id, err);
+}
+
 int versions_run_commit(const struct run *run, const cJSON *record, const struct store_options *options,
 			struct error *err)
 {
+	CLEANUP(versions_closep) struct versions *versions = NULL;
 	CLEANUP(json_free) cJSON *metadata = metadata_of(run, record);
 	char message[2 * RUN_ID_BYTES];
+	int r;
 
 	if (!versions_has_branches(&run->config.sink))
 		return 0;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "%s: no memory for its commit", run->id);
 	(void)snprintf(message, sizeof(message), "%s: %s", run->id, run_state_name(run->state));
-	return commit(&run->config, &run->config.sink, message, metadata, options, err);
+	r = versions_sink_open(&run->config, options, &versions, err);
+	return r < 0 ? r : commit_run(versions, run, message, metadata, err);
 }
 
 int versions_run_sink(const struct config *config, const cJSON *record, struct config_store *ret_sink,

@@ -26,6 +26,9 @@ struct config_store versions_merge_target(const struct config *config);
 /* Writes the name of a trial's branch: "exp-SERIES-TRIAL". */
 void versions_trial_branch(const char *series, const char *trial, char out[static CONFIG_REF_MAX + 1]);
 
+/* Writes the name of the branch by which a run of its own is promoted: "promote-RUN". */
+void versions_promotion_branch(const char *run_id, char out[static CONFIG_REF_MAX + 1]);
+
 /* Makes the branch of a run at the commit where it begins. Does nothing for a run without a branch of its
  * own. Errors: -EEXIST somebody else has a branch of this name. */
 MUST_CHECK int versions_run_branch(const struct run *run, const struct store_options *options,
@@ -42,7 +45,8 @@ MUST_CHECK int versions_run_is_on_branch(const struct run *run, const struct sto
 
 /* Commits the files of a run that has ended, with metadata: kiln.run_id, kiln.series, kiln.trial, kiln.state,
  * kiln.seed, kiln.plan_sha256, and kiln.SPLIT.FIGURE for each figure of `record`, its run.json with the
- * member "state"; all are texts. No error where nothing has changed. */
+ * member "state"; all are texts. Where another commit of the branch has taken the files, makes one without
+ * changes, so that each run has one. */
 MUST_CHECK int versions_run_commit(const struct run *run, const cJSON *record,
 				   const struct store_options *options, struct error *err);
 

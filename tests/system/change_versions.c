@@ -51,7 +51,7 @@ static int call(struct versions *versions, const char *verb, char **argv, const 
 	if (strcmp(verb, "delete") == 0)
 		return versions_branch_delete(versions, argv[0], err);
 	if (strcmp(verb, "commit") == 0)
-		return versions_commit(versions, argv[0], argv[1], json, id, err);
+		return versions_commit(versions, argv[0], argv[1], json, false, id, err);
 	if (strcmp(verb, "merge") == 0)
 		return versions_merge(versions, argv[0], argv[1], argv[2], json, false, id, err);
 	if (strcmp(verb, "tag") == 0)

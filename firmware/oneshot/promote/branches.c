@@ -5,63 +5,129 @@
 #include "core/run/spool.h"
 #include "core/series/series.h"
 #include "drivers/versions/versions_run.h"
+#include "model/config_text.h"
+#include "oneshot/promote/merge_commit.h"
 #include "oneshot/promote/outcome.h"
 
 #include <string.h>
 #include <sysexits.h>
 
-static bool is_kept(const struct winner *winner, const char *run_id)
-{
-	return winner->config.branches.keep == KEEP_WINNER && strcmp(run_id, winner->run_id) == 0;
-}
-
-/* Deletes the branch of a trial, unless somebody else has a branch of its name. Returns 1 where it may go
- * later. */
-static int delete_one(struct versions *versions, const char *branch, const char *run_id)
+/* Deletes a branch. Returns whether it may go later. */
+static bool delete_one(struct versions *versions, const char *branch)
 {
 	struct error err;
-	int r;
+	int r = versions_branch_delete(versions, branch, &err);
 
-	if (spool_has(run_id)) {
-		log_notice("%s: files of %s are not in the store, so the branch stays until they are", branch,
-			   run_id);
-		return 1;
-	}
-	r = versions_run_find(versions, branch, run_id, &err);
-	if (r > 0)
-		r = versions_branch_delete(versions, branch, &err);
 	if (r < 0)
 		log_warning("%s; the branch stays", err.text);
 	return r < 0 && error_exit_code(&err) == EX_UNAVAILABLE;
 }
 
-static int delete_all(const struct winner *winner, struct error *err)
+/* ---- A series ---- */
+
+/* Tells whether a branch is that of a trial: 1 or 0. That of a trial that never ran has no commit: it may be
+ * there because its name is the claim of the series. */
+static int is_of_trial(struct versions *versions, const cJSON *series, const char *branch, const char *run_id,
+		       struct error *err)
 {
-	const struct store_options options = store_options_of(&winner->config);
+	char head[VERSIONS_ID_BYTES];
+	int r;
+
+	if (*run_id)
+		return versions_run_find(versions, branch, run_id, err);
+	r = versions_resolve(versions, branch, head, err);
+	return r == 0 ? strcmp(head, series_text(series, "sink_commit")) == 0 : r == -ENOENT ? 0 : r;
+}
+
+/* Deletes the branch of a trial, unless somebody else has a branch of its name. Returns whether it may go
+ * later. */
+static bool delete_of_trial(struct versions *versions, const cJSON *series, const cJSON *trial)
+{
+	const char *run_id = series_text(trial, "run");
+	char branch[CONFIG_REF_MAX + 1];
+	struct error err;
+	int r;
+
+	versions_trial_branch(series_id(series), series_text(trial, "name"), branch);
+	if (*run_id && spool_has(run_id)) {
+		log_notice("%s: files of %s are not in the store, so the branch stays until they are", branch,
+			   run_id);
+		return true;
+	}
+	r = is_of_trial(versions, series, branch, run_id, &err);
+	if (r < 0)
+		log_warning("%s; the branch stays", err.text);
+	return r > 0 ? delete_one(versions, branch) : r < 0 && error_exit_code(&err) == EX_UNAVAILABLE;
+}
+
+static int delete_all(const cJSON *series, const char *kept, struct error *err)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	bool left = false;
+	int r;
+
+	if ((r = config_text_load(series_text(series, "config"), &config, err)) < 0 ||
+	    (r = merge_versions(&config, &versions, err)) < 0)
+		return r;
+	for (uint32_t i = 0; i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i);
+
+		if (!*kept || strcmp(series_text(trial, "run"), kept) != 0)
+			left = delete_of_trial(versions, series, trial) || left;
+	}
+	return left;
+}
+
+static int delete_of_series(const char *id, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	const char *kept;
+	int r = series_load(id, &series, err);
+
+	if (r < 0 || !(kept = outcome_left_branches(series)))
+		return r;
+	if ((r = delete_all(series, kept, err)) != 0)
+		return r;
+	cJSON_DeleteItemFromObjectCaseSensitive(series, OUTCOME_BRANCHES_LEFT);
+	return series_write(series, err);
+}
+
+/* Deletes what an older series has left: its last files came after another night had begun. */
+static void delete_of_older(const char *id)
+{
+	struct error err;
+
+	if (delete_of_series(id, &err) < 0)
+		log_warning("%s; its branches stay", err.text);
+}
+
+/* ---- A run of its own ---- */
+
+static int delete_of_run(const struct winner *winner, struct error *err)
+{
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	char branch[CONFIG_REF_MAX + 1];
-	int left = 0, r = versions_sink_open(&winner->config, &options, &versions, err);
+	int r;
 
-	for (uint32_t i = 0; r == 0 && i < series_trials(winner->series); i++) {
-		const cJSON *trial = series_trial(winner->series, i);
-		const char *run_id = series_text(trial, "run");
-
-		if (!*run_id || is_kept(winner, run_id))
-			continue;
-		versions_trial_branch(series_id(winner->series), series_text(trial, "name"), branch);
-		left |= delete_one(versions, branch, run_id);
-	}
-	return r < 0 ? r : left;
+	if (winner->series || !*winner->run_id || !versions_has_branches(&winner->config.sink))
+		return 0;
+	if ((r = merge_versions(&winner->config, &versions, err)) < 0)
+		return r;
+	versions_promotion_branch(winner->run_id, branch);
+	return delete_one(versions, branch);
 }
 
 int branches_delete(const struct winner *winner, struct error *err)
 {
-	int r;
+	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
+	uint32_t count = 0;
+	int r = series_list(&ids, &count, err);
 
-	if (!outcome_has_left_branches(winner->series))
-		return 0;
-	if ((r = delete_all(winner, err)) != 0)
+	if (r < 0)
 		return r;
-	cJSON_DeleteItemFromObjectCaseSensitive(winner->series, OUTCOME_BRANCHES_LEFT);
-	return series_write(winner->series, err);
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(ids[i], winner_series(winner)) != 0)
+			delete_of_older(ids[i]);
+	return winner->series ? delete_of_series(winner_series(winner), err) : delete_of_run(winner, err);
 }

@@ -2,9 +2,9 @@
 #include "oneshot/promote/merge.h"
 
 #include "core/base/events.h"
-#include "core/base/log.h"
 #include "core/run/spool.h"
 #include "drivers/versions/versions_run.h"
+#include "oneshot/promote/merge_commit.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,17 +13,42 @@
 #define REFRESH  "the newest champion"
 #define TAGS_MAX 100u /* promotions of a day */
 
-/* Waiting may help, where a store says so, or somebody's changes are not committed yet: promote.c takes
- * -EAGAIN for a run that goes on. */
-static int later(int r, struct error *err)
+/* ---- The two branches ---- */
+
+/* Files of the winner are not in the store: they come, or the store refuses them. */
+static int fail_uploading(const struct winner *winner, struct error *err)
 {
-	if (r != -EAGAIN && r != -EUCLEAN)
-		return r;
-	err->code = -EBUSY;
-	return -EBUSY;
+	const char *why =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(winner->record, "uploads_refused"));
+
+	return why ? error_set(err, -EINVAL, "%s: its files are not in the store: %s", winner->run_id, why)
+		   : error_set(err, -EBUSY, "%s: its files are not all in the store yet", winner->run_id);
 }
 
-/* ---- The two branches ---- */
+/* Finds the branch by which a run of its own is promoted: an earlier start may have left it. */
+static int find_own(const struct winner *winner, struct merge *merge, struct error *err)
+{
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
+	int r = merge_versions(&winner->config, &versions, err);
+
+	if (r < 0)
+		return r;
+	versions_promotion_branch(winner->run_id, branch);
+	r = versions_resolve(versions, branch, id, err);
+	merge->gone = r == -ENOENT;
+	if (r == 0)
+		(void)snprintf(merge->from.at, sizeof(merge->from.at), "%s", branch);
+	return merge->gone ? 0 : r;
+}
+
+static int find_of_trial(const struct winner *winner, struct merge *merge, struct error *err)
+{
+	int r = versions_run_sink(&winner->config, winner->record, &merge->from, err);
+
+	merge->gone = strcmp(merge->from.at, merge->into.at) == 0;
+	return r;
+}
 
 int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err)
 {
@@ -31,20 +56,18 @@ int merge_open(const struct winner *winner, struct merge *ret_merge, struct erro
 
 	*ret_merge = (struct merge){ .from = winner->config.sink,
 				     .into = versions_merge_target(&winner->config),
-				     .branches = versions_has_branches(&winner->config.sink) };
+				     .branches = versions_has_branches(&winner->config.sink),
+				     .alone = !cJSON_HasObjectItem(winner->record, "sink_branch") };
 	if (!ret_merge->branches)
 		return 0;
 	if (spool_has(winner->run_id))
-		return error_set(err, -EBUSY, "%s: its files are not all in the store yet", winner->run_id);
-	r = later(versions_run_sink(&winner->config, winner->record, &ret_merge->from, err), err);
-	ret_merge->gone = cJSON_HasObjectItem(winner->record, "sink_branch") &&
-			  strcmp(ret_merge->from.at, ret_merge->into.at) == 0;
-	return r;
+		return fail_uploading(winner, err);
+	r = ret_merge->alone ? find_own(winner, ret_merge, err) : find_of_trial(winner, ret_merge, err);
+	return merge_later(r, err);
 }
 
 struct names {
 	char from[CONFIG_REF_MAX + 1], into[CONFIG_REF_MAX + 1];
-	bool differ;
 };
 
 static struct names names_of(const struct merge *merge)
@@ -53,15 +76,7 @@ static struct names names_of(const struct merge *merge)
 
 	(void)versions_branch_of(&merge->from, names.from);
 	(void)versions_branch_of(&merge->into, names.into);
-	names.differ = strcmp(names.from, names.into) != 0;
 	return names;
-}
-
-static int open_versions(const struct config *config, struct versions **ret_versions, struct error *err)
-{
-	const struct store_options options = store_options_of(config);
-
-	return versions_sink_open(config, &options, ret_versions, err);
 }
 
 static int merge_branches(struct versions *versions, const char *from, const char *into, const char *message,
@@ -70,57 +85,39 @@ static int merge_branches(struct versions *versions, const char *from, const cha
 	char id[VERSIONS_ID_BYTES];
 	int r = versions_merge(versions, from, into, message, metadata, false, id, err);
 
-	return r == -ENODATA ? 0 : later(r, err);
+	return r == -ENODATA ? 0 : merge_later(r, err);
 }
 
-int merge_again(const struct winner *winner, struct merge *merge, struct error *err)
+int merge_begin(const struct winner *winner, struct merge *merge, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
-	char head[VERSIONS_ID_BYTES], from[CONFIG_REF_MAX + 1], into[CONFIG_REF_MAX + 1];
-	int r;
+	char head[VERSIONS_ID_BYTES], branch[CONFIG_REF_MAX + 1];
+	struct config_store made = merge->from;
+	int r = 0;
 
-	if (!merge->gone)
+	if (!merge->branches || !merge->gone)
 		return 0;
-	if ((r = run_branch_use("run.json", winner->record, &merge->from, from, err)) < 0 ||
-	    (r = open_versions(&winner->config, &versions, err)) < 0 ||
-	    (r = versions_resolve(versions, versions_branch_of(&merge->into, into), head, err)) < 0 ||
-	    (r = versions_branch(versions, merge->from.at, head, NULL, err)) < 0)
-		return later(r, err);
+	if (merge->alone)
+		versions_promotion_branch(winner->run_id, made.at);
+	else
+		r = run_branch_use("run.json", winner->record, &made, branch, err);
+	if (r < 0 || (r = merge_versions(&winner->config, &versions, err)) < 0 ||
+	    (r = versions_resolve(versions, versions_branch_of(&merge->from, branch), head, err)) < 0 ||
+	    (r = versions_branch(versions, made.at, head, NULL, err)) < 0)
+		return merge_later(r, err);
+	merge->from = made;
 	merge->gone = false;
 	return 0;
 }
 
 /* ---- Commit and merge ---- */
 
-/* Makes metadata that says what happened. `run_id` and `series` may be "". */
-static cJSON *metadata_of(const char *what, const char *text, const char *run_id, const char *series)
-{
-	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
-
-	return cJSON_AddStringToObject(metadata, what, text) &&
-			       (!*run_id || cJSON_AddStringToObject(metadata, "kiln.promoted", run_id)) &&
-			       (!*series || cJSON_AddStringToObject(metadata, "kiln.promoted_series", series))
-		       ? TAKE(metadata)
-		       : NULL;
-}
-
 static cJSON *metadata_of_champion(uint64_t number, const char *run_id, const char *series)
 {
 	char text[24];
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
-	return metadata_of("kiln.champion", text, run_id, series);
-}
-
-/* Commits a branch, also where nothing has changed, and finds its newest commit. */
-static int commit(struct versions *versions, const char *branch, const char *message, const cJSON *metadata,
-		  char ret_id[static VERSIONS_ID_BYTES], struct error *err)
-{
-	int r = versions_commit(versions, branch, message, metadata, ret_id, err);
-
-	if (r == -ENODATA)
-		r = versions_resolve(versions, branch, ret_id, err);
-	return later(r, err);
+	return merge_metadata("kiln.champion", text, run_id, series);
 }
 
 /* ---- The newest of the branch merged into ---- */
@@ -163,13 +160,13 @@ static int conflicts_are_own(const struct winner *winner, struct versions *versi
 static int refresh(const struct winner *winner, struct versions *versions, const struct names *names,
 		   bool into_wins, struct error *err)
 {
-	CLEANUP(json_free) cJSON *metadata = metadata_of("kiln.left", winner->run_id, "", "");
+	CLEANUP(json_free) cJSON *metadata = merge_metadata("kiln.left", winner->run_id, "", "");
 	char id[VERSIONS_ID_BYTES];
 	int r = versions_merge(versions, names->into, names->from, REFRESH, NULL, into_wins, id, err);
 
 	if (r != -EUCLEAN || !metadata)
 		return r;
-	r = commit(versions, names->from, "what an earlier start has left", metadata, id, err);
+	r = merge_commit(versions, names->from, "what an earlier start has left", metadata, id, err);
 	return r < 0 ? r
 		     : versions_merge(versions, names->into, names->from, REFRESH, NULL, into_wins, id, err);
 }
@@ -181,9 +178,9 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 	struct error conflict;
 	int r;
 
-	if (!merge->branches || !names.differ)
+	if (!merge->branches)
 		return 0;
-	if ((r = open_versions(&winner->config, &versions, err)) < 0)
+	if ((r = merge_versions(&winner->config, &versions, err)) < 0)
 		return r;
 	r = refresh(winner, versions, &names, false, err);
 	if (r == -ESTALE) {
@@ -193,7 +190,7 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 		else
 			*err = conflict;
 	}
-	return r == -ENODATA ? 0 : later(r, err);
+	return r == -ENODATA ? 0 : merge_later(r, err);
 }
 
 /* ---- Tag ---- */
@@ -216,18 +213,23 @@ static int tag(struct versions *versions, int64_t promoted_s, struct merge *merg
 		(void)snprintf(merge->tag, sizeof(merge->tag), "%.20s-%" PRIu32, name, i + 1);
 	}
 	return r == -EEXIST ? error_set(err, -EINVAL, "%s: more than %u tags", name, TAGS_MAX)
-			    : later(r, err);
+			    : merge_later(r, err);
 }
 
 /* ---- What came out ---- */
 
+/* Sends the event, unless the record has it: a champion may be promoted again. */
 static void say_merged(const struct winner *winner, const struct merge *merge, const struct names *names)
 {
+	const char *noted = cJSON_GetStringValue(json_member(winner->record, "promotion.merged.tag"));
+
+	if (noted && strcmp(noted, merge->tag) == 0)
+		return;
 	event_send(&(struct event){ .id = EVENT_BRANCH_MERGED,
 				    .run_id = winner->run_id,
 				    .url = winner->config.sink.url },
-		   "%s: %s%s%s, commit %s, tag %s", winner->run_id, names->differ ? names->from : "",
-		   names->differ ? " merged into " : "committed to ", names->into, merge->commit, merge->tag);
+		   "%s: %s merged into %s, commit %s, tag %s", winner->run_id, names->from, names->into,
+		   merge->commit, merge->tag);
 }
 
 /* Commits and merges. */
@@ -239,8 +241,8 @@ static int commit_and_merge(const struct winner *winner, struct versions *versio
 	int r;
 
 	(void)snprintf(message, sizeof(message), "champion: %s", winner->run_id);
-	r = commit(versions, names->from, message, metadata, merge->commit, err);
-	if (r < 0 || !names->differ)
+	r = merge_commit(versions, names->from, message, metadata, merge->commit, err);
+	if (r < 0)
 		return r;
 	r = merge_branches(versions, names->from, names->into, message, metadata, err);
 	if (r != -ESTALE)
@@ -260,7 +262,8 @@ static int promote(const struct winner *winner, struct versions *versions, struc
 	int r = 0;
 
 	if (merge->merged)
-		r = later(versions_find_commit(versions, names.from, metadata, merge->commit, err), err);
+		r = merge_later(versions_find_commit(versions, names.from, metadata, merge->commit, err),
+				err);
 	if (r == 0)
 		r = commit_and_merge(winner, versions, merge, &names, metadata, err);
 	if (r < 0 || (r = tag(versions, promoted_s, merge, err)) < 0)
@@ -281,30 +284,8 @@ int merge_promote(const struct winner *winner, struct merge *merge, uint64_t num
 		return 0;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	r = open_versions(&winner->config, &versions, err);
+	r = merge_versions(&winner->config, &versions, err);
 	return r < 0 ? r : promote(winner, versions, merge, metadata, promoted_s, err);
-}
-
-int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err)
-{
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	CLEANUP(json_free)
-	cJSON *metadata = metadata_of("kiln.judged", winner->run_id, "", winner_series(winner));
-	const struct names names = names_of(merge);
-	char message[128], id[VERSIONS_ID_BYTES];
-	int r;
-
-	if (!merge->branches)
-		return 0;
-	if (!metadata)
-		return error_set(err, -ENOMEM, "no memory for a commit");
-	(void)snprintf(message, sizeof(message), "not promoted: %s", winner->run_id);
-	if ((r = open_versions(&winner->config, &versions, err)) < 0)
-		return r;
-	r = commit(versions, names.from, message, metadata, id, err);
-	if (r == -EPERM)
-		log_warning("%s; going on", err->text);
-	return r == -EPERM ? 0 : r;
 }
 
 int merge_newest(const struct config *config, struct config_store *where, struct error *err)
@@ -315,26 +296,9 @@ int merge_newest(const struct config *config, struct config_store *where, struct
 
 	if (!versions_has_branches(where))
 		return 0;
-	if ((r = open_versions(config, &versions, err)) < 0 ||
+	if ((r = merge_versions(config, &versions, err)) < 0 ||
 	    (r = versions_resolve(versions, versions_branch_of(where, branch), id, err)) < 0)
 		return r;
 	(void)snprintf(where->at, sizeof(where->at), "%s", id);
 	return 0;
-}
-
-int merge_rollback(const struct config *config, const struct config_store *into, uint64_t number,
-		   uint64_t gone, struct error *err)
-{
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	CLEANUP(json_free) cJSON *metadata = metadata_of_champion(number, "", "");
-	char message[128], branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
-	int r;
-
-	if (!versions_has_branches(into))
-		return 0;
-	if (!metadata)
-		return error_set(err, -ENOMEM, "no memory for a commit");
-	(void)snprintf(message, sizeof(message), "champion %" PRIu64 " in place of %" PRIu64, number, gone);
-	r = open_versions(config, &versions, err);
-	return r < 0 ? r : commit(versions, versions_branch_of(into, branch), message, metadata, id, err);
 }

@@ -136,11 +136,13 @@ static bool leaves_branches(const struct promotion *promotion, const struct winn
 static int note_series(const struct winner *winner, const struct promotion *promotion, const cJSON *json,
 		       struct error *err)
 {
+	const char *kept = winner->config.branches.keep == KEEP_WINNER ? winner->run_id : "";
+
 	if (!winner->series)
 		return 0;
 	if (!series_set(winner->series, "promotion", cJSON_Duplicate(json, true)) ||
 	    (leaves_branches(promotion, winner) &&
-	     !series_set(winner->series, OUTCOME_BRANCHES_LEFT, cJSON_CreateBool(true))))
+	     !series_set(winner->series, OUTCOME_BRANCHES_LEFT, cJSON_CreateString(kept))))
 		return error_set(err, -ENOMEM, "series.json: no memory");
 	return series_write(winner->series, err);
 }
@@ -188,9 +190,9 @@ bool outcome_is_noted(const cJSON *series, const cJSON *record)
 	return cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(series ? series : record, "promotion"));
 }
 
-bool outcome_has_left_branches(const cJSON *series)
+const char *outcome_left_branches(const cJSON *series)
 {
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(series, OUTCOME_BRANCHES_LEFT));
+	return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(series, OUTCOME_BRANCHES_LEFT));
 }
 
 int outcome_put(const struct promotion *promotion, const struct winner *winner,

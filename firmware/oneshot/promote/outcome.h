@@ -12,8 +12,9 @@
  *     merged      {into, commit, tag}: the branch merged into, and the commit that was merged (merge.h); on
  * this disk alone; missing in a sink without branches
  *
- * Beside it series.json on this disk has "branches_left", true until the branches of the series are gone that
- * sink.keep_branches does not keep (branches.h). A refusal leaves all branches.
+ * Beside it series.json on this disk has "branches_left", the id of the run whose branch is kept ("" = of
+ * none), until the branches of the series are gone that sink.keep_branches does not keep (branches.h). A
+ * refusal leaves all branches.
  */
 #pragma once
 
@@ -47,8 +48,8 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
  * run. Either record may be NULL. */
 bool outcome_is_noted(const cJSON *series, const cJSON *record);
 
-/* Tells whether the record of a series says that branches are still to be deleted. NULL: no. */
-bool outcome_has_left_branches(const cJSON *series);
+/* Returns "branches_left" of the record of a series, where branches are still to be deleted, else NULL. */
+const char *outcome_left_branches(const cJSON *series);
 
 /* Puts run.json and series.json with the outcome on the winner's branch, before it is committed. Does nothing
  * on a store without branches. `champion`: the champion that the model was compared with; its record may be

@@ -164,7 +164,7 @@ static int install(struct promoting *promoting, struct error *err)
 	int r;
 
 	promotion->unmerged = promoting->merge.branches;
-	if ((r = merge_again(winner, &promoting->merge, err)) < 0 ||
+	if ((r = merge_begin(winner, &promoting->merge, err)) < 0 ||
 	    (r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
 	    (r = install_model(&installing, err)) != 0 ||
 	    (r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
@@ -180,9 +180,12 @@ static int keep(struct promoting *promoting, struct error *err)
 	int r;
 
 	promoting->promotion.at_s = time(NULL);
-	r = outcome_put(&promoting->promotion, &promoting->winner, &promoting->champion, &promoting->merge,
-			err);
-	return r < 0 ? r : merge_keep(&promoting->winner, &promoting->merge, err);
+	if ((r = merge_keep_begin(&promoting->winner, &promoting->merge, err)) != 0)
+		return r < 0 ? r : 0;
+	if ((r = outcome_put(&promoting->promotion, &promoting->winner, &promoting->champion,
+			     &promoting->merge, err)) < 0)
+		return r;
+	return merge_keep(&promoting->winner, &promoting->merge, err);
 }
 
 /* Notes that the model is the champion already: a promotion was killed before it could note its outcome. */

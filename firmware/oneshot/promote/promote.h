@@ -9,7 +9,7 @@
  *     paired.c     whether a gain holds: pure
  *     champion.c   champion.json and its history
  *     install.c    the model takes the champion's place
- *     merge.c      commits, merges and tags it, in a sink with branches
+ *     merge.c      commits, merges and tags it, in a sink with branches (with merge_kept.c, merge_commit.c)
  *     copies.c     copies the files of a model to the folders of a champion
  *     outcome.c    events, and notes in run.json and series.json
  *     request.c    what a person requests

@@ -3,8 +3,10 @@
 
 #include "core/base/events.h"
 #include "drivers/versions/versions_run.h"
+#include "drivers/versions/versions_stage.h"
 #include "oneshot/promote/copies.h"
 #include "oneshot/promote/merge.h"
+#include "oneshot/promote/merge_commit.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,30 +34,104 @@ static int make_record(const struct champion *former, const struct champion *gon
 	return r;
 }
 
-static int bring_back(struct store *models, const struct config_store *sink, const struct champion *gone,
-		      const struct config *config, struct error *err)
+/* What a rollback works with: the champion that goes, and the stage with the folder models/<run.name>/. */
+struct going_back {
+	const struct config *config;
+	const struct champion *gone;
+	struct stage stage;
+	struct store *models;
+};
+
+static void going_back_done(struct going_back *back)
 {
-	CLEANUP(champion_done) struct champion former = { 0 };
+	store_close(back->models);
+}
+
+/* Begins the stage, and checks that the champion there is the one that goes. */
+static int begin(struct going_back *back, struct error *err)
+{
+	const struct store_options options = store_options_of(back->config);
+	const struct config_store into = versions_merge_target(back->config);
+	CLEANUP(champion_done) struct champion found = { 0 };
+	char name[CONFIG_REF_MAX + 1];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "rollback-%s-%" PRIu64, back->config->run.name,
+		       back->gone->number);
+	if ((r = stage_open(&into, name, &options, &back->stage, err)) < 0 ||
+	    (r = champion_store(back->config, &back->stage.at, &back->models, err)) < 0 ||
+	    (r = champion_get(back->models, &found, err)) < 0)
+		return r;
+	return found.record && found.number == back->gone->number
+		       ? 0
+		       : error_set(err, -EBUSY, "%s: another champion comes at the moment",
+				   back->config->run.name);
+}
+
+/* Merges the stage: the branch merged into has the former champion then. */
+static int merge(const struct going_back *back, uint64_t number, struct error *err)
+{
+	const struct store_options options = store_options_of(back->config);
+	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+	char message[128], text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
+	(void)snprintf(message, sizeof(message), "champion %" PRIu64 " in place of %" PRIu64, number,
+		       back->gone->number);
+	if (!cJSON_AddStringToObject(metadata, "kiln.champion", text))
+		return error_set(err, -ENOMEM, "no memory for a commit");
+	return merge_later(stage_merge(&back->stage, message, metadata, &options, err), err);
+}
+
+/* Puts the files and the record of the former champion on the stage. */
+static int put_former(const struct going_back *back, const struct champion *former, uint64_t *ret_number,
+		      struct error *err)
+{
 	CLEANUP(copies_done) struct copies copies = { 0 };
 	CLEANUP(json_free) cJSON *record = NULL;
+	struct store *models = back->models;
 	uint64_t number;
 	int r;
 
-	if ((r = champion_get_former(models, gone->before, &former, err)) < 0 ||
-	    (r = champion_take_number(models, gone, former.run_id, &number, err)) < 0 ||
-	    (r = copies_of_champion(&former, number, &copies, err)) < 0 ||
+	if ((r = champion_take_number(models, back->gone, former->run_id, &number, err)) < 0 ||
+	    (r = copies_of_champion(former, number, &copies, err)) < 0 ||
 	    (r = copies_make(&copies, models, models, err)) < 0 ||
-	    (r = make_record(&former, gone, &copies, &record, err)) < 0 ||
-	    (r = champion_put(models, record, copies.number, err)) < 0 ||
-	    (r = merge_rollback(config, sink, copies.number, gone->number, err)) < 0)
+	    (r = make_record(former, back->gone, &copies, &record, err)) < 0)
+		return r;
+	*ret_number = number;
+	return champion_put(models, record, number, err);
+}
+
+static int go_back(struct going_back *back, struct champion *ret_former, uint64_t *ret_number,
+		   struct error *err)
+{
+	const struct store_options options = store_options_of(back->config);
+	int r;
+
+	if ((r = begin(back, err)) == 0 &&
+	    (r = champion_get_former(back->models, back->gone->before, ret_former, err)) == 0 &&
+	    (r = put_former(back, ret_former, ret_number, err)) == 0)
+		return merge(back, *ret_number, err);
+	stage_drop(&back->stage, &options);
+	return r;
+}
+
+static int bring_back(const struct champion *gone, const struct config *config, struct error *err)
+{
+	CLEANUP(going_back_done) struct going_back back = { .config = config, .gone = gone };
+	CLEANUP(champion_done) struct champion former = { 0 };
+	uint64_t number = 0;
+	int r = go_back(&back, &former, &number, err);
+
+	if (r < 0)
 		return r;
 	event_send(&(struct event){ .id = EVENT_MODEL_RESTORED,
 				    .run_id = former.run_id,
-				    .url = store_url(models),
-				    .count = copies.number },
-		   "%s: champion %" PRIu64 " of %s again, in place of %s", former.run_id, copies.number,
+				    .url = store_url(back.models),
+				    .count = number },
+		   "%s: champion %" PRIu64 " of %s again, in place of %s", former.run_id, number,
 		   config->run.name, gone->run_id);
-	champion_track(config, models, former.run_id, copies.number);
+	champion_track(config, back.models, former.run_id, number);
 	return EX_OK;
 }
 
@@ -66,18 +142,16 @@ static int refuse(const char *name, const struct champion *champion, const char 
 	return EX_DATAERR;
 }
 
-/* Gets the champion of the newest commit: what an earlier rollback has put there, and could not commit, does
- * not count. */
-static int get_champion(const struct config *config, const struct config_store *sink,
-			struct champion *ret_champion, struct error *err)
+/* Gets the champion of the newest commit: what nobody has committed does not count. */
+static int get_champion(const struct config *config, struct store **ret_models, struct champion *ret_champion,
+			struct error *err)
 {
-	CLEANUP(store_closep) struct store *models = NULL;
-	struct config_store committed = *sink;
+	struct config_store committed = versions_merge_target(config);
 	int r = merge_newest(config, &committed, err);
 
-	if (r < 0 || (r = champion_store(config, &committed, &models, err)) < 0)
+	if (r < 0 || (r = champion_store(config, &committed, ret_models, err)) < 0)
 		return r;
-	return champion_get(models, ret_champion, err);
+	return champion_get(*ret_models, ret_champion, err);
 }
 
 int rollback(struct promote_request *request, struct error *err)
@@ -85,14 +159,10 @@ int rollback(struct promote_request *request, struct error *err)
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(store_closep) struct store *models = NULL;
 	CLEANUP(champion_done) struct champion champion = { 0 };
-	struct config_store sink;
 	int r;
 
-	if ((r = config_load(config_path(0, NULL), &config, err)) < 0)
-		return r;
-	sink = versions_merge_target(&config);
-	if ((r = champion_store(&config, &sink, &models, err)) < 0 ||
-	    (r = get_champion(&config, &sink, &champion, err)) < 0)
+	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
+	    (r = get_champion(&config, &models, &champion, err)) < 0)
 		return r;
 	if (!champion.record || !champion.before)
 		return refuse(config.run.name, &champion,
@@ -100,14 +170,13 @@ int rollback(struct promote_request *request, struct error *err)
 					      : "there is no champion");
 	if (request->from && request->from != champion.number) { /* the former one came back before a kill */
 		champion_track(&config, models, champion.run_id, champion.number);
-		r = merge_rollback(&config, &sink, champion.number, request->from, err);
-		return r < 0 ? r : EX_OK;
+		return EX_OK;
 	}
 	if (!request->from) {
 		request->from = champion.number;
 		if ((r = promote_request_put(request, err)) < 0)
 			return r;
 	}
-	r = bring_back(models, &sink, &champion, &config, err);
+	r = bring_back(&champion, &config, err);
 	return r == -ENOENT || r == -EBADMSG ? refuse(config.run.name, &champion, err->text) : r;
 }

@@ -76,20 +76,30 @@ static int load_record(const char *id, cJSON **ret_record, struct error *err)
 	return r < 0 ? r : json_parse("run.json", text, strlen(text), ret_record, err);
 }
 
-/* Loads run.json from the run's folder in the store. */
-static int fetch_record(const struct winner *winner, cJSON **ret_record, struct error *err)
+/* Loads run.json from the run's folder in a store. */
+static int fetch_from(const struct winner *winner, const struct config_store *where, cJSON **ret_record,
+		      struct error *err)
 {
 	const struct store_options options = store_options_of(&winner->config);
 	CLEANUP(store_closep) struct store *store = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 	char key[RUN_ID_BYTES + 16];
 	uint64_t bytes;
-	int r = store_open(&winner->config.sink, &options, &store, err);
+	int r = store_open(where, &options, &store, err);
 
 	(void)snprintf(key, sizeof(key), "%s/run.json", winner->run_id);
 	if (r < 0 || (r = store_get_all(store, key, RUN_JSON_MAX, &text, &bytes, err)) < 0)
 		return r;
 	return json_parse(key, text, bytes, ret_record, err);
+}
+
+/* Loads run.json from the sink. Where the branch of a trial is gone, the branch merged into may have it. */
+static int fetch_record(const struct winner *winner, cJSON **ret_record, struct error *err)
+{
+	const struct config_store merged = versions_merge_target(&winner->config);
+	int r = fetch_from(winner, &winner->config.sink, ret_record, err);
+
+	return r == -ENOENT && *winner->config.sink.at ? fetch_from(winner, &merged, ret_record, err) : r;
 }
 
 /* Loads the configuration that says where a run without a series has its files. */

@@ -2,11 +2,9 @@
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
-#include "core/run/spool.h"
 #include "drivers/people/people.h"
-#include "drivers/store/store.h"
-#include "drivers/versions/versions_run.h"
 #include "oneshot/report/make.h"
+#include "oneshot/report/upload.h"
 
 #include <string.h>
 
@@ -205,112 +203,6 @@ void report_tell(const struct config *config, const char *id, cJSON *report, boo
 	} while (begin_waiting(&sending));
 }
 
-/* ---- The store ---- */
-
-/* The sink that gets a report. For a run this is the sink of its frozen configuration, where its other files
- * are; for a night without a run it is the sink of kiln.conf. */
-struct place {
-	struct run run;
-	const struct config *config;
-	struct config_store where;
-	bool uncommitted; /* kiln-uploadd has not committed the run's files yet */
-};
-
-static void place_done(struct place *place)
-{
-	run_done(&place->run);
-}
-
-static struct store_options options_of(const struct sending *sending, const struct config *config)
-{
-	struct store_options options = store_options_of(config);
-
-	options.patience_ms = sending->wait_ms;
-	if (sending->wait_ms == 0)
-		options.attempts_max = 1;
-	return options;
-}
-
-/* The report of a run whose files are committed goes to the run's branch. It goes to the branch merged into
- * where the run's model was promoted, and where the run's branch is gone or somebody else's. */
-static int find_branch(const struct sending *sending, const cJSON *record, struct place *place,
-		       struct error *err)
-{
-	const struct store_options options = options_of(sending, place->config);
-	int r = json_member(record, "promotion.merged")
-			? 0
-			: versions_run_is_on_branch(&place->run, &options, err);
-
-	if (r == 0)
-		place->where = versions_merge_target(place->config);
-	return r < 0 ? r : 0;
-}
-
-static int find_place(const struct sending *sending, struct place *ret_place, struct error *err)
-{
-	CLEANUP(json_free) cJSON *record = NULL;
-	CLEANUP(free_ptr) char *json = NULL;
-	int r;
-
-	ret_place->config = sending->config;
-	ret_place->where = sending->config->sink;
-	if (!sending->run_id || !report_load_run(sending->run_id, &ret_place->run, &json))
-		return 0;
-	ret_place->config = &ret_place->run.config;
-	ret_place->where = ret_place->run.config.sink;
-	if ((r = json_parse("run.json", json, strlen(json), &record, err)) < 0)
-		return r;
-	ret_place->uncommitted = !run_state_is_final(ret_place->run.state) || spool_has(ret_place->run.id);
-	return ret_place->uncommitted ? 0 : find_branch(sending, record, ret_place, err);
-}
-
-static int put(const struct sending *sending, struct store *sink, const char *form, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	char key[STORE_KEY_MAX], path[PATH_BYTES];
-	uint64_t bytes;
-	int r = file_read(report_path(sending->id, form, path), REPORT_BYTES_MAX, &text, &bytes, err);
-
-	if (sending->run_id)
-		(void)snprintf(key, sizeof(key), "%s/report.%s", sending->run_id, form);
-	else
-		(void)snprintf(key, sizeof(key), "nights/%s-%s/report.%s", sending->config->run.name,
-			       sending->id, form);
-	return r < 0 ? r : store_put_checked(sink, key, text, bytes, NULL, err);
-}
-
-static int put_forms(const struct sending *sending, struct store *sink, struct error *err)
-{
-	char path[PATH_BYTES];
-	/* a report that version 0.1.0 wrote has no such page */
-	int r, has_html = file_exists(report_path(sending->id, "html", path), err);
-
-	if (has_html < 0)
-		return has_html;
-	if ((r = put(sending, sink, "txt", err)) < 0 ||
-	    (has_html && (r = put(sending, sink, "html", err)) < 0))
-		return r;
-	return put(sending, sink, "json", err);
-}
-
-/* The report of a run whose files are not committed yet goes into kiln-uploadd's one commit of the run.
- * Another report is committed at once: changes that nobody has committed keep a winner from being merged. */
-static int upload(const struct sending *sending, struct error *err)
-{
-	CLEANUP(store_closep) struct store *sink = NULL;
-	CLEANUP(place_done) struct place place = { 0 };
-	struct store_options options;
-	int r = find_place(sending, &place, err);
-
-	if (r < 0)
-		return r;
-	options = options_of(sending, place.config);
-	if ((r = store_open(&place.where, &options, &sink, err)) < 0 ||
-	    (r = put_forms(sending, sink, err)) < 0 || place.uncommitted)
-		return r;
-	return versions_sink_commit(place.config, &place.where, "kiln.report", sending->id, &options, err);
-}
-
 /* ---- One report to every target ---- */
 
 static int load(struct sending *sending, struct error *err)
@@ -335,6 +227,15 @@ static void sending_done(struct sending *sending)
 	free(sending->text);
 	json_free(&sending->report);
 	json_free(&sending->pending);
+}
+
+static int upload(const struct sending *sending, struct error *err)
+{
+	return report_upload(&(struct report_upload){ .config = sending->config,
+						      .id = sending->id,
+						      .run_id = sending->run_id,
+						      .wait_ms = sending->wait_ms },
+			     err);
 }
 
 /* Delivers the report to one target, unless that has it. Returns 0 or the error. */

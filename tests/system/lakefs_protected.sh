@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Promotion into a branch that lakeFS protects: it takes merges, and neither objects nor commits. Reports and a rollback go by branches of
+# their own. Runs of their own: promoted by a branch; a hook that refuses leaves nothing behind; a commit of their own. An access key
+# that may not delete branches. The server is a contract server.
+. "$(dirname "$0")/lib.sh"
+. tests/system/train_lib.sh
+. tests/lakefs/lib.sh
+. tests/lakefs/series_lib.sh
+start_production "a protected branch in lakeFS"
+protect '["prod*"]'
+node whole
+runs=$KILN_ROOT/data/kiln/run
+
+a_night() { # run keys, sink keys, more: a whole night with its promotion
+	conf kiln "$1" "$2" "${3:-}"
+	whole_night kiln
+	series=$(series_json 's["id"]' 2>/dev/null)
+}
+
+promote() { # arguments
+	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
+	rc=$?
+}
+
+report() { # run: the report of a night that is over
+	printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "finished"}\n' "$(date +%s)" "$(date +%s)" "$1" >"$runs/tonight.json"
+	said=$("$KILN_BIN/kiln-oneshot" report 2>&1)
+	rc=$?
+}
+
+champion() { # branch, python expression of r
+	get_object "lakefs://rep/$1/runs/models/t" champion.json | python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$2"
+}
+
+head_of() { # branch: the metadata of its newest commit, and what is uncommitted
+	seen "b['$1']['commits'][0]['metadata'], b['$1']['uncommitted']"
+}
+
+short='experiments = ( { name = "short"; overrides = { run = { epochs = 1; }; }; }, { name = "long"; overrides = { run = { epochs = 6; }; }; } );'
+against='promote: { against = "champion"; };'
+sink='merge_into = "production"; keep_branches = "none";'
+
+# ---- Series ----
+like "$(change commit production m)" "^-13 .*cannot commit to protected branch" "the branch is protected"
+lakefs_test deny '["fs:DeleteBranch"]' >/dev/null
+a_night 'epochs = 1; seed = 1;' "$sink" "$trials $against"
+is "$code $(champion production 'r["number"]')" "0 1" "the winner is merged into it" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(series_json 's["promotion"]["outcome"], s.get("branches_left")') $(seen "len([x for x in b if '$series' in x])")" "('promoted', None) 2" \
+	"a key that may not delete branches keeps them, and the outcome stands"
+like "$(cat "$KILN_ROOT/log")" "insufficient permissions; the branch stays" "with a warning"
+winner=$(series_json '[x["run"] for x in t if x["name"] == s["winner"]][0]')
+report "$winner"
+like "$(head_of production)" "'kiln.report': '[0-9-]+'\}, \[\]" "the report of a promoted night is merged into it" "$said"
+get_object "lakefs://rep/production/runs" "$winner/report.json" >/dev/null
+ok $? "it is beside the files of its run"
+like "$(seen 'sorted(b)')" "'report-$winner-" "the branch of the report stays, too"
+lakefs_test deny '[]' >/dev/null
+rm -rf "$runs/reports"
+
+a_night 'epochs = 1; seed = 1;' "$sink" "$short $against"
+is "$code $(champion production '[r["number"], r["before"]]') $(seen "[x for x in b if '$series' in x]")" "0 [2, 1] []" "a better one follows" "$(tail -n 5 "$KILN_ROOT/log")"
+fault POST "merge/production" 502 1 '' '' true
+promote --rollback
+like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back, also where the answer to the merge is lost"
+is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(head_of production)" "[3, 0, 2] ({'kiln.champion': '3'}, [])" "by a merge"
+is "$(seen "[x for x in b if x.startswith('rollback')]")" "[]" "whose branch goes"
+
+# ---- A run of its own ----
+unset series
+a_night 'epochs = 1; seed = 1;' "$sink" 'promote: { against = "nothing"; };'
+run=$(cat "$KILN_ROOT/out")
+is "$code $(champion production '[r["number"], r["run_id"]]') $(head_of main)" "0 [4, '$run'] $(head_of main)" "a run of its own is merged into it" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "b['main']['commits'][0]['metadata']['kiln.run_id'], b['main']['uncommitted'], [x for x in b if x.startswith('promote')]")" "('$run', [], [])" \
+	"main has its commit, and the branch of the promotion goes"
+report "$run"
+like "$rc $(head_of production)" "^0 .*'kiln.report': .*\[\]" "and so is its report" "$said"
+
+a_night 'epochs = 1; seed = 1;' "" "$against"
+is "$code $(champion main '[r["number"], r["before"]]') $(head_of main | grep -o "'kiln.champion': '1'.*")" "0 [1, 0] $(head_of main | grep -o "'kiln.champion': '1'.*")" \
+	"without sink.merge_into it becomes the champion of main"
+first=$(cat "$KILN_ROOT/out") before=$(seen "b['main']['commits'][0]['id']")
+a_night 'epochs = 1; seed = 2;' "" "$against"
+run=$(cat "$KILN_ROOT/out") record=$runs/current
+is "$code $(record_json 'r["promotion"]["outcome"]') $(champion main '[r["number"], r["run_id"]]')" "0 kept [1, '$first']" "one that is no better does not" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(seen "[(c['metadata'].get('kiln.judged'), c['metadata'].get('kiln.run_id')) for c in b['main']['commits'][:2]], b['main']['commits'][2]['id'], b['main']['uncommitted']")" \
+	"([('$run', None), (None, '$run')], '$before', [])" "its record is merged, after its own commit"
+like "$(get_object "lakefs://rep/main/runs" "$run/run.json")" '"outcome":.*"kept"' "and says so"
+
+python3 -c 'import json, sys
+p = sys.argv[1]; r = json.load(open(p)); r.pop("promotion"); json.dump(r, open(p, "w"))' "$record/run.json"
+promote
+is "$rc $(record_json 'r["promotion"]["outcome"]') $(seen "n(b['main']['commits'], 'kiln.judged')")" "0 kept 1" "a kill before the note makes no second commit" "$said"
+
+lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence"}' >/dev/null
+before=$(seen "b['main']['commits'][0]['id']")
+promote --series "$run" --force
+like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*no licence" "a hook refuses a run of its own"
+is "$(champion main 'r["run_id"]') $(seen "b['main']['commits'][0]['id'], b['main']['uncommitted'], sorted(b)")" "$first $(seen "'$before', [], [x for x in sorted(b) if not x.startswith('promote')]")" \
+	"the champion stays, and nothing is left on the branch"
+lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+promote --series "$run" --force
+is "$rc $(champion main '[r["number"], r["run_id"], r["before"]]')" "0 [2, '$run', 1]" "without the hook it is promoted" "$said"
+
+# ---- Somebody else's commit takes the files of a run ----
+conf kiln 'epochs = 1; seed = 5;' "" ""
+hold POST "branches/main/commits"
+whole_night kiln &
+night=$!
+wait_for 60 is_held
+# what a second writer of the branch does while the first one is about to commit
+change commit main "theirs" '{"who": "they"}' >/dev/null
+lakefs_test release '{}' >/dev/null
+wait $night
+run=$(cat "$KILN_ROOT/out")
+is "$(seen "[(c['metadata'].get('who'), c['metadata'].get('kiln.run_id')) for c in b['main']['commits'][:2]]")" "[(None, '$run'), ('they', None)]" \
+	"the run has a commit of its own, also where another one has taken its files" "$(tail -n 5 "$KILN_ROOT/log")"
+no_violations
