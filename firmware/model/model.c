@@ -14,15 +14,16 @@
 /* Waits for the oldest batch that is still in flight. */
 static int complete_one(struct model *model, struct error *err)
 {
-	struct flight *flight = &model->flight[model->completed % MODEL_TICKETS_MAX];
+	const uint64_t at = model->completed % MODEL_TICKETS_MAX;
+	struct flight *flight = &model->flight[at];
 	int r = gpu_event_wait(&flight->event, err);
 
 	if (r < 0)
 		return r;
 	gpu_event_free(&flight->event);
 	model->completed++;
-	if (!model->fault.what && flight->fault.what) {
-		model->fault = flight->fault;
+	if (!model->fault.what && model->read_fault[at].what) {
+		model->fault = model->read_fault[at];
 		model->bad = state_bad_number(&model->graph, &flight->batch);
 	}
 	return 0;
@@ -62,7 +63,8 @@ static int await_room(struct model *model, struct error *err)
 static int run(struct model *model, struct plan *plan, const struct model_batch *batch, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	struct flight *flight = &model->flight[model->given % MODEL_TICKETS_MAX];
+	const uint64_t at = model->given % MODEL_TICKETS_MAX;
+	struct flight *flight = &model->flight[at];
 	struct plan_values values = { .step = (uint32_t)model->step };
 	int r;
 
@@ -83,8 +85,8 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	optimizer_values(graph, model->step, &values);
 	r = plan_run(plan, model->gpu, &values, err);
 	if (r == 0)
-		r = gpu_read(model->gpu, model->buffer[graph->fault], 0, &flight->fault,
-			     sizeof(flight->fault), &flight->event, err);
+		r = gpu_read(model->gpu, model->buffer[graph->fault], 0, &model->read_fault[at],
+			     sizeof(*model->read_fault), &flight->event, err);
 	if (r == 0)
 		r = gpu_flush(model->gpu, err);
 	if (r < 0)

@@ -56,6 +56,11 @@ static int make_buffers(struct model *model, struct error *err)
 
 	if ((r = make_arenas(model, err)) == 0)
 		r = feed_open(&model->feed, model->gpu, graph, err);
+	if (r == 0)
+		r = gpu_host_create(model->gpu, MODEL_TICKETS_MAX * sizeof(*model->read_fault),
+				    &model->fault_host, err);
+	if (r == 0)
+		model->read_fault = gpu_host_memory(model->fault_host);
 	model->buffer = calloc(graph->tensors, sizeof(void *));
 	if (r == 0 && !model->buffer)
 		r = error_set(err, -ENOMEM, "model: out of memory");
@@ -144,6 +149,7 @@ void model_close(struct model *model)
 	for (uint32_t i = 0; i < ARENA_MAX; i++)
 		gpu_buffer_free(model->arena[i]);
 	feed_close(&model->feed);
+	gpu_host_free(model->fault_host);
 	gpu_program_free(model->program);
 	graph_done(&model->graph);
 	free(model->buffer);

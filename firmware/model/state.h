@@ -24,8 +24,7 @@ static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metric
 
 /* A batch that is given to the device. Its memory must not be freed or changed until the batch is done. */
 struct flight {
-	struct gpu_event event;
-	struct fault fault; /* a read that is enqueued after the batch fills it */
+	struct gpu_event event; /* of the read that fills the batch's fault, `read_fault` of struct model */
 	struct model_batch batch;
 };
 
@@ -52,6 +51,9 @@ struct model {
 	struct gpu_buffer *arena[ARENA_MAX], **buffer; /* buffer[i]: the sub-buffer of tensor i */
 	struct feed feed;
 	struct flight flight[MODEL_TICKETS_MAX];
+	struct gpu_host
+		*fault_host;      /* memory of `read_fault`, pinned so that no read makes the caller wait */
+	struct fault *read_fault; /* [MODEL_TICKETS_MAX], the fault of each flight */
 	uint64_t given, completed,
 		handed_back;   /* how many batches so far; batch n is in flight[n % MODEL_TICKETS_MAX] */
 	struct fault fault;    /* the first fault; later faults do not replace it */
