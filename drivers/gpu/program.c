@@ -4,6 +4,7 @@
 #include "drivers/digest/mbedtls.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/gpu/internal.h"
+#include "drivers/gpu/ptx.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -117,9 +118,63 @@ static int build(struct gpu_program *program, const struct gpu_source *sources, 
 	return code == CL_SUCCESS ? 0 : build_error(program, options, code, err);
 }
 
+/* Reads the binary of a program into ret_file, after `before` bytes for the caller. */
+static int read_binary(const struct gpu_program *program, size_t before, uint8_t **ret_file,
+		       size_t *ret_bytes, struct error *err)
+{
+	CLEANUP(free_ptr) uint8_t *file = NULL;
+	unsigned char *binary;
+	size_t bytes = 0;
+	cl_int code =
+		clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL);
+
+	if (code != CL_SUCCESS)
+		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARY_SIZES");
+	if (!bytes || bytes > BINARY_MAX_BYTES)
+		return error_set(err, -EFBIG, "%s: found a binary of %zu bytes, allowed: 1 .. %" PRIu64,
+				 program->gpu->description, bytes, BINARY_MAX_BYTES);
+	file = malloc(before + bytes);
+	if (!file)
+		return error_set(err, -ENOMEM, "no memory for a binary of %zu bytes", bytes);
+	binary = file + before;
+	code = clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
+	if (code != CL_SUCCESS)
+		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARIES");
+	*ret_file = TAKE(file);
+	*ret_bytes = bytes;
+	return 0;
+}
+
+/* Builds the program again for sm_90a, if its sources have instructions of that architecture (ptx.h). */
+static int build_for_sm_90a(struct gpu_program *program, const char *options, struct error *err)
+{
+	CLEANUP(free_ptr) uint8_t *binary = NULL;
+	CLEANUP(free_ptr) char *ptx = NULL;
+	const unsigned char *text;
+	size_t bytes = 0;
+	cl_int code, status = CL_SUCCESS;
+	int r = read_binary(program, 0, &binary, &bytes, err);
+
+	if (r < 0)
+		return r;
+	ptx = ptx_for_sm_90a((const char *)binary, bytes);
+	if (!ptx)
+		return 0;
+	(void)clReleaseProgram(program->program);
+	text = (const unsigned char *)ptx;
+	bytes = strlen(ptx) + 1;
+	program->program = clCreateProgramWithBinary(program->gpu->context, 1, &program->gpu->device, &bytes,
+						     &text, &status, &code);
+	if (code != CL_SUCCESS || status != CL_SUCCESS)
+		return cl_error(program->gpu, err, code != CL_SUCCESS ? code : status, "PTX for sm_90a");
+	code = clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL);
+	return code == CL_SUCCESS ? 0 : build_error(program, options, code, err);
+}
+
 /* cl_nv_device_attribute_query */
 #define CAPABILITY_MAJOR_NV 0x4000
 #define CAPABILITY_MINOR_NV 0x4001
+#define CAPABILITY_SM_90    90u
 
 uint32_t gpu_nvidia_capability(const struct gpu *gpu)
 {
@@ -145,39 +200,12 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	cache_name(gpu, sources, count, options, program->cache_file);
 	program->cached = load_cached(program, options);
 	if (!program->cached) {
-		r = build(program, sources, count, options, err);
-		if (r < 0)
+		if ((r = build(program, sources, count, options, err)) < 0 ||
+		    (gpu_nvidia_capability(gpu) == CAPABILITY_SM_90 &&
+		     (r = build_for_sm_90a(program, options, err)) < 0))
 			return r;
 	}
 	*ret_program = TAKE(program);
-	return 0;
-}
-
-/* Allocates and fills the contents of a cache file: the digest of the binary, then the binary. */
-static int read_binary(const struct gpu_program *program, uint8_t **ret_file, uint64_t *ret_bytes,
-		       struct error *err)
-{
-	CLEANUP(free_ptr) uint8_t *file = NULL;
-	unsigned char *binary;
-	size_t bytes = 0;
-	cl_int code =
-		clGetProgramInfo(program->program, CL_PROGRAM_BINARY_SIZES, sizeof(bytes), &bytes, NULL);
-
-	if (code != CL_SUCCESS)
-		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARY_SIZES");
-	if (!bytes || bytes > BINARY_MAX_BYTES)
-		return error_set(err, -EFBIG, "%s: found a binary of %zu bytes, allowed: 1 .. %" PRIu64,
-				 program->gpu->description, bytes, BINARY_MAX_BYTES);
-	file = malloc(DIGEST_BYTES + bytes);
-	if (!file)
-		return error_set(err, -ENOMEM, "no memory for a binary of %zu bytes", bytes);
-	binary = file + DIGEST_BYTES;
-	code = clGetProgramInfo(program->program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
-	if (code != CL_SUCCESS)
-		return cl_error(program->gpu, err, code, "CL_PROGRAM_BINARIES");
-	(void)mbedtls_sha256(binary, bytes, file, 0);
-	*ret_file = TAKE(file);
-	*ret_bytes = DIGEST_BYTES + bytes;
 	return 0;
 }
 
@@ -185,16 +213,17 @@ int gpu_program_save(struct gpu_program *program, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *file = NULL;
 	char directory[PATH_BYTES];
-	uint64_t bytes = 0;
+	size_t bytes = 0;
 	int r;
 
 	if (program->cached || program->saved)
 		return 0;
 	program->saved = true; /* set also after a failure: only one try; the next start compiles again */
 	if ((r = path_make(path_of(PATH_KERNELS, NULL, directory), err)) < 0 ||
-	    (r = read_binary(program, &file, &bytes, err)) < 0)
+	    (r = read_binary(program, DIGEST_BYTES, &file, &bytes, err)) < 0)
 		return r;
-	return file_write_durable(program->cache_file, file, bytes, err);
+	(void)mbedtls_sha256(file + DIGEST_BYTES, bytes, file, 0);
+	return file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, err);
 }
 
 bool gpu_program_cached(const struct gpu_program *program)

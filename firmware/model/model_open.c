@@ -15,7 +15,7 @@ static void emit_plans(struct model *model)
 {
 	struct graph *graph = &model->graph;
 	const bool cpu = gpu_is_cpu(model->gpu);
-	const bool tensor_cores = kernels_have_tensor_cores(model->gpu, graph->storage);
+	const enum tensor_cores tensor_cores = kernels_tensor_cores(model->gpu, graph->storage);
 
 	plan_init(&model->predict, graph, cpu);
 	model->predict.tensor_cores = tensor_cores;

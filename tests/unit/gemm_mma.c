@@ -13,6 +13,9 @@
 static const struct tile_size tile_sizes[] = {
 #define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) TILE_SIZE("mma", size, tile_rows, tile_columns)
 	MMA_SIZES(TILE_OF_SIZE) /**/
+#define GROUP_TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
+	TILE_SIZE("wgmma", size, tile_rows, tile_columns)
+	WGMMA_SIZES(GROUP_TILE_OF_SIZE) /**/
 };
 #define TILE_SIZES_COUNT (sizeof(tile_sizes) / sizeof(*tile_sizes))
 
@@ -123,7 +126,7 @@ static void check(const struct shape *s, enum form form, const struct tile_size 
 	harness_open(&h, gpu, &config, false);
 	h.graph.batch_rows = rows;
 	h.graph.storage = DTYPE_BF16;
-	h.plan.tensor_cores = true;
+	h.plan.tensor_cores = TENSOR_CORES_WARPS;
 	const uint32_t tensor[] = { harness_tensor(&h, DTYPE_BF16, s->m * s->k),
 				    harness_tensor(&h, DTYPE_BF16, s->k * s->n),
 				    harness_tensor(&h, wide ? DTYPE_F32 : DTYPE_BF16, s->m * s->n) },

@@ -27,7 +27,7 @@ static int close_gpu(void **state)
 	return 0;
 }
 
-/* A kernel of tiles has the name that tiles.clh makes of a macro and a size. */
+/* A kernel of tiles has the name that a macro makes of a size. */
 static const char *tile_definition(const char *text, const char *kernel)
 {
 #define NAME_OF_SIZE(size, ...) "_" #size,
@@ -40,7 +40,7 @@ static const char *tile_definition(const char *text, const char *kernel)
 		is_tile |= !strcmp(size, sizes[i]);
 	if (!is_tile)
 		return NULL;
-	(void)snprintf(macro, sizeof(macro), "TILE_KERNEL(size) %.*s_##size(", (int)(size - kernel), kernel);
+	(void)snprintf(macro, sizeof(macro), " %.*s_##size(", (int)(size - kernel), kernel);
 	return strstr(text, macro);
 }
 

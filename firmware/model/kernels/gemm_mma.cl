@@ -10,6 +10,7 @@
  */
 #include "tiled.clh"
 #include "mma.clh"
+#include "wgmma.clh"
 
 #define TILE_OPEN                                                                                           \
 	const int tiles = (N + TILE_COLUMNS - 1) / TILE_COLUMNS, part = get_group_id(1) / tiles;            \
@@ -29,21 +30,24 @@
 
 #define A_ALONG_K         1
 #define B_ALONG_K         0
-#define TILE_KERNEL(size) mma_nn_##size(GEMM_PARAMETERS)
+#define TILE_KERNEL(size)  mma_nn_##size(GEMM_PARAMETERS)
+#define WGMMA_KERNEL(size) wgmma_nn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K
 
 #define A_ALONG_K         0
 #define B_ALONG_K         0
-#define TILE_KERNEL(size) mma_tn_##size(GEMM_PARAMETERS)
+#define TILE_KERNEL(size)  mma_tn_##size(GEMM_PARAMETERS)
+#define WGMMA_KERNEL(size) wgmma_tn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K
 
 #define A_ALONG_K         1
 #define B_ALONG_K         1
-#define TILE_KERNEL(size) mma_nt_##size(GEMM_PARAMETERS)
+#define TILE_KERNEL(size)  mma_nt_##size(GEMM_PARAMETERS)
+#define WGMMA_KERNEL(size) wgmma_nt_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K

@@ -20,3 +20,29 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tensor_cores(__
 	for (int i = 0; i < 4; i++)
 		to[4 * get_local_id(0) + i] = sum[i];
 }
+
+#ifdef WARP_GROUPS
+#define A_ALONG_K 1
+#define B_ALONG_K 1
+#include "wgmma.clh"
+
+/* As much local memory as gemm_mma.cl uses, and a warp group. */
+__kernel __attribute__((reqd_work_group_size(4 * ITEMS, 1, 1))) void warp_group(__global float *to)
+{
+	__local ushort memory[3 * 2 * 128 * 64] __attribute__((aligned(1024)));
+	float sum[64];
+
+	for (int n = 0; n < 64; n++)
+		sum[n] = 0;
+	for (int n = get_local_id(0); n < 3 * 2 * 128 * 64; n += 4 * ITEMS)
+		memory[n] = n;
+	COPIES_SHOW();
+	barrier(CLK_LOCAL_MEM_FENCE);
+	GROUP_BEGIN();
+	GROUP_MULTIPLY(sum, memory, memory + 128 * 64);
+	GROUP_END();
+	GROUP_WAIT();
+	for (int n = 0; n < 64; n++)
+		to[64 * get_local_id(0) + n] = sum[n];
+}
+#endif

@@ -260,10 +260,13 @@ static void emit_product(struct plan *plan, const struct gemm *gemm)
 		[TILE_NN] = "partials_nn", [TILE_TN] = "partials_tn", [TILE_NT] = "partials_nt"
 	};
 	const enum tile_kernel form = gemm->a_transposed ? TILE_TN : gemm->b_transposed ? TILE_NT : TILE_NN;
-	const bool has_cores = plan->tensor_cores && has_chunks_of_eight(plan, gemm);
+	static const enum tile_kernel first[] = { [TENSOR_CORES_NONE] = TILE_NN,
+						  [TENSOR_CORES_WARPS] = TILE_MMA_NN,
+						  [TENSOR_CORES_WARP_GROUPS] = TILE_WGMMA_NN };
+	const enum tensor_cores cores =
+		has_chunks_of_eight(plan, gemm) ? plan->tensor_cores : TENSOR_CORES_NONE;
 
-	emit_tiles(plan, gemm, has_cores ? TILE_MMA_NN + form : form, whole(plan, gemm, gemm->k), NULL,
-		   names[form]);
+	emit_tiles(plan, gemm, first[cores] + form, whole(plan, gemm, gemm->k), NULL, names[form]);
 }
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm)

@@ -11,6 +11,9 @@
 #define MMA_PRODUCTS(size, ...)                                                                     \
 	{ "mma_nn_" #size, KERNEL_FILE_gemm_mma, 0 }, { "mma_tn_" #size, KERNEL_FILE_gemm_mma, 0 }, \
 		{ "mma_nt_" #size, KERNEL_FILE_gemm_mma, 0 },
+#define WGMMA_PRODUCTS(size, ...)                                                                       \
+	{ "wgmma_nn_" #size, KERNEL_FILE_gemm_mma, 0 }, { "wgmma_tn_" #size, KERNEL_FILE_gemm_mma, 0 }, \
+		{ "wgmma_nt_" #size, KERNEL_FILE_gemm_mma, 0 },
 #define CONVOLUTIONS(size, ...) \
 	{ "conv_" #size, KERNEL_FILE_conv_tiled, 0 }, { "conv_kernel_" #size, KERNEL_FILE_conv_tiled, 0 },
 
@@ -32,7 +35,7 @@ const struct kernel kernel_table[] = {
 	{ "gemm_sum", KERNEL_FILE_gemm_tiled, 0 },
 	TILE_SIZES(PRODUCTS) /**/
 	/* gemm_mma.cl */
-	MMA_SIZES(MMA_PRODUCTS) /**/
+	MMA_SIZES(MMA_PRODUCTS) WGMMA_SIZES(WGMMA_PRODUCTS) /**/
 	/* elements.cl */
 	{ "relu", KERNEL_FILE_elements, 0 },
 	{ "relu_backward", KERNEL_FILE_elements, 0 },

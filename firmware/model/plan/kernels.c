@@ -57,28 +57,44 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 	return count;
 }
 
-/* The first compute capability whose tensor cores multiply bfloat16. */
-#define CAPABILITY_BFLOAT16 80u
+/* The first compute capability whose tensor cores multiply bfloat16, and the one that has warp groups. */
+#define CAPABILITY_BFLOAT16    80u
+#define CAPABILITY_WARP_GROUPS 90u
 
-bool kernels_have_tensor_cores(struct gpu *gpu, enum dtype storage)
+#define WITH_WARPS       " -DTENSOR_CORES"
+#define WITH_WARP_GROUPS " -DTENSOR_CORES -DWARP_GROUPS"
+
+static bool compiles(struct gpu *gpu, const char *options)
 {
 	const struct gpu_source source = { "tensor_cores.cl", kernel_tensor_cores,
 					   kernel_tensor_cores_bytes };
 	CLEANUP(gpu_program_freep) struct gpu_program *program = NULL;
 	struct error err = { 0 };
 
-	return storage == DTYPE_BF16 && gpu_nvidia_capability(gpu) >= CAPABILITY_BFLOAT16 &&
-	       gpu_program_build(gpu, &source, 1, OPTIONS " -DTENSOR_CORES", &program, &err) == 0;
+	return gpu_program_build(gpu, &source, 1, options, &program, &err) == 0;
 }
 
-/* Returns whether the program needs tensor cores. */
-static bool needs_tensor_cores(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
-			       uint32_t plans)
+enum tensor_cores kernels_tensor_cores(struct gpu *gpu, enum dtype storage)
 {
+	const uint32_t capability = gpu_nvidia_capability(gpu);
+
+	if (storage != DTYPE_BF16 || capability < CAPABILITY_BFLOAT16)
+		return TENSOR_CORES_NONE;
+	if (capability == CAPABILITY_WARP_GROUPS && compiles(gpu, OPTIONS WITH_WARP_GROUPS))
+		return TENSOR_CORES_WARP_GROUPS;
+	return compiles(gpu, OPTIONS WITH_WARPS) ? TENSOR_CORES_WARPS : TENSOR_CORES_NONE;
+}
+
+/* Returns the tensor cores that the program needs. */
+static enum tensor_cores needed_cores(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
+				      uint32_t plans)
+{
+	enum tensor_cores cores = plans == 0 ? kernels_tensor_cores(gpu, storage) : TENSOR_CORES_NONE;
+
 	for (uint32_t p = 0; p < plans; p++)
-		if (plan[p]->tensor_cores)
-			return true;
-	return plans == 0 && kernels_have_tensor_cores(gpu, storage);
+		if (plan[p]->tensor_cores > cores)
+			cores = plan[p]->tensor_cores;
+	return cores;
 }
 
 int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan, uint32_t plans,
@@ -88,6 +104,9 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	static const char *const stored[] = {
 		[DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
 	};
+	static const char *const with[] = { [TENSOR_CORES_NONE] = "",
+					    [TENSOR_CORES_WARPS] = WITH_WARPS,
+					    [TENSOR_CORES_WARP_GROUPS] = WITH_WARP_GROUPS };
 	CLEANUP(free_ptr) char *cases = NULL;
 	struct gpu_source source[1 + SOURCES];
 	uint32_t count = 0;
@@ -103,6 +122,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
 		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage],
-		       needs_tensor_cores(gpu, storage, plan, plans) ? " -DTENSOR_CORES" : "");
+		       with[needed_cores(gpu, storage, plan, plans)]);
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

@@ -14,10 +14,10 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
-/* Returns whether tensor cores of the device compute the products of a model with these numbers
+/* Returns which tensor cores of the device compute the products of a model with these numbers
  * (kernels/gemm_mma.cl): those of BF16, on an NVIDIA GPU whose driver compiles the instructions. Finds that
- * out by a build of 0.1 s, which is shorter where the driver keeps what it compiled. */
-bool kernels_have_tensor_cores(struct gpu *gpu, enum dtype storage);
+ * out by a build of 0.1 s, or two, which are shorter where the driver keeps what it compiled. */
+enum tensor_cores kernels_tensor_cores(struct gpu *gpu, enum dtype storage);
 
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
  * kernel, and tensor cores if the device has them. Otherwise it has tensor cores if a plan uses them, and

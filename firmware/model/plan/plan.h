@@ -89,11 +89,17 @@ struct plan_values {
 	int32_t average_replaces;
 };
 
+/* Tensor cores of NVIDIA GPUs, by the items that use them together. */
+enum tensor_cores {
+	TENSOR_CORES_NONE,
+	TENSOR_CORES_WARPS,       /* compute capability 8.0 and later: kernels/mma.clh */
+	TENSOR_CORES_WARP_GROUPS, /* 9.0: kernels/wgmma.clh */
+};
+
 struct plan {
 	struct graph *graph;
-	bool cpu; /* true: choose kernels for CPU devices, see gemm.h */
-	/* true: products by tensor cores; only where kernels_have_tensor_cores() says so */
-	bool tensor_cores;
+	bool cpu;                       /* true: choose kernels for CPU devices, see gemm.h */
+	enum tensor_cores tensor_cores; /* what products use: at most what kernels_tensor_cores() returns */
 	uint32_t launches, capacity;
 	struct launch *launch;
 	uint32_t *alias; /* for each tensor: the tensor to read in its place, if an op does nothing in this

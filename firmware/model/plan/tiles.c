@@ -20,17 +20,29 @@
 #define MMA_TILE(size, tile_rows, tile_columns, items, of_one, of_several) \
 	{ .kernel = { [TILE_MMA_NN] = "mma_nn_" #size,                     \
 		      [TILE_MMA_TN] = "mma_tn_" #size,                     \
-		      [TILE_MMA_NT] = "mma_nt_" #size },                   \
+		      [TILE_MMA_NT] = "mma_nt_" #size,                     \
+		      [TILE_WGMMA_NN] = "mma_nn_" #size,                   \
+		      [TILE_WGMMA_TN] = "mma_tn_" #size,                   \
+		      [TILE_WGMMA_NT] = "mma_nt_" #size },                 \
 	  .rows = (tile_rows),                                             \
 	  .columns = (tile_columns),                                       \
 	  .lone = (of_one),                                                \
+	  .shared = (of_several) },
+
+#define WGMMA_TILE(size, tile_rows, tile_columns, items, of_one, of_several) \
+	{ .kernel = { [TILE_WGMMA_NN] = "wgmma_nn_" #size,                   \
+		      [TILE_WGMMA_TN] = "wgmma_tn_" #size,                   \
+		      [TILE_WGMMA_NT] = "wgmma_nt_" #size },                 \
+	  .rows = (tile_rows),                                               \
+	  .columns = (tile_columns),                                         \
+	  .lone = (of_one),                                                  \
 	  .shared = (of_several) },
 
 /* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
  * The last one is for small products, without chunks. */
 static const struct tile tiles[] = {
 	/* The macros join the names of kernels. NOLINTNEXTLINE(bugprone-suspicious-missing-comma) */
-	TILE_SIZES(TILE) MMA_SIZES(MMA_TILE) /**/
+	TILE_SIZES(TILE) MMA_SIZES(MMA_TILE) WGMMA_SIZES(WGMMA_TILE) /**/
 	{ .kernel = { "gemm_16x16", "gemm_16x16", "gemm_16x16" },
 	  .rows = 16,
 	  .columns = 16,

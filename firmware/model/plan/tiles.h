@@ -20,10 +20,12 @@
 	each(128x64,  128,  64, 256, 130, 115) \
 	each(64x64,    64,  64, 128,  85,  60) \
 	each(64x32,    64,  32,  64,  75,  36)
-/* The sizes of kernels/mma_tiles.clh, for tensor cores. */
+/* The sizes of kernels/mma_tiles.clh, for tensor cores, and for those that work on warp groups. */
 #define MMA_SIZES(each) \
-	each(128x128, 128, 128, 256, 32, 32) \
+	each(128x128, 128, 128, 128, 24, 20) \
 	each(64x64,    64,  64, 128, 16, 10)
+#define WGMMA_SIZES(each) \
+	each(128x128, 128, 128, 256, 18, 13)
 /* clang-format on */
 
 enum tile_kernel {
@@ -33,6 +35,9 @@ enum tile_kernel {
 	TILE_MMA_NN, /* the same by tensor cores */
 	TILE_MMA_TN,
 	TILE_MMA_NT,
+	TILE_WGMMA_NN, /* the same, also by tensor cores that work on warp groups */
+	TILE_WGMMA_TN,
+	TILE_WGMMA_NT,
 	TILE_CONV,
 	TILE_CONV_KERNEL,
 	TILE_KERNELS,
