@@ -45,6 +45,14 @@ struct batch_sums {
 	int wrong;
 };
 
+/* Counts row r; rows are counted in ascending order. */
+void add_hit(uint hit, int r, struct batch_sums *sums)
+{
+	sums->correct += (hit & ROW_HIT) != 0;
+	sums->top += (hit & ROW_TOP) != 0;
+	sums->wrong = sums->wrong < 0 && (hit & ROW_WRONG) ? r : sums->wrong;
+}
+
 /* Adds a chunk of rows; returns the sum of their losses. */
 float add_rows(__global const float *row_loss, __global const uint *row_hit, int from, int to, struct batch_sums *sums)
 {
@@ -52,9 +60,7 @@ float add_rows(__global const float *row_loss, __global const uint *row_hit, int
 
 	for (int r = from; r < to; r++) {
 		partial += row_loss[r];
-		sums->correct += (row_hit[r] & ROW_HIT) != 0;
-		sums->top += (row_hit[r] & ROW_TOP) != 0;
-		sums->wrong = sums->wrong < 0 && (row_hit[r] & ROW_WRONG) ? r : sums->wrong;
+		add_hit(row_hit[r], r, sums);
 	}
 	return partial;
 }
@@ -116,11 +122,50 @@ SINGLE metrics(GROUP_ID METRICS_PARAMETERS)
 }
 
 #define METRICS_GROUP 256
+/* Rows and their chunks that the group adds at once. */
+#define METRICS_ROWS   2048
+#define METRICS_CHUNKS (METRICS_ROWS / ROW_CHUNK)
+/* Where local memory has a row: one number apart, so that each chunk begins in another bank. */
+#define PLACE(r) ((r) + (r) / ROW_CHUNK)
 
-/* Each item sums chunks of rows, and the first item adds these sums in order. */
+/* Returns the sum of the first `rows` losses of a chunk. */
+float chunk_loss(__local const float *loss, int rows)
+{
+	float partial = 0;
+
+	for (int r = 0; r < min(rows, ROW_CHUNK); r++)
+		partial += loss[r];
+	return partial;
+}
+
+/* An item loads so many times four entries of chunk_fault at the same time. */
+#define FAULT_LOADS 8
+
+/* Sets *faulty to the least index of an entry of chunk_fault that is not 0, if that is less. An item searches its entries
+ * only if one of them is not 0. The last four may lie in the slack after the table. */
+void find_fault(__global const uint *chunk_fault, int chunks, __local int *faulty)
+{
+	const int first = 4 * get_local_id(0);
+	uint4 found = 0;
+
+	for (int c = first; c < chunks; c += FAULT_LOADS * 4 * METRICS_GROUP)
+		_Pragma("unroll") for (int i = 0; i < FAULT_LOADS; i++)
+		{
+			const int at = c + i * 4 * METRICS_GROUP;
+
+			found |= *(__global const uint4 *)(chunk_fault + (at < chunks ? at : c));
+		}
+	for (int c = first; any(found != 0) && c < chunks; c += 4 * METRICS_GROUP)
+		for (int e = c; e < min(c + 4, chunks); e++)
+			if (chunk_fault[e])
+				atomic_min(faulty, e);
+}
+
+/* The items load rows, neighbours at the same time; each of the first ones sums a chunk of them, and the first item adds
+ * these sums in order. */
 __kernel __attribute__((reqd_work_group_size(METRICS_GROUP, 1, 1))) void metrics_group(METRICS_PARAMETERS)
 {
-	__local float partial[METRICS_GROUP];
+	__local float loss[PLACE(METRICS_ROWS)], partial[METRICS_CHUNKS];
 	__local int correct, top, wrong, faulty;
 	const int item = get_local_id(0);
 	struct batch_sums sums = { 0, 0, 0, -1 }, own = sums;
@@ -130,13 +175,18 @@ __kernel __attribute__((reqd_work_group_size(METRICS_GROUP, 1, 1))) void metrics
 		wrong = rows;
 		faulty = chunks;
 	}
-	for (int first = 0; first < rows; first += METRICS_GROUP * ROW_CHUNK) {
-		const int from = first + item * ROW_CHUNK;
+	for (int first = 0; first < rows; first += METRICS_ROWS) {
+		const int left = min(rows - first, METRICS_ROWS);
 
+		for (int r = item; r < left; r += METRICS_GROUP) {
+			loss[PLACE(r)] = row_loss[first + r];
+			add_hit(row_hit[first + r], first + r, &own);
+		}
 		barrier(CLK_LOCAL_MEM_FENCE);
-		partial[item] = add_rows(row_loss, row_hit, from, min(rows, from + ROW_CHUNK), &own);
+		if (item * ROW_CHUNK < left)
+			partial[item] = chunk_loss(loss + PLACE(item * ROW_CHUNK), left - item * ROW_CHUNK);
 		barrier(CLK_LOCAL_MEM_FENCE);
-		for (int i = 0; item == 0 && i < METRICS_GROUP && first + i * ROW_CHUNK < rows; i++)
+		for (int i = 0; item == 0 && i * ROW_CHUNK < left; i++)
 			sums.loss += partial[i];
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
@@ -144,11 +194,7 @@ __kernel __attribute__((reqd_work_group_size(METRICS_GROUP, 1, 1))) void metrics
 	atomic_add(&top, (int)own.top);
 	if (own.wrong >= 0)
 		atomic_min(&wrong, own.wrong);
-	for (int c = item; c < chunks; c += METRICS_GROUP)
-		if (chunk_fault[c]) {
-			atomic_min(&faulty, c);
-			break;
-		}
+	find_fault(chunk_fault, chunks, &faulty);
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (item != 0)
 		return;
