@@ -209,38 +209,83 @@ ELEMENTS column_sums(__global const stored *x, __global float *sums, int rows, i
 	sums[c] = total;
 }
 
-/* to_stored converts batches and weights to the type of activations, from_stored converts back. An item converts 16
- * numbers. */
-ELEMENTS to_stored(__global const float *from, __global stored *to, int rows, int columns)
-{
-	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
+/* Conversions between float, or uchar, and the type of activations. A group converts CONVERTED numbers. An item converts
+ * PIECES pieces, and neighbouring items convert neighbouring pieces. `from` and `to` are aligned to a piece, except on CPU
+ * devices. */
+#define CONVERTED (16 * ELEMENT_GROUP)
+#ifdef CPU_DEVICE
+typedef float16 floats;
+#define PIECE              16
+#define floats_at(p)       get16(0, p)
+#define bytes_at(p)        convert_float16(vload16(0, p))
+#define stored_at(p)       load16(0, p)
+#define put_floats(x, p)   put16(x, 0, p)
+#define put_stored(x, p)   store16(x, 0, p)
+#else
+typedef float4 floats;
+#define PIECE              4
+#define floats_at(p)       (*(__global const float4 *)(p))
+#define bytes_at(p)        convert_float4(*(__global const uchar4 *)(p))
+#define stored_at(p)       load4(p)
+#define put_floats(x, p)   (*(__global float4 *)(p) = (x))
+#define put_stored(x, p)   store4(x, p)
+#endif
+#define PIECES (16 / PIECE)
 
-	if (first + 16 <= count)
-		store16(get16(0, from + first), 0, to + first);
-	else
-		for (size_t i = first; i < count; i++)
-			store(from[i], i, to);
+/* Converts the numbers of a group, which are some of the first `count` ones at `from`: whole pieces by `get` and `put`; if
+ * the group has fewer than CONVERTED numbers, one number at a time, where ONE converts number `at`. All pieces are loaded
+ * before the first is stored, so that they are under way at the same time. */
+#define CONVERT(group, count, get, put, ONE)                                                                   \
+	const size_t begin = (size_t)(group) * CONVERTED, own = begin + get_local_id(0) * PIECE;              \
+	floats x[PIECES];                                                                                     \
+                                                                                                              \
+	if (begin + CONVERTED <= (count)) {                                                                   \
+		_Pragma("unroll") for (int i = 0; i < PIECES; i++)                                            \
+			x[i] = get(from + own + i * ELEMENT_GROUP * PIECE);                                   \
+		_Pragma("unroll") for (int i = 0; i < PIECES; i++)                                            \
+			put(x[i], to + own + i * ELEMENT_GROUP * PIECE);                                      \
+	} else {                                                                                              \
+		for (size_t at = begin + get_local_id(0); at < (count); at += ELEMENT_GROUP)                  \
+			ONE;                                                                                  \
+	}
+
+void convert_floats(__global const float *from, __global stored *to, uint group, size_t count)
+{
+	CONVERT(group, count, floats_at, put_stored, store(from[at], at, to))
 }
 
-/* The same of a feature of uint8. */
+#define COPY(i) __global const float *from_##i, __global stored *to_##i, uint count_##i
+/* Chooses tensor i if the group is one of its groups, and no tensor is chosen yet. */
+#define CHOOSE(i)                                                                          \
+	if (!from) {                                                                       \
+		const uint groups = count_##i / CONVERTED + (count_##i % CONVERTED > 0);   \
+                                                                                           \
+		from = group < groups ? from_##i : 0;                                      \
+		to = to_##i;                                                               \
+		count = count_##i;                                                         \
+		group -= from ? 0 : groups;                                                \
+	}
+
+/* Converts several tensors of floats; each has groups of its own, in the order of the tensors. A tensor that is not given
+ * has count 0. There may be more groups than the tensors need. */
+ELEMENTS to_stored(COPY(0), COPY(1), COPY(2), COPY(3), COPY(4), COPY(5), COPY(6), COPY(7))
+{
+	__global const float *from = 0;
+	__global stored *to = 0;
+	uint group = get_group_id(0), count = 0;
+
+	CHOOSE(0) CHOOSE(1) CHOOSE(2) CHOOSE(3) CHOOSE(4) CHOOSE(5) CHOOSE(6) CHOOSE(7)
+	if (from)
+		convert_floats(from, to, group, count);
+}
+
+/* Converts a feature of uint8. */
 ELEMENTS bytes_to_stored(__global const uchar *from, __global stored *to, int rows, int columns)
 {
-	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
-
-	if (first + 16 <= count)
-		store16(convert_float16(vload16(0, from + first)), 0, to + first);
-	else
-		for (size_t i = first; i < count; i++)
-			store((float)from[i], i, to);
+	CONVERT(get_group_id(0), (size_t)rows * columns, bytes_at, put_stored, store((float)from[at], at, to))
 }
 
 ELEMENTS from_stored(__global const stored *from, __global float *to, int rows, int columns)
 {
-	const size_t first = get_global_id(0) * 16, count = (size_t)rows * columns;
-
-	if (first + 16 <= count)
-		put16(load16(0, from + first), 0, to + first);
-	else
-		for (size_t i = first; i < count; i++)
-			to[i] = load(i, from);
+	CONVERT(get_group_id(0), (size_t)rows * columns, stored_at, put_floats, to[at] = load(at, from))
 }

@@ -65,7 +65,7 @@ static void dense_backward_input(struct plan *plan, const struct node *node, uin
 {
 	const struct tensor *output = output_of(plan, node);
 	struct gemm gemm = { .a = output->gradient,
-			     .b = storage_copied(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
+			     .b = storage_copy(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
 			     .m = GEMM_ROWS,
 			     .n = in,
 			     .k = units,

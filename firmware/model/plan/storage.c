@@ -2,7 +2,9 @@
 #include "model/plan/storage.h"
 
 #include "model/plan/plan.h"
+#include "model/plan/round.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,13 +35,8 @@ void storage_layout(struct graph *graph)
 	}
 }
 
-/* How many numbers a work-item of to_stored and from_stored converts. */
-#define ITEM 16u
-
-static const char *kernel_of(enum dtype from)
-{
-	return from == DTYPE_U8 ? "bytes_to_stored" : "to_stored";
-}
+/* How many numbers a work-group of the kernels that convert handles. */
+#define CONVERTED (16u * ELEMENT_GROUP)
 
 static uint32_t copy_of(struct plan *plan, const struct node *node, const char *name, uint32_t tensor,
 			enum dtype as)
@@ -52,6 +49,83 @@ static uint32_t copy_of(struct plan *plan, const struct node *node, const char *
 	return plan_work(plan, node, name, &shape);
 }
 
+/* ---- Copies of floats: a launch converts several tensors ---- */
+
+#define COPY_KERNEL "to_stored"
+#define COPIES_MAX  8u
+/* Parameters of the kernel for each tensor; COPY_TO is null where the launch has room for one more. */
+enum { COPY_FROM, COPY_TO, COPY_COUNT, COPY_ARGUMENTS };
+static_assert(COPIES_MAX * COPY_ARGUMENTS <= PLAN_ARGUMENTS_MAX, "a launch has the arguments of all");
+
+/* Returns the arguments of the tensor that a launch of this pass converts to `copy`, or NULL.
+ * GRAPH_NO_TENSOR: returns arguments that are not used yet. Sets *ret_launch to their launch. */
+static struct argument *find_copy(struct plan *plan, uint32_t copy, struct launch **ret_launch)
+{
+	for (uint32_t i = 0; i < plan->launches; i++) {
+		struct launch *launch = &plan->launch[i];
+
+		for (uint32_t at = 0; !strcmp(launch->kernel, COPY_KERNEL) && at < launch->arguments;
+		     at += COPY_ARGUMENTS) {
+			const struct argument *to = &launch->argument[at + COPY_TO];
+
+			*ret_launch = launch;
+			if (to->kind == ARGUMENT_NULL ? copy == GRAPH_NO_TENSOR : to->tensor == copy)
+				return &launch->argument[at];
+		}
+	}
+	return NULL;
+}
+
+static void emit_empty_launch(struct plan *plan)
+{
+	struct launch launch = { .kernel = COPY_KERNEL,
+				 .groups = { { .tile = CONVERTED } },
+				 .arguments = COPIES_MAX * COPY_ARGUMENTS };
+
+	for (uint32_t i = 0; i < COPIES_MAX; i++)
+		launch.argument[i * COPY_ARGUMENTS + COPY_COUNT] = (struct argument)UINT(0);
+	plan_emit(plan, &launch);
+}
+
+/* Adds the conversion of a tensor to the first launch that has room. The tensor is a parameter or an input,
+ * which no launch before the optimizer changes, so an early copy has the same numbers. */
+static void emit_copy(struct plan *plan, uint32_t from, uint32_t to)
+{
+	const struct tensor *tensor = graph_at(plan->graph, from);
+	struct launch *launch;
+	struct argument *argument;
+
+	if (!find_copy(plan, GRAPH_NO_TENSOR, &launch))
+		emit_empty_launch(plan);
+	argument = find_copy(plan, GRAPH_NO_TENSOR, &launch);
+	argument[COPY_FROM] = (struct argument)IN(from);
+	argument[COPY_TO] = (struct argument)OUT(to);
+	if (tensor->rows) {
+		argument[COPY_COUNT] = (struct argument)ROWS_TIMES(tensor->elements);
+		launch->groups[0].per_row += tensor->elements;
+		launch->groups[0].extra++; /* the last group of each tensor may be a part */
+	} else {
+		argument[COPY_COUNT] = (struct argument)UINT((uint32_t)tensor->elements);
+		launch->groups[0].fixed += round_up(tensor->elements, CONVERTED);
+	}
+}
+
+uint32_t storage_copy(struct plan *plan, const struct node *node, const char *name, uint32_t tensor)
+{
+	const enum dtype storage = plan->graph->storage;
+	struct launch *launch;
+	uint32_t copy;
+
+	if (storage == DTYPE_F32)
+		return tensor;
+	copy = copy_of(plan, node, name, tensor, storage);
+	if (!find_copy(plan, copy, &launch))
+		emit_copy(plan, tensor, copy);
+	return copy;
+}
+
+/* ---- Inputs and outputs ---- */
+
 static void emit_conversion(struct plan *plan, const char *kernel, uint32_t from, uint32_t to)
 {
 	const struct tensor *tensor = graph_at(plan->graph, from);
@@ -61,27 +135,11 @@ static void emit_conversion(struct plan *plan, const char *kernel, uint32_t from
 				.kernel = kernel,
 				.groups = { { .fixed = tensor->rows ? 0 : elements,
 					      .per_row = tensor->rows ? elements : 0,
-					      .tile = ELEMENT_GROUP * ITEM } },
+					      .tile = CONVERTED } },
 				ARGUMENTS(IN(from), OUT(to),
 					  tensor->rows ? (struct argument)AT(ROWS) : (struct argument)INT(1),
 					  INT(elements)),
 			});
-}
-
-uint32_t storage_copied(struct plan *plan, const struct node *node, const char *name, uint32_t tensor)
-{
-	const enum dtype storage = plan->graph->storage;
-
-	return storage == DTYPE_F32 ? tensor : copy_of(plan, node, name, tensor, storage);
-}
-
-uint32_t storage_copy(struct plan *plan, const struct node *node, const char *name, uint32_t tensor)
-{
-	const uint32_t copy = storage_copied(plan, node, name, tensor);
-
-	if (copy != tensor)
-		emit_conversion(plan, "to_stored", tensor, copy);
-	return copy;
 }
 
 void storage_emit_inputs(struct plan *plan, const struct node *node)
@@ -99,7 +157,10 @@ void storage_emit_inputs(struct plan *plan, const struct node *node)
 			continue;
 		(void)snprintf(name, sizeof(name), "input_%u", i);
 		copy = copy_of(plan, node, name, input, graph->storage);
-		emit_conversion(plan, kernel_of(tensor->dtype), input, copy);
+		if (tensor->dtype == DTYPE_U8)
+			emit_conversion(plan, "bytes_to_stored", input, copy);
+		else
+			emit_copy(plan, input, copy);
 		plan_alias(plan, input, copy);
 	}
 }

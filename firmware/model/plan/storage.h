@@ -34,11 +34,10 @@ const char *storage_policy(const struct config *config);
 /* Sets graph->storage and the types of activations. */
 void storage_layout(struct graph *graph);
 
-/* Returns a float32 tensor in the type of activations: the tensor itself if that type is float32; else a
- * copy, "<node>/<name>", and appends the launch that makes it. */
+/* Returns a parameter, float32, in the type of activations: the parameter itself if that type is float32;
+ * else a copy, "<node>/<name>". The first call of a pass for a copy adds it to a launch that converts several
+ * tensors, before all launches that are appended later; so the copy lives from there on. */
 uint32_t storage_copy(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);
-/* Returns the copy that storage_copy() has made before in this pass; appends no launch. */
-uint32_t storage_copied(struct plan *plan, const struct node *node, const char *name, uint32_t tensor);
 /* Makes copies of the features that this node reads; launches appended later read the copies. */
 void storage_emit_inputs(struct plan *plan, const struct node *node);
 /* Makes a float32 copy of the graph's output; launches appended later read the copy. */
