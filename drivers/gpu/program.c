@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SOURCES_MAX      32u
+#define SOURCES_MAX      40u
 #define BINARY_MAX_BYTES (UINT64_C(256) << 20)
 #define DIGEST_BYTES     32u
 #define BUILD_LOG_MAX    (ERROR_TEXT_MAX - 200u)

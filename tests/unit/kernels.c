@@ -178,6 +178,32 @@ static void test_plans_choose_their_sources(void **state)
 	assert_int_equal(choose(NULL, 0, source), SOURCES);
 }
 
+/* A program of plans has the tiles that these use, and no others. */
+static void test_only_used_tiles_are_compiled(void **state)
+{
+	static struct launch launches[] = { { .kernel = "gemm_nn_64x32" },
+					    { .kernel = "conv_kernel_64x64" } };
+	const struct plan plan = { .launch = launches, .launches = 2 }, *const plans[] = { &plan };
+	static const struct {
+		const char *kernel;
+		bool is_there;
+	} cases[] = { { "gemm_nn_64x32", true },     { "gemm_tn_64x32", false }, { "gemm_nn_128x128", false },
+		      { "conv_kernel_64x64", true }, { "conv_64x64", false },    { "gemm_sum", true } };
+	struct gpu_program *program;
+	struct error err = { 0 };
+
+	(void)state;
+	harness_must(kernels_build(gpu, DTYPE_F32, plans, 1, &program, &err), &err);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct gpu_kernel *kernel = NULL;
+
+		if ((gpu_kernel_create(program, cases[i].kernel, &kernel, &err) == 0) != cases[i].is_there)
+			fail_msg("%s", cases[i].kernel);
+		gpu_kernel_free(kernel);
+	}
+	gpu_program_free(program);
+}
+
 /* A plan may need any source without the others. */
 static void test_each_source_builds_alone(void **state)
 {
@@ -206,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_table_says_what_the_sources_say),
 		cmocka_unit_test(test_every_kernel_is_in_the_table),
 		cmocka_unit_test(test_plans_choose_their_sources),
+		cmocka_unit_test(test_only_used_tiles_are_compiled),
 		cmocka_unit_test(test_each_source_builds_alone),
 	};
 

@@ -158,6 +158,7 @@ float4 image_piece(__global const stored *A, int3 corner, int3 tap, int2 in, int
 #define FINISH(x, i, j)                                                                                         \
 	finish_four(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
 		    key_high);
+#define USED(size)        USE_conv_##size
 #define TILE_KERNEL(size) conv_##size(GEMM_PARAMETERS, __global const struct window *window)
 #include "tiles.clh"
 
@@ -252,6 +253,7 @@ float4 ones_at(int before)
 #define FINISH(x, i, j)                                                                                        \
 	finish_four(x, i, j, (__global stored *)(partial + (size_t)chunk * (rows + 1) * N), rows + 1, N,       \
 		    EPILOGUE_WIDE, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+#define USED(size)        USE_conv_kernel_##size
 #define TILE_KERNEL(size) conv_kernel_##size(KERNEL_PARAMETERS)
 #include "tiles.clh"
 

@@ -30,7 +30,9 @@
 
 #define A_ALONG_K         1
 #define B_ALONG_K         0
+#define USED(size)         USE_mma_nn_##size
 #define TILE_KERNEL(size)  mma_nn_##size(GEMM_PARAMETERS)
+#define WGMMA_USED(size)   USE_wgmma_nn_##size
 #define WGMMA_KERNEL(size) wgmma_nn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K
@@ -38,7 +40,9 @@
 
 #define A_ALONG_K         0
 #define B_ALONG_K         0
+#define USED(size)         USE_mma_tn_##size
 #define TILE_KERNEL(size)  mma_tn_##size(GEMM_PARAMETERS)
+#define WGMMA_USED(size)   USE_wgmma_tn_##size
 #define WGMMA_KERNEL(size) wgmma_tn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K
@@ -46,7 +50,9 @@
 
 #define A_ALONG_K         1
 #define B_ALONG_K         1
+#define USED(size)         USE_mma_nt_##size
 #define TILE_KERNEL(size)  mma_nt_##size(GEMM_PARAMETERS)
+#define WGMMA_USED(size)   USE_wgmma_nt_##size
 #define WGMMA_KERNEL(size) wgmma_nt_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
 #undef B_ALONG_K

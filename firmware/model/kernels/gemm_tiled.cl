@@ -122,6 +122,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 
 #define A_ALONG_K         1
 #define B_ALONG_K         0
+#define USED(size)        USE_gemm_nn_##size
 #define TILE_KERNEL(size) gemm_nn_##size(GEMM_PARAMETERS)
 #include "tiles.clh"
 #undef B_ALONG_K
@@ -129,6 +130,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 
 #define A_ALONG_K         0
 #define B_ALONG_K         0
+#define USED(size)        USE_gemm_tn_##size
 #define TILE_KERNEL(size) gemm_tn_##size(GEMM_PARAMETERS)
 #include "tiles.clh"
 #undef B_ALONG_K
@@ -136,6 +138,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 
 #define A_ALONG_K         1
 #define B_ALONG_K         1
+#define USED(size)        USE_gemm_nt_##size
 #define TILE_KERNEL(size) gemm_nt_##size(GEMM_PARAMETERS)
 #include "tiles.clh"
 #undef B_ALONG_K

@@ -4,6 +4,8 @@
 #include "model/plan/chain.h"
 #include "model/plan/kernel_table.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The Makefile makes these from kernels/NAME.cl. */
@@ -32,16 +34,42 @@ struct update_shape update_shape(bool cpu)
 	return cpu ? (struct update_shape){ 1, 256, 256 } : (struct update_shape){ 256, 1, 64 };
 }
 
-static bool is_launched(enum kernel_file file, const struct plan *const *plan, uint32_t plans)
+/* Returns whether a plan has a launch of this kernel. */
+static bool is_used(const struct kernel *kernel, const struct plan *const *plan, uint32_t plans)
 {
 	for (uint32_t p = 0; p < plans; p++)
-		for (uint32_t i = 0; i < plan[p]->launches; i++) {
-			const struct kernel *kernel = kernel_find(plan[p]->launch[i].kernel);
-
-			if (kernel && kernel->file == file)
+		for (uint32_t i = 0; i < plan[p]->launches; i++)
+			if (!strcmp(plan[p]->launch[i].kernel, kernel->name))
 				return true;
-		}
 	return false;
+}
+
+static bool is_launched(enum kernel_file file, const struct plan *const *plan, uint32_t plans)
+{
+	for (uint32_t k = 0; k < kernel_table_count; k++)
+		if (kernel_table[k].file == file && is_used(&kernel_table[k], plan, plans))
+			return true;
+	return false;
+}
+
+/* Allocates the text that says which kernels the plans use: a program has only the sizes of tiles that its
+ * plans use, because a driver compiles each for a second or so. */
+static int used_kernels(const struct plan *const *plan, uint32_t plans, char **ret_text, struct error *err)
+{
+	CLEANUP(free_ptr) char *said = NULL;
+	size_t bytes = 0;
+	FILE *text = open_memstream(&said, &bytes);
+
+	if (!text)
+		return error_set(err, -ENOMEM, "kernels: out of memory");
+	(void)fprintf(text, "#define ONLY_USED\n");
+	for (uint32_t k = 0; k < kernel_table_count; k++)
+		if (is_used(&kernel_table[k], plan, plans))
+			(void)fprintf(text, "#define USE_%s 1\n", kernel_table[k].name);
+	if (fclose(text) != 0)
+		return error_set(err, -ENOMEM, "kernels: out of memory");
+	*ret_text = TAKE(said);
+	return 0;
 }
 
 /* Writes the list of the files of a program to `out` and returns their number: the shared files, and the
@@ -108,13 +136,17 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 					    [TENSOR_CORES_WARPS] = WITH_WARPS,
 					    [TENSOR_CORES_WARP_GROUPS] = WITH_WARP_GROUPS };
 	CLEANUP(free_ptr) char *cases = NULL;
-	struct gpu_source source[1 + SOURCES];
+	CLEANUP(free_ptr) char *used = NULL;
+	struct gpu_source source[2 + SOURCES];
 	uint32_t count = 0;
 	char options[160];
-	int r = chain_cases(plan, plans, &cases, err);
+	int r;
 
-	if (r < 0)
+	if ((r = chain_cases(plan, plans, &cases, err)) < 0 ||
+	    (plans > 0 && (r = used_kernels(plan, plans, &used, err)) < 0))
 		return r;
+	if (used)
+		source[count++] = (struct gpu_source){ "used.cl", used, strlen(used) };
 	if (cases)
 		source[count++] = (struct gpu_source){ "chain_cases.cl", cases, strlen(cases) };
 	count += choose(plan, plans, source + count);
