@@ -51,7 +51,7 @@ int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
 
 	if (!cache)
 		return error_set(err, -ENOMEM, "no memory for a cache");
-	cache->fd = -1;
+	cache->fd = cache->claims = -1;
 	cache->use = use;
 	memcpy(cache->folder, folder, strlen(folder) + 1);
 	if (use == CACHE_WRITE && (r = path_make(folder, err)) < 0)
@@ -61,6 +61,8 @@ int cache_open(const char *folder, enum cache_use use, struct cache **ret_cache,
 		return error_set(err, -errno, "%s: %s", folder, strerror(errno));
 	if (use == CACHE_WRITE && (r = make_folders(cache, err)) < 0)
 		return r;
+	if (use == CACHE_WRITE)
+		cache_claims_open(cache);
 	*ret_cache = TAKE(cache);
 	return 0;
 }
@@ -70,6 +72,7 @@ void cache_closep(struct cache **cache)
 	if (!*cache)
 		return;
 	close_fd(&(*cache)->fd);
+	close_fd(&(*cache)->claims);
 	free(*cache);
 	*cache = NULL;
 }

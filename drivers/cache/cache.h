@@ -8,6 +8,7 @@
  *                           user.kiln holds its length, a CRC-32 and those four
  *     tree/HOST/BUCKET/KEY  symbolic links to the objects under readable names, for other programs; best effort
  *     new/                  files that are being written
+ *     claims                empty; a process locks a byte of it for each object that it fetches
  *     pins.json             prefixes that are never evicted: pins.h
  *     preload.json          progress of the last kiln-oneshot preload, which writes it:
  *                             state ("running", "finished", "failed"), text, started_us, updated_s
@@ -28,7 +29,7 @@
  * removes them. Objects of pins.h are never evicted.
  *
  * Order: cache_open -> (cache_map -> cache_view_done; cache_create -> cache_append* -> cache_commit;
- * cache_remove) -> cache_closep.
+ * cache_claim -> cache_unclaim; cache_remove) -> cache_closep.
  * Threads: none of its own. A struct cache has no state but the folder: any thread may call with it.
  * Blocks: everything, on the disk.
  * Crash: leaves unfinished files below new/, which cache_sweep() removes.
@@ -118,6 +119,19 @@ void cache_view_done(struct cache_view *view);
 /* Notes that the object is used now, without reading it. Returns 1, or 0 where the cache does not have the
  * object. */
 int cache_touch(const struct cache *cache, const struct cache_object *object);
+
+/* ---- Claims ---- */
+
+/* Which process fetches an object that the cache lacks. A claim holds against other processes, and against
+ * another struct cache of this process; it ends with cache_unclaim(), cache_closep() or the process, however
+ * that ends. Nobody must have a claim to write or read a file. */
+
+#define CACHE_CLAIM_NONE UINT64_C(0) /* no claim has this number */
+/* Claims an object. Returns 1, also where this process has the claim already, or 0 where another one has it.
+ * Errors: -EBADF the cache has no claims: it is open for reading, or its file "claims" cannot be written;
+ * -ENOLCK. Does not wait. Cost: grows with the number of claims. */
+int cache_claim(const struct cache *cache, const char name[static CACHE_NAME_BYTES], uint64_t *ret_claim);
+void cache_unclaim(const struct cache *cache, uint64_t claim);
 
 /* ---- Writing ---- */
 

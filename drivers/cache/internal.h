@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only the files of drivers/cache use: names and labels (name.c), links (link.c), files (cache.c,
- * write.c, walk.c). */
+ * write.c, walk.c), claims (claim.c). */
 #pragma once
 
 #include "drivers/cache/cache.h"
@@ -12,10 +12,14 @@
 #define CACHE_LINK_TEMPORARY "tree/%new-" /* escaped names never contain "%n" */
 
 struct cache {
-	int fd; /* open descriptor of the cache's folder */
+	int fd;     /* open descriptor of the cache's folder */
+	int claims; /* open descriptor of the file "claims"; -1 = none */
 	enum cache_use use;
 	char folder[];
 };
+
+/* Opens the file of the claims, where that is possible. */
+void cache_claims_open(struct cache *cache);
 
 #define CACHE_LABEL_MAGIC UINT32_C(0x31434b4b) /* "KKC1" */
 

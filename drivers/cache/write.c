@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#define FILE_TRIES 10u /* a sweep takes a file once at most, and each process sweeps once */
+
 void cache_abandon(struct cache_writer *w)
 {
 	if (!w->cache)
@@ -21,17 +23,31 @@ void cache_abandon(struct cache_writer *w)
 	w->cache = NULL;
 }
 
-/* Makes the file below new/ and locks it: a locked file tells cache_sweep() that the writer is alive. */
-static int make_file(struct cache_writer *w, struct error *err)
+/* Makes the file below new/ and locks it: a locked file tells cache_sweep() that the writer is alive. Returns
+ * -EAGAIN where the sweep of another process takes the file before it is locked. */
+static int try_file(struct cache_writer *w, char path[static sizeof(w->temporary)])
 {
 	static atomic_uint count;
-	char path[sizeof(w->temporary)];
+	struct stat st;
 
-	(void)snprintf(path, sizeof(path), "new/%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
+	(void)snprintf(path, sizeof(w->temporary), "new/%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
 	w->fd = openat(w->cache->fd, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0664);
-	if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, -errno, "%s/%s: cannot make it: %s", w->cache->folder, path,
-				 strerror(errno));
+	if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) < 0 || fstat(w->fd, &st) < 0)
+		return -errno;
+	return st.st_nlink > 0 ? 0 : -EAGAIN;
+}
+
+static int make_file(struct cache_writer *w, struct error *err)
+{
+	char path[sizeof(w->temporary)];
+	int r = -EAGAIN;
+
+	for (unsigned tries = 0; r == -EAGAIN && tries < FILE_TRIES; tries++) {
+		close_fd(&w->fd);
+		r = try_file(w, path);
+	}
+	if (r < 0)
+		return error_set(err, r, "%s/%s: cannot make it: %s", w->cache->folder, path, strerror(-r));
 	memcpy(w->temporary, path, sizeof(path));
 	return 0;
 }

@@ -3,14 +3,15 @@
 
 e2e    against the article's program (tf.data and Keras), called once for each setting: wall time and CPU-seconds
 bytes  against eight single runs of Kiln, one for each setting: bytes of objects that the server has sent
+gap    from the end of a trial to the start of the next one's training, in turn: medians, and their share of the series
 
 Every round checks that each trial is finished, that its model is in the bucket, and that the test accuracies are those of
 the other side: for `bytes` to the last digit, as a trial has the bits of a single run. Prints JSON lines; a ratio > 1 means
 that Kiln is better.
 
-Usage: experiments.py e2e|bytes WORK CONFIG     S3 server in the environment, with its admin socket in WORK/s3/run; WORK is a
+Usage: experiments.py e2e|bytes|gap WORK CONFIG     S3 server in the environment, with its admin socket in WORK/s3/run; WORK is a
        scratch folder; CONFIG is the article's kiln.conf, to which the settings are added
-       KILN_BENCH_ROUNDS: how many rounds of e2e (3), interleaved
+       KILN_BENCH_ROUNDS: how many rounds of e2e and of gap (3), interleaved
 """
 import glob
 import json
@@ -18,6 +19,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 import nights
 
@@ -100,11 +102,34 @@ def bench_bytes(node, config, base):
                       "ratio": round(peer_value / value, 2)}))
 
 
+def gaps(node, config):
+    """Returns the seconds in which no trial trained between the first and the last one, and the seconds of all."""
+    log = subprocess.Popen([nights.BIN + "/kiln", "run", "--config", config], env={**os.environ, "KILN_ROOT": node},
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    began, ended = [], []
+    for line in log.stderr:
+        if "traind: starting from initial weights" in line:
+            began.append(time.monotonic())
+        elif "traind: " in line and "finished after" in line:
+            ended.append(time.monotonic())
+    assert log.wait() == 0 and len(began) == len(ended) == len(SETTINGS), (began, ended)
+    return [after - before for before, after in zip(ended, began[1:])], ended[-1] - began[0]
+
+
+def bench_gap(node, config, base):
+    series(node, config)
+    rounds = [gaps(node, config) for _ in range(ROUNDS)]
+    value = statistics.median(statistics.median(each) for each, _ in rounds)
+    print(json.dumps({"name": "experiments-gap", "case": f"between two of {len(SETTINGS)} trials", "value": round(value, 3), "unit": "s"}))
+    print(json.dumps({"name": "experiments-gap", "case": "their share of the series",
+                      "value": round(statistics.median(sum(each) / wall for each, wall in rounds), 3), "unit": "fraction"}))
+
+
 def main():
     what, work, base = sys.argv[1:]
     values = ", ".join(f'{{ name = "trial-{at}"; overrides = {{ {setting(*pair).strip()} }}; }}' for at, pair in enumerate(SETTINGS))
     config = write(work + "/series.conf", base, f"experiments = ( {values} );\npromote: {{ objective = \"test.accuracy\"; }};\n")
-    {"e2e": bench_e2e, "bytes": bench_bytes}[what](work + "/node", config, base)
+    {"e2e": bench_e2e, "bytes": bench_bytes, "gap": bench_gap}[what](work + "/node", config, base)
 
 
 main()

@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 
 #include <cmocka.h>
@@ -244,7 +246,7 @@ static void test_abandoned(void **state)
 	assert_int_equal(cache_create(cache, &o, &writer, &err), 0);
 	assert_int_equal(cache_append(&writer, "hel", 3, &err), 0);
 	assert_int_equal(cache_commit(&writer, &err), -EBADMSG);
-	assert_int_equal(files_below(""), 0);
+	assert_int_equal(files_below("new") + files_below("objects") + files_below("tree"), 0);
 }
 
 /* A file damaged by a power cut or a bad disk is never accepted as the object. */
@@ -472,6 +474,81 @@ static void test_stale_list(void **state)
 	assert_false(cache_list_is_stale(&list, cache));
 }
 
+/* ---- Claims ---- */
+
+static struct cache *open_other(enum cache_use use)
+{
+	char folder[PATH_BYTES];
+	struct cache *other;
+	struct error err = { 0 };
+
+	assert_int_equal(cache_open(path_of(PATH_CACHE, NULL, folder), use, &other, &err), 0);
+	return other;
+}
+
+static int claim(const struct cache *by, const char *key, uint64_t *ret_claim)
+{
+	struct cache_object o = object(key, "text");
+	char name[CACHE_NAME_BYTES];
+
+	cache_name(&o, name);
+	return cache_claim(by, name, ret_claim);
+}
+
+static void test_claims(void **state)
+{
+	CLEANUP(cache_closep) struct cache *other = NULL, *reader = NULL;
+	uint64_t a = CACHE_CLAIM_NONE, b = CACHE_CLAIM_NONE, none = CACHE_CLAIM_NONE;
+
+	(void)state;
+	need_cache();
+	other = open_other(CACHE_WRITE);
+	reader = open_other(CACHE_READ);
+	assert_int_equal(claim(cache, "a", &a), 1);
+	assert_int_not_equal(a, CACHE_CLAIM_NONE);
+	assert_int_equal(claim(cache, "a", &a), 1);
+	assert_int_equal(claim(other, "a", &none), 0);
+	assert_int_equal(none, CACHE_CLAIM_NONE);
+	assert_int_equal(claim(other, "b", &b), 1);
+	assert_int_equal(claim(cache, "b", &none), 0);
+	assert_int_equal(claim(reader, "c", &none), -EBADF);
+	cache_unclaim(cache, a);
+	assert_int_equal(claim(other, "a", &a), 1);
+	assert_int_equal(claim(cache, "a", &none), 0);
+	cache_closep(&other);
+	other = NULL;
+	assert_int_equal(claim(cache, "a", &a), 1);
+	assert_int_equal(claim(cache, "b", &b), 1);
+}
+
+static void test_the_claim_of_a_killed_process_ends(void **state)
+{
+	uint64_t number = CACHE_CLAIM_NONE;
+	int tell[2], status;
+	char byte;
+	pid_t pid;
+
+	(void)state;
+	need_cache();
+	assert_int_equal(pipe(tell), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct cache *other = open_other(CACHE_WRITE);
+
+		if (claim(other, "a", &number) == 1 && write(tell[1], "x", 1) == 1)
+			(void)pause();
+		_exit(1);
+	}
+	assert_int_equal(read(tell[0], &byte, 1), 1);
+	assert_int_equal(claim(cache, "a", &number), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(claim(cache, "a", &number), 1);
+	(void)close(tell[0]);
+	(void)close(tell[1]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -488,6 +565,8 @@ int main(void)
 		TEST(test_pins),
 		TEST(test_no_descriptors),
 		TEST(test_stale_list),
+		TEST(test_claims),
+		TEST(test_the_claim_of_a_killed_process_ends),
 	};
 
 	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

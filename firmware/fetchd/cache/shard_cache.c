@@ -29,7 +29,8 @@ void shard_cache_begin(struct fetch *fetch)
 		free(cache);
 		return;
 	}
-	writer_begin(&cache->writer, fetch, cache->folder);
+	cache->claims.folder = cache->folder;
+	writer_begin(&cache->writer, fetch, cache->folder, &cache->claims);
 	reader_begin(&cache->reader, fetch, cache->folder, &cache->writer);
 	fetch->budget.free_disk = writer_free_disk;
 	fetch->budget.context = &cache->writer;

@@ -15,11 +15,13 @@
 #pragma once
 
 #include "core/run/status.h"
+#include "fetchd/cache/shard_claims.h"
 #include "fetchd/cache/shard_reader.h"
 #include "fetchd/cache/shard_writer.h"
 
 struct shard_cache {
 	struct cache *folder;
+	struct shard_claims claims;
 	struct shard_reader reader;
 	struct shard_writer writer;
 };

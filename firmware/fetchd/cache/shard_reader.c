@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/cache/shard_reader.h"
 
+#include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "drivers/hugepage/hugepage.h"
 #include "drivers/notify/alive.h"
+#include "fetchd/cache/shard_cache.h"
 #include "fetchd/cache/shard_object.h"
 #include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
@@ -132,34 +134,77 @@ static bool copy_unwritten(struct shard_reader *reader, struct shard *shard, con
 	return copied;
 }
 
-/* Looks one shard up. True: the file is mapped, and the disk reads its beginning. False: the shard went to
- * the workers or to its source. */
-static bool look_up(struct shard_reader *reader, struct shard *shard)
+/* Maps a shard's file. Returns 1, or 0 where the cache lacks it. */
+static int map(const struct shard_reader *reader, struct shard *shard, const struct cache_object *object)
+{
+	struct error err = { 0 };
+	int r = cache_map(reader->folder, object, &shard->view, &err);
+
+	if (r < 0)
+		log_warning("%s: %s, fetching it", shard->plan.key, err.text);
+	return r == 1;
+}
+
+/* Whether a shard may wait for another process. One whose window is given up need not. */
+static bool may_wait(struct shard_reader *reader, struct shard *shard)
+{
+	struct fetch *fetch = reader->fetch;
+	const uint64_t now_us = clock_us();
+	bool wanted;
+
+	if (!shard->claim_wait_us)
+		shard->claim_wait_us = now_us + CLAIM_WAIT_S * UINT64_C(1000000);
+	(void)pthread_mutex_lock(&fetch->lock);
+	wanted = !fetch->discard && !shard->group->given_up;
+	(void)pthread_mutex_unlock(&fetch->lock);
+	return wanted && now_us < shard->claim_wait_us;
+}
+
+/* Maps a shard's file, or claims the shard. Returns 1; 0 where this process fetches the shard; -EAGAIN where
+ * it waits for another one. */
+static int map_or_claim(struct shard_reader *reader, struct shard *shard, const struct cache_object *object,
+			const char *name)
+{
+	struct shard_claims *claims = &reader->fetch->cache->claims;
+
+	if (map(reader, shard, object))
+		return 1;
+	switch (claims_take(claims, name, &shard->claim)) {
+	case CLAIM_MINE:
+		/* The process that had the claim may have written the file meanwhile. */
+		if (!map(reader, shard, object))
+			return 0;
+		claims_end(claims, &shard->claim);
+		return 1;
+	case CLAIM_ANOTHERS:
+		return may_wait(reader, shard) ? -EAGAIN : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Looks one shard up. Returns 1: the file is mapped, and the disk reads its beginning; 0: the shard went to
+ * the workers or to its source; -EAGAIN: it has to wait. */
+static int look_up(struct shard_reader *reader, struct shard *shard)
 {
 	char name[CACHE_NAME_BYTES];
 	struct cache_strings strings;
 	struct cache_object object = object_of_shard(shard, &strings);
-	struct error err = { 0 };
 	int r;
 
 	cache_name(&object, name);
 	if (copy_unwritten(reader, shard, name)) {
 		found(reader, shard);
-		return false;
+		return 0;
 	}
-	r = cache_map(reader->folder, &object, &shard->view, &err);
-	if (r < 0)
-		log_warning("%s: %s, fetching it", shard->plan.key, err.text);
-	if (r != 1) {
+	if ((r = map_or_claim(reader, shard, &object, name)) == 0)
 		missed(reader, shard);
-		return false;
-	}
-	if (goes_direct(reader, shard))
-		return true;
-	/* The file is used as it is mapped: the shard's buffer is not needed. */
+	/* A file that is used as it is mapped needs no buffer of the shard. */
+	if (r != 1 || goes_direct(reader, shard))
+		return r;
 	shard_release(shard);
 	read_ahead(&shard->view, 0, READ_AHEAD_BYTES);
-	return true;
+	return r;
 }
 
 /* Removes a file that cannot be read; the shard is then fetched and cached anew. The new file gets other
@@ -202,7 +247,30 @@ static void read_one(struct shard_reader *reader, struct shard *shard)
 	}
 }
 
-/* Waits for shards; pops at most READ_BATCH of them. */
+/* Looks again at the shards that wait for another process, the oldest first, until many in a row still wait:
+ * the other process fetches them in about this order. */
+static void look_again(struct shard_reader *reader)
+{
+	struct queue still = { 0 };
+	struct shard *shard;
+	unsigned waits = 0;
+
+	while (waits < READ_BATCH && (shard = queue_pop(&reader->waiting))) {
+		const int r = look_up(reader, shard);
+
+		if (r == 1)
+			read_one(reader, shard);
+		else if (r < 0)
+			queue_append(&still, shard);
+		waits = r < 0 ? waits + 1 : 0;
+	}
+	while ((shard = queue_pop(&reader->waiting)))
+		queue_append(&still, shard);
+	reader->waiting = still;
+}
+
+/* Waits for shards; pops at most READ_BATCH of them. Returns with none after CLAIM_LOOK_MS where shards wait
+ * for another process. */
 static unsigned pop_batch(struct shard_reader *reader, struct shard *batch[static READ_BATCH],
 			  struct alive_worker *worker)
 {
@@ -210,7 +278,9 @@ static unsigned pop_batch(struct shard_reader *reader, struct shard *batch[stati
 	unsigned count = 0;
 
 	(void)pthread_mutex_lock(&fetch->lock);
-	while (!reader->to_read.first) {
+	if (!reader->to_read.first && reader->waiting.first)
+		fetch_wait(fetch, &reader->wake, CLAIM_LOOK_MS);
+	while (!reader->to_read.first && !reader->waiting.first) {
 		fetch_wait(fetch, &reader->wake, IDLE_MS);
 		alive_tick(worker);
 	}
@@ -233,11 +303,16 @@ void *reader_thread(void *argument)
 		alive_lease(worker, NULL, READ_LEASE_S);
 		for (unsigned i = 0; i < count; i++) {
 			cache_view_done(&batch[i]->view);
-			if (look_up(reader, batch[i]))
+			const int r = look_up(reader, batch[i]);
+
+			if (r == 1)
 				there[hits++] = batch[i];
+			else if (r < 0)
+				queue_append(&reader->waiting, batch[i]);
 		}
 		for (unsigned i = 0; i < hits; i++)
 			read_one(reader, there[i]);
+		look_again(reader);
 	}
 	return NULL;
 }

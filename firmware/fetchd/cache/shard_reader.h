@@ -7,6 +7,7 @@
  *   - past the kernel's page cache, into the shard's own buffer: saves a copy, and leaves the page cache's
  *     memory to the windows;
  *   - mapped, where the shard is small or the page cache has it already: the workers read the mapping.
+ * A shard that another process fetches waits for that: shard_claims.h.
  * Damage is found by the records' checksums or, in a compressed shard, by the file's checksum. A file that
  * cannot be read is removed, and the shard is fetched from its source.
  */
@@ -20,6 +21,7 @@ struct shard_reader {
 	struct shard_writer *writer;
 	pthread_cond_t wake;
 	struct queue to_read; /* guarded by fetch->lock */
+	struct queue waiting; /* for another process to fetch them; the thread's alone */
 	bool fits; /* the page cache can hold all data of the run, in memory that no window needs */
 	atomic_uint_fast64_t hits, misses, bytes;
 };

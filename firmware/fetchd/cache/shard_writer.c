@@ -67,7 +67,9 @@ void writer_add(struct shard_writer *writer, struct shard *shard)
 				   .data = shard_memory(shard),
 				   .source = shard->plan.source,
 				   .key = shard->plan.key,
-				   .pin = shard->pin };
+				   .pin = shard->pin,
+				   .claim = shard->claim };
+	shard->claim = CACHE_CLAIM_NONE;
 	object = object_of_shard(shard, &strings);
 	cache_name(&object, job->name);
 	writer->head++;
@@ -275,6 +277,7 @@ static void finish(struct shard_writer *writer, struct write_job *job)
 {
 	job->busy = false;
 	job->done = true;
+	claims_end(writer->claims, &job->claim);
 	if (job->readers == 0)
 		release(writer, job);
 	writer->at++;
@@ -331,12 +334,14 @@ static void allocate_spares(struct shard_writer *writer, const struct extent *ex
 	}
 }
 
-void writer_begin(struct shard_writer *writer, struct fetch *fetch, struct cache *folder)
+void writer_begin(struct shard_writer *writer, struct fetch *fetch, struct cache *folder,
+		  struct shard_claims *claims)
 {
 	struct error err;
 
 	writer->fetch = writer->evictor.fetch = fetch;
 	writer->folder = writer->evictor.folder = folder;
+	writer->claims = claims;
 	writer->backlog_max = config_fetch_cache_backlog_bytes(&fetch->run.config);
 	allocate_spares(writer, &fetch->extent);
 	if (cache_list_reserve(&writer->evictor.list, fetch->extent.shards, &err) < 0)

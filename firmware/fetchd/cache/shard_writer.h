@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "fetchd/cache/shard_claims.h"
 #include "fetchd/cache/shard_evict.h"
 #include "fetchd/shard/shard.h"
 
@@ -31,6 +32,7 @@ struct write_job {
 	char name[CACHE_NAME_BYTES];
 	uint32_t readers; /* threads that copy from the job: writer_borrow() */
 	atomic_bool given_up;
+	uint64_t claim;           /* the shard's, until the file is there, or none comes */
 	bool busy, written, done; /* the thread works on the job; all bytes are in a file; the job is over */
 };
 
@@ -38,6 +40,7 @@ struct write_job {
 struct shard_writer {
 	struct fetch *fetch;
 	struct cache *folder;
+	struct shard_claims *claims;
 	pthread_cond_t wake, answer;
 	struct write_job job[WRITE_JOBS_MAX];
 	uint64_t head, at, tail; /* modulo WRITE_JOBS_MAX: next free job, job in work, oldest job in use */
@@ -57,10 +60,12 @@ struct shard_writer {
 };
 
 /* Initialises everything but the thread. */
-void writer_begin(struct shard_writer *writer, struct fetch *fetch, struct cache *folder);
+void writer_begin(struct shard_writer *writer, struct fetch *fetch, struct cache *folder,
+		  struct shard_claims *claims);
 void *writer_thread(void *writer);
 
-/* Queues a good shard to be written, unless it came from the cache; the lock is held. */
+/* Queues a good shard to be written, unless it came from the cache; the lock is held. The job takes the
+ * shard's claim. */
 void writer_add(struct shard_writer *writer, struct shard *shard);
 
 /* Frees the window of this group for other shards; the lock is held. False: not yet; fetch->progress is

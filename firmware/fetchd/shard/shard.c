@@ -69,6 +69,7 @@ void shard_begin(struct shard *shard, const struct plan_shard *plan, struct sour
 	shard->slice = NULL;
 	shard->slice_bytes = 0;
 	shard->fetched_again = shard->cached = shard->repinned = shard->settled = false;
+	shard->claim_wait_us = 0;
 	shard->err.code = 0;
 	shard_forgets(shard);
 	shard->pin = store_pin_make(plan->bytes, plan->etag, plan->version);
@@ -78,6 +79,7 @@ void shard_begin_again(struct shard *shard)
 {
 	shard_drop(shard);
 	shard->fetched_again = shard->cached = shard->settled = false;
+	shard->claim_wait_us = 0;
 	shard->err.code = 0;
 	shard_forgets(shard);
 }

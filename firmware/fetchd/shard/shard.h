@@ -93,8 +93,11 @@ struct shard {
 	uint64_t slice_bytes;
 	struct cache_view view; /* mapping of the file in the cache; zeroed = none */
 	bool cached;            /* the bytes come from the cache */
-	const uint8_t *stored;  /* bytes as the store has them: in `raw` or `view` */
-	const uint8_t *plain;   /* stored or inflated bytes */
+	uint64_t claim; /* to fetch it, of this process: cache/shard_claims.h; CACHE_CLAIM_NONE = none */
+	uint64_t
+		claim_wait_us; /* clock_us() until which it waits for another process; 0 = it does not wait */
+	const uint8_t *stored; /* bytes as the store has them: in `raw` or `view` */
+	const uint8_t *plain;  /* stored or inflated bytes */
 	uint64_t plain_bytes;
 	struct record *record; /* in `index`; of an object: `whole` */
 	struct record whole;   /* an object is one record */

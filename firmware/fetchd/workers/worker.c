@@ -38,6 +38,8 @@ static void settle(struct fetch *fetch, struct shard *shard, enum verdict verdic
 	account(fetch, shard);
 	if (verdict == VERDICT_GOOD && fetch->cache && !shard->repinned)
 		writer_add(&fetch->cache->writer, shard);
+	if (fetch->cache)
+		claims_end(&fetch->cache->claims, &shard->claim);
 	shard_leaves(shard, STALL_PARSE);
 	window_settle(fetch, shard);
 }
