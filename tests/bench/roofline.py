@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The least time that each benchmark of a GPU can take on named devices, beside what was measured on an H200: README.md, "On a
 GPU". A part of a benchmark takes as long as its arithmetic at the device's peak, or as its bytes at the device's bandwidth,
-whichever is longer, without regard to caches that are smaller than a matrix; every launch takes LAUNCH_US of the host. The rest
-is what the kernels or the compiler leave. Units: 1e12 operations a second, GB/s, microseconds.
+whichever is longer, without regard to caches that are smaller than a matrix; every launch takes LAUNCH_US of the host. A product of
+large tiles, its sums in one chunk, has the arithmetic of the units that its groups keep busy: the last groups leave units without
+work. The rest is what the kernels or the compiler leave. Units: 1e12 operations a second, GB/s, microseconds.
+
+A second table has the occupancy: the items of a kernel that a unit of a device holds at once, as a share of the most that it can
+hold, by README's table of tools/gpu-static. A product needs few items, because each has many sums under way; a kernel that only
+moves bytes needs many.
 
 Usage: roofline.py [README]   Exit code 1: README lacks a figure, or a figure is below what the H200 can.
 """
@@ -12,52 +17,57 @@ import sys
 from pathlib import Path
 
 LAUNCH_US = 5.5  # measured, README.md
+TILE = 128  # rows and columns of the largest tile, firmware/model/plan/tiles.h
 FLOAT = 4
 ADAM_BYTES = 7 * FLOAT  # reads weight, gradient and two moments, writes three of them
 
 # Data sheets of NVIDIA (H200 SXM, H100 SXM, A100 80GB SXM; Ada whitepaper 1.1, table 2) and AMD (MI250, vector FP32 and matrix
-# bfloat16, halved: OpenCL shows each of its two dies as a device). Dense, sums of bfloat16 in float32.
+# bfloat16, halved: OpenCL shows each of its two dies as a device). Dense, sums of bfloat16 in float32. `items`: the
+# most that a unit holds; `kernels`: the architecture of tools/gpu-static, None where it has none.
 DEVICES = {
-    "H200": {"float32": 67, "bfloat16": 989, "bytes": 4800},
-    "H100": {"float32": 67, "bfloat16": 989, "bytes": 3350},
-    "A100": {"float32": 19.5, "bfloat16": 312, "bytes": 2039},
-    "MI250": {"float32": 22.6, "bfloat16": 181, "bytes": 1638},
-    "RTX 4090": {"float32": 82.6, "bfloat16": 165.2, "bytes": 1008},
+    "H200": {"float32": 67, "bfloat16": 989, "bytes": 4800, "units": 132, "items": 2048, "kernels": "sm_90"},
+    "H100": {"float32": 67, "bfloat16": 989, "bytes": 3350, "units": 132, "items": 2048, "kernels": "sm_90"},
+    "A100": {"float32": 19.5, "bfloat16": 312, "bytes": 2039, "units": 108, "items": 2048, "kernels": "sm_80"},
+    "MI250": {"float32": 22.6, "bfloat16": 181, "bytes": 1638, "units": 104, "items": 2048, "kernels": "gfx90a"},
+    "RTX 4090": {"float32": 82.6, "bfloat16": 165.2, "bytes": 1008, "units": 128, "items": 1536, "kernels": None},
 }
 
 
-def product(m, n, k, kind="float32", size=FLOAT):
-    """(kind, operations, bytes) of C [m, n] = A [m, k] x B [k, n]."""
-    return kind, 2 * m * n * k, size * (m * k + k * n + m * n)
+def product(m, n, k, kind="float32", size=FLOAT, tiled=False):
+    """(kind, operations, bytes, groups) of C [m, n] = A [m, k] x B [k, n]; groups: of large tiles, None = not taken into account."""
+    groups = -(-m // TILE) * -(-n // TILE) if tiled else None
+    return kind, 2 * m * n * k, size * (m * k + k * n + m * n), groups
 
 
 def convolution(rows, side, channels, filters, kernel):
     """A convolution that keeps the size of the image."""
     positions = rows * side * side
     return ("float32", 2 * positions * filters * channels * kernel * kernel,
-            FLOAT * (positions * (channels + filters) + channels * filters * kernel * kernel))
+            FLOAT * (positions * (channels + filters) + channels * filters * kernel * kernel), None)
 
 
 def adam(parameters):
-    return "float32", 12 * parameters, ADAM_BYTES * parameters
+    return "float32", 12 * parameters, ADAM_BYTES * parameters, None
 
 
 def dense_step(sizes, rows):
-    """A training step: each layer forward and the gradient of its weights; of its input, too, except in the first; Adam."""
+    """A training step: each layer forward and the gradient of its weights; of its input, too, except in the first; Adam. Layers
+    of at least 1024 units are taken to have large tiles."""
     parts = []
     for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
-        parts += [product(rows, n, k), product(k, n, rows)] + ([product(rows, k, n)] if i else [])
+        tiled = min(k, n) >= 1024
+        parts += [product(*sizes, tiled=tiled) for sizes in [(rows, n, k), (k, n, rows), (rows, k, n)][:3 if i else 2]]
     return parts + [adam(sum(k * n + n for k, n in zip(sizes, sizes[1:])))]
 
 
 def counted(operations, size):
     """A network by its operations and the bytes of its weights and activations."""
-    return [("float32", operations, size)]
+    return [("float32", operations, size, None)]
 
 
 # Benchmark: its parts, its launches, and where README has the figure: the start of its row, and in the column "now" the number
 # and what makes microseconds of it (or the operations, if the figure is a speed in Tflop/s).
-NN = product(512, 4096, 4096)
+NN = product(512, 4096, 4096, tiled=True)
 BENCHES = {
     "step 512-256-16-2, batch 128": (dense_step([512, 256, 16, 2], 128), 11, "a step of 512-256-16-2", r"([\d.]+) to [\d.]+ us", 1),
     "step 1024-4096-4096-10, batch 512": (dense_step([1024, 4096, 4096, 10], 512), 11, "a step of 1024-4096-4096-10",
@@ -75,15 +85,34 @@ BENCHES = {
 }
 
 
+def busy(device, groups):
+    """The share of a device's units that have work, in the mean, until the last group is done."""
+    return groups / (device["units"] * -(-groups // device["units"])) if groups else 1
+
+
 def least_us(device, parts, launches):
     """The least time, and what sets it."""
-    arithmetic = sum(1e-6 * n / device[kind] for kind, n, _ in parts)
-    memory = sum(1e-3 * size / device["bytes"] for _, _, size in parts)
-    kernels = sum(max(1e-6 * n / device[kind], 1e-3 * size / device["bytes"]) for kind, n, size in parts)
+    times = [(1e-6 * n / device[kind] / busy(device, groups), 1e-3 * size / device["bytes"]) for kind, n, size, groups in parts]
+    arithmetic, memory = (sum(column) for column in zip(*times))
+    kernels = sum(max(pair) for pair in times)
     host = launches * LAUNCH_US
     if host > kernels:
         return host, "launches"
     return kernels, "arithmetic" if arithmetic > memory else "memory"
+
+
+def print_occupancy(readme):
+    """Prints the shares for the devices whose kernels the table of gpu-static has."""
+    devices = {name: device for name, device in DEVICES.items() if device["kernels"]}
+    heads = re.search(r"^\| float32, items of a group \|(.*)\|$", readme, re.M)
+    if not heads:
+        sys.exit("roofline: README has no table of gpu-static")
+    archs = [head.strip() for head in heads.group(1).split("|")]
+    print("\n| items at once, of the most | " + " | ".join(devices) + " |\n" + "| --- " * (1 + len(devices)) + "|")
+    for kernel, items, cells in re.findall(r"^\| `(\w+)`, (\d+) \|(.*)\|$", readme, re.M):
+        groups = dict(zip(archs, (int(cell.split(";")[-1]) if ";" in cell else None for cell in cells.split("|"))))
+        shares = [f"{100 * groups[device['kernels']] * int(items) / device['items']:.0f} %" for device in devices.values()]
+        print(f"| `{kernel}` | " + " | ".join(shares) + " |")
 
 
 def section(readme):
@@ -117,6 +146,7 @@ def main():
         impossible += measured < least
         times = [f"{least_us(device, parts, launches)[0]:.0f} us" for device in DEVICES.values()]
         print(f"| {name} | {bound} | {measured:.0f} us | {100 * least / measured:.0f} % | " + " | ".join(times) + " |")
+    print_occupancy(readme)
     return 1 if impossible else 0
 
 
