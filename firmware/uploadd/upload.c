@@ -184,13 +184,14 @@ static int read_record(const struct upload *upload, char **ret_text, cJSON **ret
 	return 0;
 }
 
-/* Removes "left_behind" from the record: the store has all files now (core/run/run.h). */
+/* Removes "left_behind" and "uploads_refused" from the record: the store has all files now (core/run/run.h).
+ */
 static int forget_left_behind(struct upload *upload, char **text, cJSON **record, struct error *err)
 {
-	static const char nothing[] = "{\"left_behind\": null}";
+	static const char nothing[] = "{\"left_behind\": null, \"uploads_refused\": null}";
 	int r;
 
-	if (!cJSON_HasObjectItem(*record, "left_behind"))
+	if (!cJSON_HasObjectItem(*record, "left_behind") && !cJSON_HasObjectItem(*record, "uploads_refused"))
 		return 0;
 	r = upload->archived ? run_note_archived(upload->run.id, nothing, err) : run_note(nothing, err);
 	if (r < 0)

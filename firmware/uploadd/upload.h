@@ -9,6 +9,7 @@
  *     retain.c        which checkpoints stay
  *     tracking/       what the tracking server gets (tracking/tracker.h)
  *     series.c        the records of series
+ *     refused.c       what it tells of a run whose files the store refuses
  *     put.c, steps.c, watch.c
  *
  * Threads: one for the store, one for the tracking server. While the first waits for the store, the store

@@ -28,25 +28,6 @@ static bool may_pass(const struct error *err)
 
 /* ---- Runs ---- */
 
-/* Warns that a run stays in the spool, once per run: each pass looks at the run again. */
-static void warn_left(struct uploader *uploader, const char *run_id)
-{
-	char **grown;
-
-	for (uint32_t i = 0; i < uploader->warnings; i++)
-		if (strcmp(uploader->warned[i], run_id) == 0)
-			return;
-	event_send(&(struct event){ .id = EVENT_UPLOADS_REFUSED, .run_id = run_id },
-		   "%s: %s, leaving it in the spool", run_id, uploader->err->text);
-	grown = realloc(uploader->warned, (uploader->warnings + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	uploader->warned = grown;
-	grown[uploader->warnings] = strdup(run_id);
-	if (grown[uploader->warnings])
-		uploader->warnings++;
-}
-
 /* Calls `is` for each slot, until one says yes. Returns whether one did. */
 static bool in_any_slot(bool (*is)(const void *context), const void *context)
 {
@@ -77,8 +58,7 @@ static bool is_open(const struct uploader *uploader, const char *run_id)
 }
 
 /* Makes a pass over a run of an earlier night. After an error for which waiting does not help the run stays
- * in the spool, until a person acts.
- */
+ * in the spool, until a person acts. */
 static int pass_archived(void *context, const char *run_id)
 {
 	struct uploader *uploader = context;
@@ -93,16 +73,14 @@ static int pass_archived(void *context, const char *run_id)
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == -ENOENT && in_any_slot(is_current, run_id))
 		return 0; /* the run has begun meanwhile, or was parked and goes on */
-	if (r == 0)
-		r = upload_open(&upload, &run, true, uploader->worker, uploader->err);
-	if (r == 0) {
+	if (r == 0 && (r = upload_open(&upload, &run, true, uploader->worker, uploader->err)) == 0) {
 		r = upload_pass(&upload, uploader->tracker, &complete, uploader->err);
 		upload_close(&upload);
 	}
 	if (r < 0 && may_pass(uploader->err))
 		return r;
 	if (r < 0)
-		warn_left(uploader, run_id);
+		refused_archived(&uploader->refused, run_id, uploader->err);
 	uploader->left = uploader->left || (r == 0 && !complete);
 	return 0;
 }
@@ -185,6 +163,8 @@ static int pass_current(struct uploader *uploader, struct error *err)
 			   run_state_name(current->run.state), store_url(current->store));
 		memcpy(place->complete, current->run.id, sizeof(place->complete));
 	}
+	if (r < 0 && !may_pass(err))
+		refused_current(err);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/slot.h"
 #include "core/run/status.h"
 #include "uploadd/judging.h"
+#include "uploadd/refused.h"
 #include "uploadd/series.h"
 #include "uploadd/upload.h"
 #include "uploadd/watch.h"
@@ -24,9 +25,8 @@ struct uploader {
 		char complete[RUN_ID_BYTES];
 	} place[SLOTS_MAX]; /* by slot */
 	struct judging judging;
-	bool left;     /* some runs of earlier nights are not completely in the store */
-	char **warned; /* ids of the runs of which an event has warned that a person must act */
-	uint32_t warnings;
+	bool left; /* some runs of earlier nights are not completely in the store */
+	struct refused refused;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
 	struct tracker *tracker;     /* NULL: it could not be started */

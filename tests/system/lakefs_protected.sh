@@ -115,4 +115,11 @@ wait $night
 run=$(cat "$KILN_ROOT/out")
 is "$(seen "[(c['metadata'].get('who'), c['metadata'].get('kiln.run_id')) for c in b['main']['commits'][:2]]")" "[(None, '$run'), ('they', None)]" \
 	"the run has a commit of its own, also where another one has taken its files" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- kiln check ----
+conf kiln 'epochs = 1;' "$sink" ""
+like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "ok +sink +sink.merge_into: production is at commit [0-9a-f]{64}" "kiln check finds the branch"
+conf kiln 'epochs = 1;' 'merge_into = "nowhere";' ""
+like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "sink.merge_into: .*nowhere: not found" "and says where it is missing"
+is "$(seen "b['main']['uncommitted']")" "[]" "it leaves nothing uncommitted on the branch of sink.url"
 no_violations

@@ -65,6 +65,27 @@ is "$(series_json 's["promotion"]["outcome"]') $(seen "[x for x in sorted(b) if 
 	"the winner is merged, and its branch deleted as sink.keep_branches says"
 is "$(seen "len(b['exp-$series-sgd']['commits']), b['exp-$series-sgd']['uncommitted']")" "(3, [])" "the branch of the other stays as it is"
 
+# ---- The uploads of a winner are refused ----
+node refused
+whole_night series
+series=$(series_json 's["id"]') run=$(series_json 't[0]["run"]') record=$KILN_ROOT/data/kiln/run/archive/$run
+change delete "exp-$series-adam" >/dev/null
+change branch "exp-$series-adam" "$start" >/dev/null
+put_object "lakefs://rep/exp-$series-adam" theirs "text"
+change commit "exp-$series-adam" "theirs" >/dev/null
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run"
+echo late >"$KILN_ROOT/data/kiln/spool/traind/$run/late.txt"
+said=$("$KILN_BIN/kiln-oneshot" promote --series "$series" --trial adam --force 2>&1)
+like "$? $said" "^69 .*files are not all in the store yet" "a promotion waits for the files of its winner"
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+like "$(record_json 'r["uploads_refused"]')" "branch 'exp-$series-adam' exists and is not ours" "where the store refuses them, run.json says why"
+said=$("$KILN_BIN/kiln-oneshot" promote --series "$series" --trial adam --force 2>&1)
+like "$? $said" "^65 .*not promoted, because it cannot be judged: .*not in the store: .*is not ours" "and the promotion does not wait for ever"
+is "$(series_json 's["promotion"]["outcome"]') $(seen "len(b['exp-$series-adam']['commits'])")" "refused 3" "its outcome is noted, and the other's branch stays"
+change delete "exp-$series-adam" >/dev/null
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+is "$(record_json 'r.get("uploads_refused")') $(ls "$KILN_ROOT/data/kiln/spool/traind")" "None " "the files go up when the branch is free" "$(tail -n 3 "$KILN_ROOT/log")"
+
 # ---- The API is away during the night ----
 node away
 "$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &

@@ -63,6 +63,10 @@
  *   left_behind      {at_s, files, bytes, names}: files still in the spool when the wait for uploads ended;
  *                    uploadd removes the member when the store has the files
  *
+ * by uploadd:
+ *   uploads_refused  why the store refuses the files of the run, where waiting does not help; uploadd removes
+ *                    the member when the store has the files
+ *
  * by kiln-oneshot promote:
  *   promotion        {outcome, why, at_s, number, champion, test}: whether the model was promoted, and why
  *                    (oneshot/promote/outcome.h)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The branches of the trials of a series whose sink has branches (drivers/versions). All begin at one commit:
- * the newest of the branch of sink.url when the first trial begins, which series.json notes. While the
- * server cannot be asked the first trial waits, as a run waits for its store; a later one trains without a
+ * the newest of the branch of sink.url when the series begins, which series.json notes. While the
+ * server cannot be asked the series waits, as a run waits for its store; a later trial trains without a
  * branch, which kiln-uploadd makes before it uploads.
  */
 #pragma once

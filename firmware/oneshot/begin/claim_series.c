@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/begin/claim_series.h"
 #include "core/base/log.h"
-#include "drivers/versions/versions.h"
+#include "drivers/versions/versions_run.h"
 #include "model/config_text.h"
+#include "oneshot/begin/branch.h"
 #include "oneshot/begin/claim.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/stored_record.h"
@@ -50,14 +51,39 @@ static int make_claim(const cJSON *series, char **ret_text, struct error *err)
 	return r < 0 ? r : json_print(record, ret_text, err);
 }
 
-static int claim(struct store *sink, const cJSON *series, bool goes_on, struct error *err)
+/* Makes the branch of the first trial, where the claim lies on a store with branches. -EEXIST: the branch
+ * does not begin where those of this series do, so it is another's. */
+static int make_branch(const struct config *config, const cJSON *series,
+		       char branch[static CONFIG_REF_MAX + 1], struct error *err)
 {
+	const struct store_options options = store_options_of(config);
+	CLEANUP(versions_closep) struct versions *versions = NULL;
+	int r;
+
+	versions_trial_branch(series_id(series), series_text(series_trial(series, 0), "name"), branch);
+	r = versions_sink_open(config, &options, &versions, err);
+	return r < 0 ? r : versions_branch(versions, branch, series_text(series, "sink_commit"), NULL, err);
+}
+
+static int open_sink(const struct config *config, const cJSON *series, struct store **ret_sink,
+		     struct error *err)
+{
+	struct config_store where = config->sink;
+	int r = versions_has_branches(&where) ? make_branch(config, series, where.at, err) : 0;
+
+	return r < 0 ? r : configured_store_open(config, &where, ret_sink, err);
+}
+
+static int claim(const struct config *config, const cJSON *series, bool goes_on, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 	char key[SERIES_KEY_BYTES];
 	bool ours;
-	int r = look(sink, series_key(series_id(series), key), goes_on, &ours, err);
+	int r;
 
-	if (r < 0 || ours)
+	if ((r = open_sink(config, series, &sink, err)) < 0 ||
+	    (r = look(sink, series_key(series_id(series), key), goes_on, &ours, err)) < 0 || ours)
 		return r;
 	if ((r = make_claim(series, &text, err)) < 0 || (r = claim_put(sink, key, text, err)) < 0)
 		return r;
@@ -67,17 +93,17 @@ static int claim(struct store *sink, const cJSON *series, bool goes_on, struct e
 	return look(sink, key, true, &ours, err);
 }
 
-static int claim_an_id(struct store *sink, cJSON *series, bool goes_on, struct error *err)
+static int claim_an_id(const struct config *config, cJSON *series, bool goes_on, struct error *err)
 {
 	uint32_t taken = 0;
 	int r;
 
-	while ((r = claim(sink, series, goes_on, err)) == -EEXIST) {
+	while ((r = claim(config, series, goes_on, err)) == -EEXIST) {
 		if (++taken == CLAIM_IDS_MAX)
 			return error_set(err, -EAGAIN,
 					 "%s: the store says that it has a series with each of the last %u "
 					 "ids, up to %s",
-					 store_url(sink), CLAIM_IDS_MAX, series_id(series));
+					 config->sink.url, CLAIM_IDS_MAX, series_id(series));
 		log_info("%s: the store has a series with this id already, so this one gets a later id",
 			 series_id(series));
 		(void)sleep(1);
@@ -87,19 +113,38 @@ static int claim_an_id(struct store *sink, cJSON *series, bool goes_on, struct e
 	return r;
 }
 
+static bool has_begun(const cJSON *series)
+{
+	for (uint32_t i = 0; i < series_trials(series); i++)
+		if (*series_text(series_trial(series, i), "run"))
+			return true;
+	return false;
+}
+
+/* Notes where the branches of the trials begin, before one is made. */
+static int note_start(cJSON *series, const struct config *config, struct error *err)
+{
+	char start[VERSIONS_ID_BYTES] = "";
+	int r = branch_find_start(series, config, start, err);
+
+	if (r < 0 || !*start)
+		return r;
+	if (!series_set(series, "sink_commit", cJSON_CreateString(start)))
+		return error_set(err, -ENOMEM, "series.json: no memory");
+	return series_write(series, err);
+}
+
 int claim_series(cJSON *series, bool goes_on, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(store_closep) struct store *sink = NULL;
 	int r;
 
 	if (*series_text(series, "machine"))
 		return 0;
-	if ((r = config_text_load(series_text(series, "config"), &config, err)) < 0)
+	if ((r = config_text_load(series_text(series, "config"), &config, err)) < 0 ||
+	    (r = note_start(series, &config, err)) < 0)
 		return r;
-	if (!versions_has_branches(&config.sink) &&
-	    ((r = configured_store_open(&config, &config.sink, &sink, err)) < 0 ||
-	     (r = claim_an_id(sink, series, goes_on, err)) < 0))
+	if (!has_begun(series) && (r = claim_an_id(&config, series, goes_on, err)) < 0)
 		return r;
 	return (r = claim_add_box(series, err)) < 0 ? r : series_write(series, err);
 }

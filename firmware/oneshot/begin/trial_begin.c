@@ -88,34 +88,27 @@ static int check_no_other(const cJSON *series, uint32_t trial, struct error *err
 }
 
 /* Notes the commits that have been found, or takes those that another slot has noted meanwhile: all trials
- * read the same ones, and all branches begin at the same one. `start`: where branches begin; "" = it is
- * noted. */
-static int note_commits(struct held *held, struct config *config, const char *start, struct error *err)
+ * read the same ones. */
+static int note_commits(struct held *held, struct config *config, struct error *err)
 {
 	int r = held_again(held, err);
 
 	if (r < 0 || (r = commits_note(held->series, config, err)) < 0)
 		return r;
-	if (*start && !*series_text(held->series, "sink_commit") &&
-	    !series_set(held->series, "sink_commit", cJSON_CreateString(start)))
-		return error_set(err, -ENOMEM, "series.json: no memory");
 	r = series_write(held->series, err);
 	held_let_go(held);
 	return r;
 }
 
-/* Finds which commits the trial reads, and where its branch begins. */
+/* Finds which commits the trial reads, and adds its branch to the members. */
 static int fix_commits(struct held *held, uint32_t trial, struct config *config, cJSON *members,
 		       struct error *err)
 {
-	char start[VERSIONS_ID_BYTES] = "";
 	bool any = false;
 	int r;
 
 	if ((r = commits_of_series(held->series, config, &any, err)) < 0 ||
-	    (r = branch_find_start(held->series, config, start, err)) < 0 ||
-	    ((any || *start) && (r = note_commits(held, config, start, err)) < 0) ||
-	    (r = commits_add(config, members, err)) < 0)
+	    (any && (r = note_commits(held, config, err)) < 0) || (r = commits_add(config, members, err)) < 0)
 		return r;
 	return branch_of_trial(held->series, series_text(series_trial(held->series, trial), "name"), config,
 			       members, err);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "uploadd/refused.h"
+#include "core/base/events.h"
+#include "core/base/json.h"
+#include "core/base/log.h"
+#include "core/run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Notes why. `run_id`: of an archived run; NULL = the current one. */
+static int note(const char *run_id, const char *why, struct error *err)
+{
+	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	int r;
+
+	if (!cJSON_AddStringToObject(members, "uploads_refused", why))
+		return error_set(err, -ENOMEM, "run.json: no memory");
+	if ((r = json_print(members, &text, err)) < 0)
+		return r;
+	return run_id ? run_note_archived(run_id, text, err) : run_note(text, err);
+}
+
+void refused_archived(struct refused *refused, const char *run_id, const struct error *why)
+{
+	struct error err;
+	char **grown;
+
+	for (uint32_t i = 0; i < refused->warnings; i++)
+		if (strcmp(refused->warned[i], run_id) == 0)
+			return;
+	event_send(&(struct event){ .id = EVENT_UPLOADS_REFUSED, .run_id = run_id },
+		   "%s: %s, leaving it in the spool", run_id, why->text);
+	if (note(run_id, why->text, &err) < 0)
+		log_warning("%s", err.text);
+	grown = realloc(refused->warned, (refused->warnings + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	refused->warned = grown;
+	grown[refused->warnings] = strdup(run_id);
+	if (grown[refused->warnings])
+		refused->warnings++;
+}
+
+void refused_current(const struct error *why)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	struct error err;
+
+	if (run_load(&run, NULL) == 0 && run_state_is_final(run.state) && note(NULL, why->text, &err) < 0)
+		log_warning("%s", err.text);
+}
