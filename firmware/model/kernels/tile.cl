@@ -100,6 +100,20 @@ void column_sums_tile(int vectors, int j0, __global const stored *B, int N, int 
 	}
 }
 
+/* Adds COLUMN_LOADS rows of column j of B, from row k on, to `sum`, those that are less than K. All loads are under way at
+ * the same time; a row behind the last one loads the last one instead. */
+#define COLUMN_LOADS 16
+float add_column(float sum, __global const stored *B, int N, int K, int k, int j)
+{
+	float x[COLUMN_LOADS];
+
+	_Pragma("unroll") for (int i = 0; i < COLUMN_LOADS; i++)
+		x[i] = load((size_t)min(k + i, K - 1) * N + j, B);
+	_Pragma("unroll") for (int i = 0; i < COLUMN_LOADS; i++)
+		sum = k + i < K ? sum + x[i] : sum;
+	return sum;
+}
+
 /* Writes the sums of `columns` columns of B, from j0 on, by a group of `items` items. Items sum chunks of a column side by
  * side, and the first of them adds the chunks in order. `partial` [items]. */
 void column_sums_group(__global const stored *B, int N, int K, int j0, int columns, int items, __local float *partial,
@@ -112,8 +126,9 @@ void column_sums_group(__global const stored *B, int N, int K, int j0, int colum
 		const int k0 = first + line * COLUMN_CHUNK;
 		float sum = 0;
 
-		for (int k = k0; j < N && k < min(K, k0 + COLUMN_CHUNK); k++)
-			sum += load((size_t)k * N + j, B);
+#pragma unroll 1
+		for (int k = k0; j < N && k < min(K, k0 + COLUMN_CHUNK); k += COLUMN_LOADS)
+			sum = add_column(sum, B, N, K, k, j);
 		barrier(CLK_LOCAL_MEM_FENCE);
 		partial[get_local_id(0)] = sum;
 		barrier(CLK_LOCAL_MEM_FENCE);
