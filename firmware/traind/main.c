@@ -11,6 +11,7 @@
 #include "drivers/notify/notify.h"
 #include "model/self_test.h"
 #include "traind/devices.h"
+#include "traind/killed.h"
 #include "traind/loop.h"
 #include "traind/names.h"
 #include "traind/rest.h"
@@ -51,6 +52,8 @@ static int open_run(struct train *train, struct error *err)
 	/* The process holds the lock until it ends. A second traind fails here, before it changes
 	 * anything. */
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
+		return r;
+	if ((r = killed_look(train->run.id, err)) < 0)
 		return r;
 	batches_ask(train);
 	if (slot_now() == 0) /* the note is of the box */

@@ -6,6 +6,7 @@
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
 #include "model/adapt.h"
+#include "traind/killed.h"
 #include "traind/session.h"
 #include "traind/train.h"
 
@@ -93,6 +94,7 @@ int rest(struct train *train, int result, struct error *err)
 	}
 	exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 	alive_lease(train->worker, NULL, END_LEASE_S);
+	killed_forget();
 	throttle_close(train);
 	/* A run that has ended without error has written its time into run.json already. */
 	if (result < 0 && train->record.opened && record_write_time(train, &state_err) < 0)

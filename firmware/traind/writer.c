@@ -6,6 +6,7 @@
 #include "drivers/notify/alive.h"
 #include "model/checkpoint.h"
 #include "traind/finished.h"
+#include "traind/killed.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -82,6 +83,7 @@ static void say_written(const struct train *train)
 	const struct writer *writer = &train->writer;
 	char name[SPOOL_NAME_BYTES];
 
+	killed_forget();
 	(void)spool_checkpoint_name(writer->step, name);
 	event_send(&(struct event){ .id = writer->final ? EVENT_MODEL_WRITTEN : EVENT_CHECKPOINT_WRITTEN,
 				    .run_id = train->run.id,

@@ -205,6 +205,20 @@ is "$(of_series 's["state"], [x["state"] for x in t]')" "('failed', ['failed', '
 like "$(of_series 't[0]["reason"]')" 'the trial is too large: .*CL_MEM_OBJECT_ALLOCATION_FAILURE' "it says why"
 is "$(grep -lE '"memory_tries":\s*3' "$KILN_ROOT"/$run/archive/*/run.json | wc -l)" 2 "after three tries each"
 
+# ---- A trial for which the machine has no memory: the kernel kills its trainer ----
+node oom
+config oom 'vary = { run = { seed = [ 1, 2 ]; }; };'
+begin oom
+id=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$KILN_ROOT/$run/current/run.json")
+mkdir -p "$KILN_ROOT/proc" "$KILN_ROOT/run/kiln/status/traind"
+echo 'oom_kill 5' >"$KILN_ROOT/proc/vmstat"
+echo "$id 4 2" >"$KILN_ROOT/run/kiln/status/traind/working" # two trainers were killed, and now a third one
+timeout 200 "$KILN_BIN/kiln" run --config "$work/oom.conf" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+is "$? $(of_series 's["state"], [x["state"] for x in t]')" "0 ('finished', ['failed', 'finished'])" \
+	"a trial whose trainer the kernel has killed three times fails, and the next one trains" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(of_series 't[0]["reason"]')" 'the kernel has killed its trainer 3 times for lack of memory' "it says why"
+is "$(find "$KILN_ROOT/run/kiln/status/traind" -name working)" '' "a trainer that ends leaves no note"
+
 # ---- A run that rests ----
 node rests
 config rests ''

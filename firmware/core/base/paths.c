@@ -54,6 +54,7 @@ static const char *const paths[] = {
 	[PATH_MACHINE_ID] = "/etc/machine-id",
 	[PATH_OS_RELEASE] = "/etc/os-release",
 	[PATH_CMDLINE] = "/proc/cmdline",
+	[PATH_VMSTAT] = "/proc/vmstat",
 };
 static_assert(sizeof(paths) / sizeof(paths[0]) == PATH_KINDS, "every path has its row");
 

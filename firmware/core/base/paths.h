@@ -60,6 +60,7 @@ enum path {
 	PATH_MACHINE_ID,  /* /etc/machine-id */
 	PATH_OS_RELEASE,  /* /etc/os-release */
 	PATH_CMDLINE,     /* /proc/cmdline: the kernel's command line */
+	PATH_VMSTAT,      /* /proc/vmstat: what the kernel counts of its memory */
 	PATH_KINDS,
 };
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trial of a series that needs more memory than the machine has: the kernel kills the trainer (SIGKILL),
+ * which is started again, and so on. After KILLED_TRIES such ends in a row the trial fails, so that the other
+ * trials go on.
+ *
+ * A file beside the status page says that a trainer works and has written no checkpoint yet, and how many
+ * processes the kernel had killed for lack of memory (oom_kill in /proc/vmstat). A trainer that finds the
+ * file of its run knows that the one before was killed: by the kernel, where that number has grown since. One
+ * that was killed after a checkpoint does not count: the trial advances.
+ *
+ * Crash: harmless. The file is gone after a new start of the machine, and counting begins anew.
+ */
+#pragma once
+
+#include "core/base/error.h"
+
+#define KILLED_TRIES 3u
+
+/* Notes that a trainer of this run works; to be called once, before the process takes its memory. Errors:
+ * -EBADMSG the run is a trial, and the kernel has killed KILLED_TRIES trainers of it in a row. A file that
+ * cannot be read or written is no error. */
+MUST_CHECK int killed_look(const char *run_id, struct error *err);
+
+/* The trainer has written a checkpoint, or ends. Any thread. */
+void killed_forget(void);
