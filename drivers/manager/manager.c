@@ -2,31 +2,20 @@
 #include "drivers/manager/manager.h"
 
 #include "core/base/clock.h"
-#include "core/base/paths.h"
-#include "core/run/run.h"
 #include "drivers/bus/bus.h"
+#include "drivers/manager/unit.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#define SERVICE   "org.freedesktop.systemd1"
-#define OBJECT    "/org/freedesktop/systemd1"
-#define INTERFACE "org.freedesktop.systemd1.Manager"
-#define TIMEDATE  "org.freedesktop.timedate1"
+#define OBJECT   "/org/freedesktop/systemd1"
+#define TIMEDATE "org.freedesktop.timedate1"
 
-#define REST_WAIT_MS 10000u /* upper bound of the wait until an ending run has stopped */
-#define REST_POLL_MS 50u
+#define POLL_MS 50u
 
 struct manager {
 	sd_bus *bus;
-};
-
-static const char *const run_units[] = {
-	"kiln-config.service", "kiln-begin.service",      "kiln-hugepages.service", "run-kiln-huge.mount",
-	"kiln-fetchd.service", "kiln-traind.service",     MANAGER_RUN_UNIT,         "kiln-uploadd.service",
-	"kiln-finished.path",  "kiln-run-failed.service", "kiln-finished.service",
 };
 
 int manager_open(struct manager **ret_manager, struct error *err)
@@ -56,18 +45,16 @@ void manager_set_wait(struct manager *manager, unsigned wait_s)
 	(void)sd_bus_set_method_call_timeout(manager->bus, (uint64_t)wait_s * 1000000);
 }
 
-/* Calls a method of systemd's manager. `mode` is NULL where the unit is the only argument; `unit` and `mode`
- * are NULL where there are no arguments. */
-static int call(struct manager *manager, const char *method, const char *unit, const char *mode,
-		struct error *err)
+int manager_call(struct manager *manager, const char *method, const char *unit, const char *mode,
+		 struct error *err)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
-	int r = mode   ? sd_bus_call_method(manager->bus, SERVICE, OBJECT, INTERFACE, method, &error, NULL,
-					    "ss", unit, mode)
-		: unit ? sd_bus_call_method(manager->bus, SERVICE, OBJECT, INTERFACE, method, &error, NULL,
-					    "s", unit)
-		       : sd_bus_call_method(manager->bus, SERVICE, OBJECT, INTERFACE, method, &error, NULL,
-					    "");
+	int r = mode   ? sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, method,
+					    &error, NULL, "ss", unit, mode)
+		: unit ? sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, method,
+					    &error, NULL, "s", unit)
+		       : sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, method,
+					    &error, NULL, "");
 
 	if (r < 0)
 		(void)error_set(err, r, "%s%s%s: %s", method, unit ? " " : "", unit ? unit : "",
@@ -80,22 +67,22 @@ static int call(struct manager *manager, const char *method, const char *unit, c
 
 int manager_start(struct manager *manager, const char *unit, struct error *err)
 {
-	return call(manager, "StartUnit", unit, "replace", err);
+	return manager_call(manager, "StartUnit", unit, "replace", err);
 }
 
 int manager_stop(struct manager *manager, const char *unit, struct error *err)
 {
-	return call(manager, "StopUnit", unit, "replace", err);
+	return manager_call(manager, "StopUnit", unit, "replace", err);
 }
 
 int manager_power(struct manager *manager, const char *target, struct error *err)
 {
-	return call(manager, "StartUnit", target, "replace-irreversibly", err);
+	return manager_call(manager, "StartUnit", target, "replace-irreversibly", err);
 }
 
 int manager_reset_failed(struct manager *manager, const char *unit, struct error *err)
 {
-	int r = call(manager, "ResetFailedUnit", unit, NULL, err);
+	int r = manager_call(manager, "ResetFailedUnit", unit, NULL, err);
 
 	/* -ENOENT: systemd does not have this unit (BUS_ERROR_NO_SUCH_UNIT), so there is nothing to reset. */
 	return r == -ENOENT ? 0 : r;
@@ -103,23 +90,22 @@ int manager_reset_failed(struct manager *manager, const char *unit, struct error
 
 int manager_reload(struct manager *manager, struct error *err)
 {
-	return call(manager, "Reload", NULL, NULL, err);
+	return manager_call(manager, "Reload", NULL, NULL, err);
 }
 
-/* Reads a property of a unit. `type` is sd-bus's letter for the type of *ret. Where that is a string ('s'),
- * the caller frees it. */
-static int get(struct manager *manager, const char *unit, const char *interface, const char *name, char type,
-	       void *ret, struct error *err)
+int unit_get(struct manager *manager, const char *unit, const char *interface, const char *name, char type,
+	     void *ret, struct error *err)
 {
 	CLEANUP(free_ptr) char *path = NULL;
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
 
 	if (r >= 0 && type == 's')
-		r = sd_bus_get_property_string(manager->bus, SERVICE, path, interface, name, &error, ret);
+		r = sd_bus_get_property_string(manager->bus, MANAGER_SERVICE, path, interface, name, &error,
+					       ret);
 	else if (r >= 0)
-		r = sd_bus_get_property_trivial(manager->bus, SERVICE, path, interface, name, &error, type,
-						ret);
+		r = sd_bus_get_property_trivial(manager->bus, MANAGER_SERVICE, path, interface, name, &error,
+						type, ret);
 	if (r < 0)
 		(void)error_set(err, r, "%s: cannot read %s: %s", unit, name,
 				error.message ? error.message : strerror(-r));
@@ -133,8 +119,8 @@ static int start_job(struct manager *manager, const char *unit, char *ret_job, s
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	sd_bus_message *answer = NULL;
 	const char *job;
-	int r = sd_bus_call_method(manager->bus, SERVICE, OBJECT, INTERFACE, "StartUnit", &error, &answer,
-				   "ss", unit, "replace");
+	int r = sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, "StartUnit",
+				   &error, &answer, "ss", unit, "replace");
 
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "o", &job);
@@ -150,7 +136,7 @@ static int start_job(struct manager *manager, const char *unit, char *ret_job, s
 
 int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err)
 {
-	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };
+	const struct timespec nap = { .tv_nsec = POLL_MS * 1000000L };
 	uint64_t since_ms = clock_ms();
 	char job[128];
 	int r = start_job(manager, unit, job, sizeof(job), err);
@@ -158,8 +144,8 @@ int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, stru
 	while (r == 0) {
 		CLEANUP(free_ptr) char *state = NULL;
 
-		if (sd_bus_get_property_string(manager->bus, SERVICE, job, SERVICE ".Job", "State", NULL,
-					       &state) < 0)
+		if (sd_bus_get_property_string(manager->bus, MANAGER_SERVICE, job, MANAGER_SERVICE ".Job",
+					       "State", NULL, &state) < 0)
 			return 0;
 		if (clock_ms() - since_ms >= wait_s * 1000)
 			r = error_set(err, -ETIMEDOUT, "%s: not done after %" PRIu64 " s", unit, wait_s);
@@ -170,19 +156,18 @@ int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, stru
 
 int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts, struct error *err)
 {
-	return get(manager, unit, SERVICE ".Service", "NRestarts", 'u', ret_restarts, err);
+	return unit_get(manager, unit, MANAGER_SERVICE ".Service", "NRestarts", 'u', ret_restarts, err);
 }
 
-/* Returns 1 where the ActiveState= of a unit is `state`, else 0, or -errno. */
-static int state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
+int unit_state_is(struct manager *manager, const char *unit, const char *state, struct error *err)
 {
 	CLEANUP(free_ptr) char *found = NULL;
-	int r = get(manager, unit, SERVICE ".Unit", "ActiveState", 's', &found, err);
+	int r = unit_get(manager, unit, MANAGER_SERVICE ".Unit", "ActiveState", 's', &found, err);
 
 	return r < 0 ? r : strcmp(found, state) == 0;
 }
 
-static int has_job(struct manager *manager, const char *unit, struct error *err)
+int unit_has_job(struct manager *manager, const char *unit, struct error *err)
 {
 	CLEANUP(free_ptr) char *path = NULL;
 	sd_bus_error error = SD_BUS_ERROR_NULL;
@@ -191,8 +176,8 @@ static int has_job(struct manager *manager, const char *unit, struct error *err)
 	int r = sd_bus_path_encode(OBJECT "/unit", unit, &path);
 
 	if (r >= 0)
-		r = sd_bus_get_property(manager->bus, SERVICE, path, SERVICE ".Unit", "Job", &error, &answer,
-					"(uo)");
+		r = sd_bus_get_property(manager->bus, MANAGER_SERVICE, path, MANAGER_SERVICE ".Unit", "Job",
+					&error, &answer, "(uo)");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "(uo)", &job, NULL);
 	if (r < 0)
@@ -207,14 +192,14 @@ int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, s
 {
 	static const char *const busy[] = { "active", "activating", "deactivating", "reloading" };
 	CLEANUP(free_ptr) char *found = NULL;
-	int r = get(manager, unit, SERVICE ".Unit", "ActiveState", 's', &found, err);
+	int r = unit_get(manager, unit, MANAGER_SERVICE ".Unit", "ActiveState", 's', &found, err);
 
 	if (r < 0)
 		return r;
 	*ret_busy = false;
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++)
 		*ret_busy = *ret_busy || strcmp(found, busy[i]) == 0;
-	if (!*ret_busy && (r = has_job(manager, unit, err)) >= 0)
+	if (!*ret_busy && (r = unit_has_job(manager, unit, err)) >= 0)
 		*ret_busy = r > 0;
 	return r < 0 ? r : 0;
 }
@@ -224,31 +209,6 @@ int manager_update_is_busy(struct manager *manager, bool *ret_busy, struct error
 	int r = manager_is_busy(manager, "kiln-update-fetch.service", ret_busy, err);
 
 	return r < 0 || *ret_busy ? r : manager_is_busy(manager, "kiln-update.service", ret_busy, err);
-}
-
-int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure, struct error *err)
-{
-	static const char *const units[] = { "kiln-config.service", "kiln-begin.service",
-					     "kiln-fetchd.service", "kiln-traind.service" };
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		CLEANUP(free_ptr) char *result = NULL;
-		struct manager_failure failure = { .unit = units[i] };
-		int r = state_is(manager, units[i], "failed", err);
-
-		if (r < 0)
-			return r;
-		if (r == 0)
-			continue;
-		if ((r = get(manager, units[i], SERVICE ".Service", "Result", 's', &result, err)) < 0 ||
-		    (r = get(manager, units[i], SERVICE ".Service", "ExecMainStatus", 'i',
-			     &failure.exit_status, err)) < 0)
-			return r;
-		(void)snprintf(failure.result, sizeof(failure.result), "%s", result);
-		*ret_failure = failure;
-		return 0;
-	}
-	return error_set(err, -ENOENT, "none of the run's services has failed");
 }
 
 int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err)
@@ -264,75 +224,4 @@ int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *e
 		*ret_set = set != 0;
 	sd_bus_error_free(&error);
 	return r < 0 ? r : 0;
-}
-
-int manager_reset_run(struct manager *manager, struct error *err)
-{
-	for (size_t i = 0; i < sizeof(run_units) / sizeof(run_units[0]); i++) {
-		int r = manager_reset_failed(manager, run_units[i], err);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* ---- Start a run ---- */
-
-int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err)
-{
-	/* While kiln-begin is still trying, the target is not active yet, but its start is a queued job. */
-	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
-
-	if (r == 0)
-		r = has_job(manager, MANAGER_RUN_UNIT, err);
-	*ret_started = r > 0;
-	return r < 0 ? r : 0;
-}
-
-static bool is_marked(void)
-{
-	char path[PATH_BYTES];
-
-	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
-}
-
-/* Returns 1 where the run's trainer has ended while the run's target is still active. Returns 0 for a trainer
- * that crashed: it will be restarted, so its state is "activating".
- */
-static int is_resting(struct manager *manager, struct error *err)
-{
-	int r = state_is(manager, MANAGER_RUN_UNIT, "active", err);
-
-	if (r > 0)
-		r = state_is(manager, "kiln-traind.service", "inactive", err);
-	return r;
-}
-
-/* Stops the target of a run that is ending, and waits until it has stopped. Without that a start of the
- * target would do nothing, because it is still active; then kiln-finished.service, which Conflicts= with the
- * target, would stop the new run. kiln-finished removes the file RUN_REST_FILE (the mark) once everything has
- * stopped. */
-static int end_resting(struct manager *manager, struct error *err)
-{
-	const struct timespec nap = { .tv_nsec = REST_POLL_MS * 1000000L };
-	uint64_t since_ms = clock_ms();
-	int r = is_marked() ? 1 : is_resting(manager, err);
-
-	if (r <= 0 || (r = manager_stop(manager, MANAGER_RUN_UNIT, err)) < 0)
-		return r;
-	while ((r = state_is(manager, MANAGER_RUN_UNIT, "inactive", err)) >= 0 && (r == 0 || is_marked()) &&
-	       clock_ms() - since_ms < REST_WAIT_MS)
-		(void)nanosleep(&nap, NULL);
-	return r < 0 ? r : 0;
-}
-
-int manager_start_run(struct manager *manager, struct error *err)
-{
-	int r = end_resting(manager, err);
-
-	if (r < 0 || (r = manager_reset_run(manager, err)) < 0 ||
-	    (r = call(manager, "RestartUnit", "kiln-uploadd.service", "replace", err)) < 0)
-		return r;
-	return manager_start(manager, MANAGER_RUN_UNIT, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * systemd's manager (org.freedesktop.systemd1) over the system bus: start and stop units, look at their
- * state. Only root may start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what
+ * state. The units of a run are those of the slot that this thread uses (core/base/slot.h). Only root may
+ * start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what
  * manager_set_wait() says; only
  * manager_run() waits until the job is done; the other calls queue a job and return.
  *
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "core/base/error.h"
+#include "core/base/slot.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,7 +51,7 @@ MUST_CHECK int manager_restarts(struct manager *manager, const char *unit, uint3
 				struct error *err);
 
 struct manager_failure {
-	const char *unit; /* a string constant */
+	char unit[SLOT_UNIT_BYTES];
 	/* why it failed: "exit-code", "signal" ... ($SERVICE_RESULT in systemd.exec(5)) */
 	char result[32];
 	int32_t exit_status; /* exit status of the main process; 0 where another process of the unit failed */
@@ -64,11 +66,19 @@ MUST_CHECK int manager_run_failure(struct manager *manager, struct manager_failu
  * not ask the kernel. */
 MUST_CHECK int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err);
 
-/* Starts a run: waits until a run that is just ending has stopped (at most 10 s), forgets the failures
- * of the run's units, restarts kiln-uploadd, because its credentials may have changed, then starts
- * kiln-run.target. */
+/* Starts a run in slot 0: waits until a run that is just ending has stopped (at most 10 s), forgets the
+ * failures of the run's units, restarts kiln-uploadd, because its credentials may have changed, and has the
+ * devices counted anew, then starts kiln-run.target. */
 MUST_CHECK int manager_start_run(struct manager *manager, struct error *err);
-/* Tells whether a run was started and not stopped since. A start that is still queued counts as started. */
+/* Queues the start of the run's target in this slot, where it is not started: what follows a trial. */
+MUST_CHECK int manager_start_trial(struct manager *manager, struct error *err);
+/* Queues the stop of the run's target in this slot. */
+MUST_CHECK int manager_stop_trial(struct manager *manager, struct error *err);
+/* The same in every slot. */
+MUST_CHECK int manager_stop_run(struct manager *manager, struct error *err);
+/* Tells whether the run of this slot was started and not stopped since. A start that is still queued counts
+ * as started. */
 MUST_CHECK int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err);
+/* Tells whether a unit of this slot works: the run's target, or what follows a trial. */
+MUST_CHECK int manager_slot_is_busy(struct manager *manager, bool *ret_busy, struct error *err);
 MUST_CHECK int manager_reset_run(struct manager *manager, struct error *err);
-#define MANAGER_RUN_UNIT "kiln-run.target"

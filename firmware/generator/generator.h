@@ -18,7 +18,8 @@
 #define UNITS_TEXT_BYTES 4096u
 
 struct units_file {
-	const char *unit; /* the unit that the drop-in belongs to */
+	const char *unit;     /* the unit that the drop-in belongs to */
+	const char *template; /* of the same unit in slots 1, 2 ... (core/base/slot.h); NULL: there is none */
 	char text[UNITS_TEXT_BYTES];
 };
 

@@ -43,21 +43,28 @@ static void say_mistakes(struct error *err)
 		say(LOG_ERR, "%s", line);
 }
 
-static int write_file(const char *folder, const struct units_file *file, struct error *err)
+static int write_drop_in(const char *folder, const char *unit, const char *text, struct error *err)
 {
 	char path[PATH_BYTES];
 	CLEANUP(close_fd) int fd = -1;
 	int r;
 
-	(void)snprintf(path, sizeof(path), "%.3000s/%s.d", folder, file->unit);
+	(void)snprintf(path, sizeof(path), "%.3000s/%s.d", folder, unit);
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
 		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
-	(void)snprintf(path, sizeof(path), "%.3000s/%s.d/50-kiln.conf", folder, file->unit);
+	(void)snprintf(path, sizeof(path), "%.3000s/%s.d/50-kiln.conf", folder, unit);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return error_set(err, -errno, "%s: cannot make it: %s", path, strerror(errno));
-	r = file_write_all(fd, file->text, strlen(file->text));
+	r = file_write_all(fd, text, strlen(text));
 	return r < 0 ? error_set(err, r, "%s: cannot write it: %s", path, strerror(-r)) : 0;
+}
+
+static int write_file(const char *folder, const struct units_file *file, struct error *err)
+{
+	int r = write_drop_in(folder, file->unit, file->text, err);
+
+	return r < 0 || !file->template ? r : write_drop_in(folder, file->template, file->text, err);
 }
 
 static struct units_file files[UNITS_KINDS];

@@ -198,10 +198,13 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 					     "kiln-update-fetch.service", "kiln-check-store.service",
 					     "kiln-report.service",       "kiln-heartbeat.service",
 					     "kiln-promote.service" };
+	static const char *const templates[UNITS_KINDS] = { [UNITS_FETCHD] = "kiln-fetchd@.service",
+							    [UNITS_TRAIND] = "kiln-traind@.service",
+							    [UNITS_BEGIN] = "kiln-begin@.service" };
 	uint64_t bytes;
 	int r;
 
-	*ret_file = (struct units_file){ .unit = units[kind] };
+	*ret_file = (struct units_file){ .unit = units[kind], .template = templates[kind] };
 	switch (kind) {
 	case UNITS_TIMER:
 		timer(ret_file, config, now);

@@ -19,7 +19,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } verbs[] = {
 	{ "begin", "make the run record, or continue the unfinished run",
-	  "[--config FILE] [--slots N] [--series ID] [--from RUN.JSON] [--adopt]", oneshot_begin },
+	  "[--config FILE] [--slots N] [--series ID] [--wait] [--from RUN.JSON] [--adopt]", oneshot_begin },
 	{ "unfinished", "exit 0 if the current run is unfinished", "", oneshot_unfinished },
 	{ "new", "exit 0 if the next run is a new run, 1 if an unfinished run continues", "", oneshot_new },
 	{ "hugepages", "set hugepages aside for the current run's ring", "", oneshot_hugepages },
@@ -35,6 +35,8 @@ static const struct {
 	  oneshot_nightly },
 	{ "resume", "after a boot, continue the run that was running", "[--clock-wait-s SECONDS]",
 	  oneshot_resume },
+	{ "start-slots", "start the units of the slots in which trials train beside those of slot 0", "",
+	  oneshot_start_slots },
 	{ "finished", "after a run, wait for its uploads, then do what power.when_finished says", "",
 	  oneshot_finished },
 	{ "trial-ended", "note the trial that has ended; exit 0 if another one follows", "[--code CODE]",

@@ -23,11 +23,6 @@
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
 #define SYSTEMD_S      100u /* longest wait for systemd; the unit's RuntimeMaxSec= is longer */
 
-static int stop_run(struct manager *manager, struct error *err)
-{
-	return manager_stop(manager, MANAGER_RUN_UNIT, err);
-}
-
 static int power_off(struct manager *manager, struct error *err)
 {
 	return manager_power(manager, "poweroff.target", err);
@@ -77,10 +72,12 @@ static const struct {
 	const char *word;
 	int (*act)(struct manager *manager, struct error *err);
 } words[] = {
-	{ "run.start", manager_start_run },  { "run.stop", stop_run },     { "run.reset", manager_reset_run },
-	{ "config.reload", manager_reload }, { "update.install", update }, { "power.off", power_off },
-	{ "factory.reset", factory_reset },  { "cache.preload", preload }, { "update.downgrade", downgrade },
-	{ "experiments.promote", promote },
+	{ "run.start", manager_start_run },   { "run.stop", manager_stop_run },
+	{ "run.reset", manager_reset_run },   { "config.reload", manager_reload },
+	{ "update.install", update },         { "power.off", power_off },
+	{ "factory.reset", factory_reset },   { "cache.preload", preload },
+	{ "update.downgrade", downgrade },    { "experiments.promote", promote },
+	{ "begin.stop", manager_stop_trial },
 };
 
 /* Reads one line, which nothing may follow. */

@@ -5,6 +5,7 @@
 #include "core/base/slot.h"
 #include "core/box/usable.h"
 #include "core/run/spool.h"
+#include "core/series/series.h"
 #include "drivers/cores/cores.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
@@ -103,18 +104,34 @@ static int count_usable(const struct config *config, unsigned *ret_usable, struc
 	return r;
 }
 
-/* Notes on how many devices trials can train side by side. With series.parallel = 1 nobody asks. */
+/* Writes the path of the configuration that the trials of the night have: that of the unfinished series,
+ * which may be older than `file`. */
+static void find_config(const char *file, char path[static PATH_BYTES])
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	if (series_load_unfinished(&series, NULL) < 0 ||
+	    file_exists(series_file(series_id(series), SERIES_CONFIG_FILE, path), NULL) <= 0)
+		(void)snprintf(path, PATH_BYTES, "%s", file);
+}
+
+/* Notes on how many devices trials can train side by side. With series.parallel = 1 nobody asks. kiln-oneshot
+ * begin says what is wrong with a configuration that cannot be used. */
 static int note_usable(int argc, char **argv)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	struct error err = { 0 };
+	char path[PATH_BYTES];
 	unsigned usable = 1;
 
-	if (config_load(config_path(argc, argv), &config, &err) < 0 ||
-	    (config.series.parallel != 1 && count_usable(&config, &usable, &err) < 0) ||
-	    usable_note(usable, &err) < 0)
+	find_config(config_path(argc, argv), path);
+	if (config_load(path, &config, NULL) == 0 && config.series.parallel != 1 &&
+	    count_usable(&config, &usable, &err) < 0)
+		log_warning("%s; trials train in turn", err.text);
+	if (usable_note(usable, &err) < 0)
 		return fatal(&err);
-	log_info("devices for trials side by side: %u", usable);
+	if (usable > 1)
+		log_info("devices for trials side by side: %u", usable);
 	return EX_OK;
 }
 

@@ -60,6 +60,9 @@ $results" "the report's: it starts without, too"
 is "$(drop_in kiln-traind.service)" "[Service]
 CPUAffinity=
 CPUAffinity=2-3" "the trainer's cores"
+for unit in begin fetchd traind; do
+	is "$(drop_in kiln-$unit@.service)" "$(drop_in kiln-$unit.service)" "kiln-$unit in slots 1, 2 ..., too"
+done
 like "$(drop_in kiln-fetchd.service)" '^MemoryMax=[0-9]+$' "the fetcher's memory"
 is "$(find "$units.early" "$units.late" 2>/dev/null)" "" "the other two folders stay as they are"
 

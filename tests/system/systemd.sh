@@ -9,7 +9,8 @@ installed 200
 # A short watchdog only for traind, whose restarts this test is about: on a busy machine the watchdog may fire by itself.
 drop_in kiln-traind.service Service WatchdogSec=4
 booted "it boots"
-units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path kiln-promote.path run-kiln-huge.mount
+units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path kiln-promote.path kiln-slots.path run-kiln-huge.mount
+	kiln-run@1.target kiln-finished@1.path run-kiln-huge\\x2d1.mount
 	$(cd "$root/usr/lib/systemd/system" && echo kiln-*.service)"
 verify() { # also for the generator's units, which verify would not find by itself
 	inside env SYSTEMD_UNIT_PATH=/run/systemd/generator: systemd-analyze verify --man=no ${units//@.service/@x.service} 2>&1 |
@@ -133,7 +134,7 @@ config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
-	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service check-store.service fetchd.service nightly.timer preload.service promote.service report.service traind.service update-fetch.service uploadd.service | sed 's/ $//')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service begin@.service check-store.service fetchd.service fetchd@.service nightly.timer preload.service promote.service report.service traind.service traind@.service update-fetch.service uploadd.service | sed 's/ $//')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'

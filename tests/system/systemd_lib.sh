@@ -29,7 +29,7 @@ make_root() {
 	make -s install DESTDIR="$root" B="$KILN_BUILD" >/dev/null || return
 	# Memory limits do not work in every container. Nothing sets the clock here, so do not wait for it.
 	local unit
-	for unit in fetchd traind uploadd controld begin config check-gpu check-store; do
+	for unit in fetchd{,@} traind{,@} uploadd controld begin{,@} config devices check-gpu check-store; do
 		drop_in "kiln-$unit.service" Service MemoryMax=infinity TimeoutAbortSec=1
 	done
 	if [ -n "${KILN_COUNTS:-}" ]; then
@@ -40,8 +40,10 @@ make_root() {
 	local pool=$root/usr/share/no-pages/node0/hugepages/hugepages-2048kB
 	mkdir -p "$pool"
 	echo 0 | tee "$pool"/{nr,free,resv}_hugepages >/dev/null
-	drop_in kiln-hugepages.service Service BindReadOnlyPaths=/usr/share/no-pages:/sys/devices/system/node
-	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote}.path \
+	for unit in kiln-hugepages{,@}.service; do
+		drop_in $unit Service BindReadOnlyPaths=/usr/share/no-pages:/sys/devices/system/node
+	done
+	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote,slots}.path \
 		kiln-nightly.timer >/dev/null 2>&1
 	clock_wait 0
 }

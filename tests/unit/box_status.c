@@ -5,6 +5,7 @@
  * that begins.
  */
 #include "controld/status/beginning.c"   // NOLINT(bugprone-suspicious-include)
+#include "controld/status/beside.c"      // NOLINT(bugprone-suspicious-include)
 #include "controld/status/checkpoints.c" // NOLINT(bugprone-suspicious-include)
 #include "controld/status/conf.c"        // NOLINT(bugprone-suspicious-include)
 #include "controld/status/figure.c"      // NOLINT(bugprone-suspicious-include)

@@ -19,28 +19,11 @@ static int begin(const char *config, struct error *err)
 	return daemons_run_program(words, err);
 }
 
-/* Writes the path of the configuration that the trials of the night have: that of the unfinished series,
- * which may be older than `file`. */
-static void find_config(const char *file, char path[static PATH_BYTES])
+/* Notes how many devices the trials of a night may use. */
+static int count_devices(const char *config, struct error *err)
 {
-	CLEANUP(json_free) cJSON *series = NULL;
+	const char *const words[] = { "kiln-traind", "--count-devices", "--config", config, NULL };
 
-	if (series_load_unfinished(&series, NULL) < 0 ||
-	    file_exists(series_file(series_id(series), SERIES_CONFIG_FILE, path), NULL) <= 0)
-		(void)snprintf(path, PATH_BYTES, "%s", file);
-}
-
-/* Notes how many devices the trials of a night may use, where they train side by side. */
-static int count_devices(const char *file, struct error *err)
-{
-	char path[PATH_BYTES];
-	const char *const words[] = { "kiln-traind", "--count-devices", "--config", path, NULL };
-	CLEANUP(config_done) struct config config = { 0 };
-
-	find_config(file, path);
-	/* kiln-oneshot begin says what is wrong with the file. */
-	if (config_load(path, &config, NULL) < 0 || config.series.parallel == 1)
-		return EX_OK;
 	return daemons_run_program(words, err);
 }
 

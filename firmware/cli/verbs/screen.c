@@ -148,6 +148,33 @@ static void say_series(const struct screen *screen)
 	say(screen, "series", text);
 }
 
+/* Prints "slot 1     grid-02: epoch 3 of 25, step 1050, 10.2 %, loss 0.6531" for each trial of another slot.
+ */
+static void say_beside(const struct screen *screen)
+{
+	char name[16], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES],
+		text[512];
+	const cJSON *row;
+
+	cJSON_ArrayForEach(row, json_member(screen->status, "series.beside")) {
+		const bool known = cJSON_IsNumber(json_member(row, "step"));
+
+		(void)snprintf(name, sizeof(name), "slot %.0f", client_number(row, "slot"));
+		if (known)
+			(void)snprintf(text, sizeof(text), "%.64s%s: epoch %s of %s, step %s, %s %%, loss %s",
+				       client_text(row, "trial"),
+				       cJSON_IsFalse(json_member(row, "alive")) ? " (ended)" : "",
+				       format_number(client_number(row, "epoch"), "%.0f", a),
+				       format_number(client_number(row, "epochs"), "%.0f", b),
+				       format_number(client_number(row, "step"), "%.0f", c),
+				       format_number(client_number(row, "percent"), "%.1f", d),
+				       format_number(client_number(row, "loss"), "%.4f", e));
+		else
+			(void)snprintf(text, sizeof(text), "%.64s begins", client_text(row, "trial"));
+		say(screen, name, text);
+	}
+}
+
 static void say_left_behind(const struct screen *screen)
 {
 	const cJSON *left = json_member(screen->status, "run.left_behind"), *name;
@@ -337,6 +364,7 @@ void screen_print(const cJSON *status, FILE *out)
 
 	say_box(&screen);
 	say_series(&screen);
+	say_beside(&screen);
 	if (cJSON_IsObject(json_member(status, "run"))) {
 		say_progress(&screen);
 		say_rates(&screen);

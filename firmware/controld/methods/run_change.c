@@ -69,12 +69,13 @@ static int ask_checkpoint(enum run_state wanted, struct run_want *ret_want, stru
 	return r < 0 ? r : 1;
 }
 
-/* Asks the runs of all slots. The result is that of the first slot whose run can be asked. */
-static int ask_all(struct call *call, int (*ask)(enum run_state, struct run_want *, struct error *),
-		   enum run_state wanted, struct error *err)
+/* Asks the runs of all slots. Returns 1 where any can be asked; *ret_want is the request to the first of
+ * them.
+ */
+static int ask_slots(int (*ask)(enum run_state, struct run_want *, struct error *), enum run_state wanted,
+		     struct run_want *ret_want, struct error *err)
 {
-	struct run_want want, first;
-	enum run_state state;
+	struct run_want want;
 	bool any = false;
 	int r = 0;
 
@@ -82,14 +83,23 @@ static int ask_all(struct call *call, int (*ask)(enum run_state, struct run_want
 		(void)slot_use(slot);
 		r = ask(wanted, &want, err);
 		if (r > 0 && !any)
-			first = want;
+			*ret_want = want;
 		any = any || r > 0;
 	}
 	(void)slot_use(0);
-	if (r < 0)
-		return r;
-	if (any)
-		return result_of(call, &first, err);
+	return r < 0 ? r : any;
+}
+
+/* The same as a method: where no run can be asked, that is its error. */
+static int ask_all(struct call *call, int (*ask)(enum run_state, struct run_want *, struct error *),
+		   enum run_state wanted, struct error *err)
+{
+	struct run_want want;
+	enum run_state state;
+	int r = ask_slots(ask, wanted, &want, err);
+
+	if (r != 0)
+		return r < 0 ? r : result_of(call, &want, err);
 	r = state_of_run(call, &state, err);
 	return r < 0 ? r : is_not_allowed(call, state, err);
 }
@@ -122,8 +132,8 @@ static int stop_series(struct error *err)
 	return series_write(series, err);
 }
 
-/* Writes that the run is stopped, after kiln-steer has stopped kiln-begin (steer_done_fn). The run has not
- * begun, so no other process works on it and would write that. Nor does one work on the series. */
+/* Writes that the run of slot 0 is stopped, after kiln-steer has stopped kiln-begin (steer_done_fn). The run
+ * has not begun, so no other process works on it and would write that. */
 static int not_begun(struct call *call, int r, struct error *err)
 {
 	enum run_state state;
@@ -139,22 +149,49 @@ static int not_begun(struct call *call, int r, struct error *err)
 	return run_state_set(RUN_STOPPED, err);
 }
 
+/* Tells whether slot 0 has no trial while others train: its kiln-begin waits, and ends by itself when the
+ * series is stopped. */
+static bool slot_0_waits(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	if (series_load_unfinished(&series, NULL) < 0)
+		return false;
+	for (uint32_t i = 0; i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i);
+
+		if (trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) == 0)
+			return false;
+	}
+	return series_runs_elsewhere(series, 0);
+}
+
 int method_run_stop(struct call *call, struct error *err)
 {
-	static const struct run_want nothing = { .state = RUN_STOPPED };
-	bool now = control_flag(&call->request, "now"), asked;
+	const bool now = control_flag(&call->request, "now");
+	struct run_want want = { .state = RUN_STOPPED };
 	enum run_state state;
 	int64_t since;
-	int r = run_state_get(&state, NULL);
+	bool asked;
+	int there, r;
 
 	beginning_forget(&call->box->beginning);
 	asked = run_asked_get(&since, NULL) == 0;
+	if (!now && !asked)
+		return change_state(call, RUN_STOPPED, err);
 	/* A run that was requested and has not begun has no record that could hold the request. */
-	if ((now || asked) && (r == -ENOENT || (r == 0 && run_state_is_final(state))))
-		r = result_of(call, &nothing, err);
-	else
-		r = change_state(call, RUN_STOPPED, err);
-	return r < 0 || !(now || asked) ? r : steer_say(call, "run.stop", asked ? not_begun : NULL, err);
+	there = run_state_get(&state, err);
+	if (there < 0 && there != -ENOENT)
+		return there;
+	if ((r = ask_slots(ask_state, RUN_STOPPED, &want, err)) < 0)
+		return r;
+	if (r == 0 && there == 0 && !run_state_is_final(state))
+		return is_not_allowed(call, state, err);
+	if ((r = result_of(call, &want, err)) < 0)
+		return r;
+	if (!now && slot_0_waits())
+		return stop_series(err);
+	return steer_say(call, now ? "run.stop" : "begin.stop", asked ? not_begun : NULL, err);
 }
 
 /* Checks that the run is unfinished and that no trainer works on it. A run that has halted has the state

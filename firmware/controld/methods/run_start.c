@@ -169,6 +169,7 @@ int method_run_start(struct call *call, struct error *err)
 	if ((r = tonight_begin(false, err)) < 0)
 		return r;
 	run_asked_over(false);
+	run_want_forget_stops();
 	beginning_mark(&call->box->beginning, goes_on);
 	r = steer_say(call, "run.start", started, err);
 	return r < 0 ? started(call, r, err) : r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/health.h"
+#include "controld/status/beside.h"
 #include "controld/status/figure.h"
 #include "core/base/paths.h"
 #include "core/box/clock_wait.h"
@@ -111,7 +112,7 @@ static const char *degraded(const struct view *view, char *out, size_t size)
 {
 	const char *why = is_active(view) ? trouble(view, out, size) : obstacle(view->box, out, size);
 
-	if (why || !*view->box->metrics.error)
+	if (why || (why = beside_trouble(out, size)) || !*view->box->metrics.error)
 		return why;
 	/* Report this: a person who sees the metrics only would see old values and not notice. */
 	(void)snprintf(out, size, "control.metrics_dir: %s", view->box->metrics.error);
@@ -168,6 +169,7 @@ void health_add(cJSON *object, const struct view *view)
 {
 	const char *state = "degraded", *why;
 	char text[1024];
+	bool beside;
 
 	if (!view->record && view->record_error.code && view->record_error.code != -ENOENT) {
 		why = view->record_error.text;
@@ -178,8 +180,9 @@ void health_add(cJSON *object, const struct view *view)
 		   (why = clock_wait(view, &state, text, sizeof(text)))) {
 		/* state and why are set */
 	} else if (!(why = degraded(view, text, sizeof(text)))) {
-		state = view->state;
-		why = remark(view);
+		beside = !is_active(view) && beside_goes_on();
+		state = beside ? "running" : view->state;
+		why = beside ? "slot 0 waits until a trial of another slot ends" : remark(view);
 	}
 	figure_text(object, "state", state);
 	figure_text(object, "why", why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/status/series.h"
+#include "controld/status/beside.h"
 #include "controld/status/figure.h"
 #include "core/series/series.h"
 
@@ -33,6 +34,7 @@ static cJSON *series_of(const struct view *view)
 	figure_text(summary, "trial", trial);
 	figure_text(summary, "next", next);
 	figure_number(summary, "number", index < 0 ? (double)NAN : index + 1);
+	beside_add(summary, series);
 	return TAKE(summary);
 }
 

@@ -253,7 +253,7 @@ const struct config_key config_keys[] = {
 	{ "series.trials", KEY_INT, "trials", "0", 0, 1000, NO_NAMES, AT(series.trials),
 	  "number of combinations that random and halving draw; 0 = every combination, in a drawn order" },
 	{ "series.parallel", KEY_INT, "trials", "1", 0, 16, NO_NAMES, AT(series.parallel),
-	  "largest number of trials that train side by side in `kiln run`, each on a device of its own, where device.id is \"auto\"; 0 = one for each device; under systemd trials train in turn" },
+	  "largest number of trials that train side by side, each on a device of its own, where device.id is \"auto\"; 0 = one for each device" },
 	{ "series.budget", KEY_TIME, "", "", NO_BOUNDS, NO_NAMES, AT(series.budget),
 	  "longest time of a series, in hours and minutes of training and fetching; trials that are left then are not begun; empty = no limit" },
 	{ "series.reduction", KEY_INT, "", "3", 2, 16, NO_NAMES, AT(series.reduction),

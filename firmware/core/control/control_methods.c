@@ -43,7 +43,9 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, run, "
 	  "progress, rates, loss, accuracy, validation_loss, validation_accuracy, checkpoint, order, cache, "
-	  "series (a row of experiments.list with the trial of the run and its number), "
+	  "series (a row of experiments.list with the trial of the run and its number and beside {slot trial "
+	  "run "
+	  "alive phase text epoch epochs step percent loss validation_loss}: the trials of other slots), "
 	  "fetch_retries, upload_retries, tracking {sent waiting problem}, skipped_records, throttled_s, "
 	  "fetch (the result of stalls), disk, "
 	  "temperatures, update, report of the last night {id outcome text pending}, daemons, errors; "

@@ -302,6 +302,8 @@ bool run_want_is_stop(void);
 /* Removes a request to stop, because it was meant for the last night only. A request to pause is not removed:
  * it is valid until the operator resumes the run. */
 void run_want_forget_stop(void);
+/* The same for the runs of all slots. */
+void run_want_forget_stops(void);
 
 /* Read, write and remove RUN_ASKED_FILE. Its content is the Unix time of the request for a run, from which
  * the end of the night is computed. run_asked_get() returns -ENOENT where no run is requested.

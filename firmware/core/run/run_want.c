@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/json.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/run/run.h"
 
 #include <errno.h>
@@ -104,4 +105,15 @@ void run_asked_over(bool forgotten)
 	(void)unlink(path_of(PATH_SLOT, RUN_ASKED_FILE, path));
 	if (forgotten)
 		(void)unlink(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path));
+}
+
+void run_want_forget_stops(void)
+{
+	const unsigned mine = slot_now();
+
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		run_want_forget_stop();
+	}
+	(void)slot_use(mine);
 }

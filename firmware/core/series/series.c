@@ -208,6 +208,13 @@ int series_load_unfinished(cJSON **ret_series, struct error *err)
 	return r < 0 ? r : error_set(err, -ENOENT, "no series is unfinished");
 }
 
+unsigned series_slots_tonight(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 ? series_slots(series) : 1;
+}
+
 /* Removes the oldest series, to make room for another, without an error: what stays is removed the next time.
  */
 static void trim(void)

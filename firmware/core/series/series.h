@@ -146,6 +146,8 @@ void series_set_state(cJSON *series, enum series_state state);
 
 /* Returns how many slots work on the series, 1 .. SLOTS_MAX. */
 unsigned series_slots(const cJSON *series);
+/* Returns how many slots work on the unfinished series; 1 where none is unfinished. */
+unsigned series_slots_tonight(void);
 
 uint32_t series_trials(const cJSON *series);
 cJSON *series_trial(const cJSON *series, uint32_t index);

@@ -16,8 +16,10 @@
 #include "oneshot/begin/stored_record.h"
 #include "oneshot/begin/trial.h"
 #include "oneshot/begin/unstarted.h"
+#include "oneshot/begin/wait.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
+#include "oneshot/night/start_slots.h"
 #include "oneshot/series/after.h"
 
 #include <inttypes.h>
@@ -192,25 +194,50 @@ static int since_of(const char *series, int64_t *ret_since, struct error *err)
 	return 0;
 }
 
-/* Tries to begin until it succeeds, fails for good, or the night is over. `series`: go on with this one
- * alone; "" = with the unfinished one; NULL = begin what is due. Returns the exit code. All attempts are made
- * in this process. If the process ended after each failure, systemd's start job would fail, and the
+struct how {
+	const char *file;
+	const char *series; /* go on with this one alone; "" = with the unfinished one; NULL = what is due */
+	unsigned slots_max;
+	bool waits; /* systemd starts the other slots, and a slot without work waits */
+};
+
+/* One attempt. Returns 0, or the exit code where nothing has begun. */
+static int attempt(const struct how *how, struct error *err)
+{
+	int64_t since;
+	int r = since_of(how->series, &since, err);
+
+	if (r < 0)
+		return r;
+	if (expire_is_due(how->file, since))
+		return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0 ? r
+		       : how->series                                             ? SERIES_EXIT_REST
+										 : EXIT_NIGHT_OVER;
+	r = how->series ? begin_beside(how->file, how->series, err)
+			: begin(how->file, since, how->slots_max, err);
+	return how->waits && slot_now() == 0 && (r == 0 || r == SERIES_EXIT_WAIT) && start_slots_ask(err) < 0
+		       ? err->code
+		       : r;
+}
+
+/* Tries to begin until it succeeds, fails for good, or the night is over. Returns the exit code. All attempts
+ * are made in this process. If the process ended after each failure, systemd's start job would fail, and the
  * services that wait for kiln-begin would start without a run. */
-static int begin_with_retries(const char *file, const char *series, unsigned slots_max, struct error *err)
+static int begin_with_retries(struct how how, struct error *err)
 {
 	bool again = alive_back_off_oneshot("begin", 0, "killed, or crashed");
-	int64_t since;
-	int r;
 
 	for (uint32_t failures = 1;; failures++) {
-		if ((r = since_of(series, &since, err)) == 0) {
-			if (expire_is_due(file, since))
-				return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0 ? r
-				       : series ? SERIES_EXIT_REST
-						: EXIT_NIGHT_OVER;
-			r = series ? begin_beside(file, series, err) : begin(file, since, slots_max, err);
-		}
+		const struct wait_state before = wait_state_now();
+		const int r = attempt(&how, err);
+
 		note_failure(r, err);
+		if (how.waits && r == SERIES_EXIT_WAIT) {
+			wait_for_change(&before);
+			how.series = "";
+			failures = 0;
+			continue;
+		}
 		if (r >= 0 || !again || error_exit_code(err) != EX_UNAVAILABLE) {
 			run_asked_over(false);
 			return r;
@@ -224,7 +251,9 @@ int oneshot_begin(int argc, char **argv)
 	const struct repeat repeat = { .record = program_option(argc, argv, "--from"),
 				       .config = program_option(argc, argv, "--config"),
 				       .adopt = program_option(argc, argv, "--adopt") };
-	const char *series = program_option(argc, argv, "--series");
+	struct how how = { .file = repeat.config ? repeat.config : config_path(0, NULL),
+			   .series = program_option(argc, argv, "--series"),
+			   .waits = program_option(argc, argv, "--wait") };
 	const char *slots = program_option(argc, argv, "--slots");
 	struct error err = { 0 };
 	uint64_t slots_max = 1;
@@ -234,15 +263,15 @@ int oneshot_begin(int argc, char **argv)
 		fprintf(stderr, "kiln-oneshot begin: --slots %s, expected 1 .. %u\n", slots, SLOTS_MAX);
 		return EX_USAGE;
 	}
-	if (!series && slot_now() > 0)
-		series = "";
+	how.slots_max = (unsigned)slots_max;
+	if (!how.series && slot_now() > 0)
+		how.series = "";
 	if (repeat.adopt && !repeat.record) {
 		fputs("kiln-oneshot begin: found --adopt without --from, expected both\n", stderr);
 		return EX_USAGE;
 	}
 	if (repeat.record)
 		return begin_again(&repeat, &err) < 0 ? fatal(&err) : EX_OK;
-	r = begin_with_retries(repeat.config ? repeat.config : config_path(0, NULL), series,
-			       (unsigned)slots_max, &err);
+	r = begin_with_retries(how, &err);
 	return r < 0 ? fatal(&err) : r;
 }

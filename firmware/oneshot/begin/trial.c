@@ -68,6 +68,14 @@ static int go_on_tonight(const char *file, int64_t since, unsigned slots_max, st
 	return go_on(file, held, &config, err);
 }
 
+/* Tells whether the series was stopped, or its night ended, since this same night was asked for: a trial of
+ * another slot rests. */
+static bool rests_tonight(const cJSON *series, int64_t since)
+{
+	return series_state_of(series) != SERIES_RUNNING &&
+	       json_number(series, "since_s", 0) == (double)since;
+}
+
 /* Tells whether a new night takes the place of a series: none of its trials has begun, and `file` has changed
  * since. Then the mistake that kept the series from beginning may be corrected. */
 static bool is_superseded(const char *file, const cJSON *series)
@@ -122,6 +130,8 @@ int series_begin(const char *file, int64_t since, unsigned slots_max, struct err
 		r = -ENOENT;
 	if (r < 0 && r != -ENOENT)
 		return r;
+	if (r >= 0 && rests_tonight(held.series, since))
+		return SERIES_BEGUN_REST;
 	if (r >= 0 && is_superseded(file, held.series))
 		r = end_series(held.series, SERIES_FAILED, "it never began, and kiln.conf changed", err);
 	else if (r >= 0)

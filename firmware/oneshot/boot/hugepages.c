@@ -15,7 +15,9 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/run/run.h"
+#include "core/series/series.h"
 #include "data/batch.h"
 #include "drivers/cores/cores.h"
 #include "drivers/gpu/place.h"
@@ -62,7 +64,42 @@ static int mount_with(bool gib, struct error *err)
 
 static bool fits_gib_pages(const struct run *run, uint64_t bytes)
 {
-	return run->config.ring.pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
+	return slot_now() == 0 && run->config.ring.pages == PAGES_1GIB &&
+	       hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
+}
+
+static uint64_t held_by_all(unsigned slots)
+{
+	const unsigned mine = slot_now();
+	uint64_t bytes = 0;
+	char path[PATH_BYTES];
+
+	for (unsigned slot = 0; slot < slots; slot++) {
+		(void)slot_use(slot);
+		bytes += ring_held_bytes(path_of(PATH_RING, NULL, path));
+	}
+	(void)slot_use(mine);
+	return bytes;
+}
+
+/* Reserves pages of 2 MiB for the rings of all slots, because those that begin at the same time would count
+ * the same free pages. Where there are too few, for this slot's ring alone. */
+static int reserve(int node, uint64_t bytes, struct error *err)
+{
+	const unsigned slots = series_slots_tonight();
+	char path[PATH_BYTES];
+	uint64_t pages;
+	int r = -ENOMEM;
+
+	if (slots > 1)
+		r = hugepage_node_reserve("", node, bytes * slots, held_by_all(slots), &pages, err);
+	if (r < 0)
+		r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path_of(PATH_RING, NULL, path)),
+					  &pages, err);
+	if (r == 0)
+		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,
+			 bytes);
+	return r;
 }
 
 static int hugepages(struct error *err)
@@ -73,14 +110,16 @@ static int hugepages(struct error *err)
 	struct nic_cores cores;
 	struct gpu_wish wish;
 	char path[PATH_BYTES];
-	uint64_t bytes, pages;
+	uint64_t bytes;
 	bool gib;
-	int node, r = run_load(&run, err);
+	int r = run_load(&run, err);
 
 	if (r < 0 || (r = batch_schema(&run.config, &schema, err)) < 0 ||
 	    (r = nic_cores_find("", run.config.fetch.nic, run.config.fetch.cores, &cores, err)) < 0)
 		return r;
-	release_slots(1);
+	/* The mounts of other slots are not this one's. */
+	if (slot_now() == 0)
+		release_slots(series_slots_tonight());
 	/* Remove the old ring: the mount that follows would hide it. Fails with -EBUSY while fetchd or traind
 	 * has the ring open. */
 	r = ring_discard(path_of(PATH_RING, NULL, path), err);
@@ -91,7 +130,7 @@ static int hugepages(struct error *err)
 	batch_geometry(&run.config, &schema, &geometry);
 	bytes = ring_file_bytes(&geometry);
 	gib = fits_gib_pages(&run, bytes);
-	if ((r = mount_with(gib, err)) < 0)
+	if (slot_now() == 0 && (r = mount_with(gib, err)) < 0)
 		return r;
 	if (gib) {
 		log_info("%" PRIu64 " pages of 1 GiB were set aside at boot, for a ring of %" PRIu64 " bytes",
@@ -99,12 +138,7 @@ static int hugepages(struct error *err)
 		return 0;
 	}
 	wish = gpu_wish_of(&run.config);
-	node = gpu_ring_node("", &wish, &cores.network);
-	r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path), &pages, err);
-	if (r == 0)
-		log_info("node %d: %" PRIu64 " pages of 2 MiB, for a ring of %" PRIu64 " bytes", node, pages,
-			 bytes);
-	return r;
+	return reserve(gpu_ring_node("", &wish, &cores.network), bytes, err);
 }
 
 int oneshot_hugepages(int argc, char **argv)

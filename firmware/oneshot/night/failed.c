@@ -53,26 +53,32 @@ static void mistake_of_config(char *out, size_t size)
 static void words_of(const struct manager_failure *failure, char *out, size_t size)
 {
 	CLEANUP(free_ptr) char *text = NULL;
-	char path[PATH_BYTES], unit[64];
+	char path[PATH_BYTES], name[32], unit[SLOT_UNIT_BYTES];
 
 	(void)snprintf(out, size, "kiln log tells why");
 	if (failure->exit_status == BAD_CREDENTIAL)
 		return;
 	if (strcmp(failure->unit, "kiln-config.service") == 0)
 		mistake_of_config(out, size);
-	if (strcmp(failure->unit, "kiln-begin.service") == 0 &&
+	if (strcmp(failure->unit, slot_unit("kiln-begin", ".service", unit)) == 0 &&
 	    file_read(path_of(PATH_SLOT, RUN_UNBEGUN_FILE, path), WORDS_MAX, &text, NULL, NULL) == 0)
 		(void)snprintf(out, size, "%s", text);
 	for (int i = 0; i < STATUS_DAEMONS; i++) {
-		(void)snprintf(unit, sizeof(unit), "kiln-%s.service",
-			       status_daemon_name((enum status_daemon)i));
-		if (strcmp(failure->unit, unit) == 0)
+		(void)snprintf(name, sizeof(name), "kiln-%s", status_daemon_name((enum status_daemon)i));
+		if (strcmp(failure->unit, slot_unit(name, ".service", unit)) == 0)
 			(void)alive_last_words((enum status_daemon)i, out, size);
 	}
 }
 
-/* Finds the service that ended, and sends the event. Returns false where the service did not fail, but the
- * night is over, or the series. Asks systemd, because $MONITOR_UNIT and the like are not set where several
+/* Tells whether the service did not fail, but the night is over, or the series, or the series rests. */
+static bool is_no_failure(int32_t exit_status)
+{
+	return exit_status == EXIT_NIGHT_OVER || exit_status == SERIES_EXIT_OVER ||
+	       exit_status == SERIES_EXIT_REST;
+}
+
+/* Finds the service that ended, and sends the event. Returns false where the service did not fail. Asks
+ * systemd, because $MONITOR_UNIT and the like are not set where several
  * units have this one in OnFailure=. */
 static bool say_which(char *out, size_t size, struct manager_failure *ret_failure)
 {
@@ -88,8 +94,11 @@ static bool say_which(char *out, size_t size, struct manager_failure *ret_failur
 			       ret_failure->exit_status, ret_failure->result,
 			       meaning(ret_failure->exit_status), words);
 	}
-	if (ret_failure->exit_status == EXIT_NIGHT_OVER || ret_failure->exit_status == SERIES_EXIT_OVER)
+	if (is_no_failure(ret_failure->exit_status)) {
+		if (manager_reset_failed(manager, ret_failure->unit, &err) < 0)
+			log_warning("%s", err.text);
 		return false;
+	}
 	event_send(&(struct event){ .id = EVENT_RUN_HALTED,
 				    .unit = ret_failure->unit,
 				    .exit_status = (uint64_t)ret_failure->exit_status },
@@ -97,10 +106,13 @@ static bool say_which(char *out, size_t size, struct manager_failure *ret_failur
 	return true;
 }
 
+/* A slot other than 0 ends no night. */
 static void report_failed(void)
 {
 	struct tonight tonight;
 
+	if (slot_now() > 0)
+		return;
 	report_ask(tonight_get(&tonight, NULL) == 0 ? &tonight : NULL, NULL);
 }
 
@@ -108,7 +120,10 @@ static void report_failed(void)
  * others fail, kiln-begin above all, it would fail in the same way at once. */
 static bool is_of_run(const char *unit)
 {
-	return strcmp(unit, "kiln-fetchd.service") == 0 || strcmp(unit, "kiln-traind.service") == 0;
+	char name[SLOT_UNIT_BYTES];
+
+	return strcmp(unit, slot_unit("kiln-fetchd", ".service", name)) == 0 ||
+	       strcmp(unit, slot_unit("kiln-traind", ".service", name)) == 0;
 }
 
 int oneshot_failed(int argc, char **argv)

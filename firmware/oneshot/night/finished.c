@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows a run. After a trial of a series the next trial starts at once. Else: waits until the store
+ * What follows a run. After a trial of a series the next trial starts at once. Else, in slot 0, where trials
+ * train side by side: waits until the other slots rest; waits until the store
  * has all of the run's files, for power.upload_wait_min at most; has the model judged (promote.against), or
  * leaves that to the end of the uploads (core/run/unjudged.h);
  * archives a final record; asks for the report; then does what power.when_finished says. Before the box is
@@ -12,12 +13,14 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/box/tonight.h"
 #include "core/run/spool.h"
 #include "core/run/status.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/night/night.h"
 #include "oneshot/night/power.h"
+#include "oneshot/night/start_slots.h"
 #include "oneshot/promote/ask.h"
 #include "oneshot/report/ask.h"
 #include "oneshot/series/after.h"
@@ -215,41 +218,51 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
-/* Returns whether a person stopped the run, and so is probably working with the box. A run that stopped
- * because of heat does not count. A request that cannot be read may be a person's. */
-static bool is_stopped_by_hand(const struct run *run)
+/* Returns whether a person stopped the run of this slot. A run that stopped because of heat does not count. A
+ * request that cannot be read may be a person's. */
+static bool is_stopped(void)
 {
+	enum run_state state;
 	struct run_want want;
 	struct error err;
 
-	return run->state == RUN_STOPPED && (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
+	return run_state_get(&state, NULL) == 0 && state == RUN_STOPPED &&
+	       (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
 }
 
-/* Starts the next trial of a series: systemd then ends this process, because kiln-finished.service conflicts
- * with the run. */
+/* Returns whether a person stopped the night, and so is probably working with the box. */
+static bool is_stopped_by_hand(void)
+{
+	const unsigned slots = series_slots_tonight(), mine = slot_now();
+	bool stopped = false;
+
+	for (unsigned slot = 0; slot < slots && !stopped; slot++) {
+		(void)slot_use(slot);
+		stopped = is_stopped();
+	}
+	(void)slot_use(mine);
+	return stopped;
+}
+
+/* Starts the next trial of a series in this slot, or the wait for one: systemd then ends this process,
+ * because kiln-finished.service conflicts with the run. */
 static int start_trial(struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	int r = manager_open(&manager, err);
+	int r = slot_now() == 0 ? run_asked_set(after_since(), err) : 0;
 
-	return r < 0 ? r : manager_start(manager, MANAGER_RUN_UNIT, err);
+	return r < 0 || (r = manager_open(&manager, err)) < 0 ? r : manager_start_trial(manager, err);
 }
 
-/* Notes what a trial of a series did. Returns 1 where the night goes on: another trial follows, which has
- * been started, or trials of other slots still work. */
-static int end_trial(struct run *run, struct error *err)
+/* Notes what a trial of a series did. Returns 1 where the night goes on in this slot. */
+static int end_trial(struct error *err)
 {
 	enum after after;
 	int r = after_run(&after, err);
 
-	if (r < 0)
+	if (r < 0 || (after != AFTER_NEXT && after != AFTER_WAIT))
 		return r;
-	if (after == AFTER_NEXT)
-		return (r = start_trial(err)) < 0 ? r : 1;
-	/* The night goes on in other slots. */
-	if (after == AFTER_WAIT)
-		return 1;
-	return run_load(run, err);
+	return (r = start_trial(err)) < 0 ? r : 1;
 }
 
 /* Whether the box is switched off depends on the present kiln.conf, and not on the frozen configuration of
@@ -269,12 +282,17 @@ int finished_rest(bool trials, bool power, struct error *err)
 	 */
 	if (unlink(path_of(PATH_RUN, RUN_REST_FILE, path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
-	if ((r = trials ? end_trial(&run, err) : run_load(&run, err)) != 0)
+	if (trials && (r = end_trial(err)) != 0)
 		return r < 0 ? r : 0;
+	/* Slot 0 ends the night. */
+	if (slot_now() > 0)
+		return 0;
+	if ((r = start_slots_wait_rest(err)) < 0 || (r = run_load(&run, err)) < 0)
+		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Note the night of this run now: another night may begin during the wait for the uploads. */
 	night = tonight_get(&tonight, NULL) == 0 ? &tonight : NULL;
-	if (is_stopped_by_hand(&run)) {
+	if (is_stopped_by_hand()) {
 		report_ask(night, NULL);
 		return 0;
 	}

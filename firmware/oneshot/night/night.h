@@ -8,9 +8,14 @@
  *     finished.c   a run has ended: wait for the uploads, archive the record, ask for the report
  *     failed.c     a service of the run failed and is not restarted: say which one, and why
  *     power.c      power.when_finished: switch the box off, or suspend it
+ *     start_slots.c  the units of other slots, where trials of a series train side by side
  *
  * Each verb is one process of one thread, which systemd starts (rootfs/systemd). core/run/run.h describes the
  * run record, core/box/tonight.h the note of the night. Each is replaced as a whole, by rename.
+ *
+ * Side by side: each slot (core/base/slot.h) has units of its own. A trial that ends in slot 1, 2 ... starts
+ * the next one there, and no more: slot 0 alone ends the night. Where slot 0 has nothing to train it waits in
+ * kiln-oneshot begin, which exits when the series has ended or rests.
  *
  * Crash: harmless at any point. After each boot kiln-resume.service looks at the record. It goes on with
  * a run that was running; sets a run that was to stop to stopped, and a run whose night is over to expired;
@@ -35,8 +40,12 @@ int oneshot_unfinished(int argc, char **argv);
 /* ExecCondition= of kiln-config.service. Exits with 0 when the next run is a new one, made from kiln.conf,
  * and with 1 when an unfinished run or an unfinished series goes on. */
 int oneshot_new(int argc, char **argv);
-/* Called when a run has ended, stopped or expired. Waits for the uploads, says which files are not in the
- * store, archives a final record, asks for the report, then does what power.when_finished says. */
+/* Starts kiln-run@N.target of each slot but 0 that works on the unfinished series. */
+int oneshot_start_slots(int argc, char **argv);
+/* Called when a run has ended, stopped or expired. Where another trial may follow in this slot, starts the
+ * slot's target. Else, in slot 0, waits until the other slots rest. Waits for the uploads, says which files
+ * are not in the store, archives a final record, asks for the report, then does what power.when_finished
+ * says. */
 int oneshot_finished(int argc, char **argv);
 /* OnFailure= of the services of a run. Says which service ended and why. Where the night is over or the
  * record is final, then does the same as oneshot_finished(). */

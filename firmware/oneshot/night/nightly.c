@@ -151,7 +151,7 @@ static int forget_requests(struct error *err)
 	if (unlink(path_of(PATH_RUNS, "next.json", path)) < 0 && errno != ENOENT)
 		return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
 	run_asked_over(false);
-	run_want_forget_stop();
+	run_want_forget_stops();
 	return 0;
 }
 

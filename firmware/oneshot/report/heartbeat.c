@@ -4,11 +4,13 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/base/version.h"
 #include "core/box/box_health.h"
 #include "core/box/image.h"
 #include "core/box/tonight.h"
 #include "core/run/status.h"
+#include "core/series/series.h"
 #include "drivers/people/people.h"
 #include "oneshot/report/whom.h"
 
@@ -209,18 +211,30 @@ static void tell(struct heartbeat *heartbeat, const char *who, const char *why)
 		log_warning("no memory for the heartbeat");
 }
 
+/* Tells of a daemon of this slot. */
+static void tell_daemon(struct heartbeat *heartbeat, enum status_daemon daemon)
+{
+	struct status page;
+	char name[32], unit[SLOT_UNIT_BYTES], who[SLOT_UNIT_BYTES + 16];
+
+	if (status_read(daemon, &page, NULL) < 0 || !*page.degraded)
+		return;
+	(void)snprintf(name, sizeof(name), "kiln-%s", status_daemon_name(daemon));
+	(void)snprintf(who, sizeof(who), "%s is degraded", slot_unit(name, "", unit));
+	tell(heartbeat, who, page.degraded);
+}
+
 static void tell_degraded(struct heartbeat *heartbeat)
 {
-	for (int i = 0; i < STATUS_DAEMONS; i++) {
-		struct status page;
-		char who[64];
+	const unsigned mine = slot_now(), slots = series_slots_tonight();
 
-		if (status_read((enum status_daemon)i, &page, NULL) < 0 || !*page.degraded)
-			continue;
-		(void)snprintf(who, sizeof(who), "kiln-%s is degraded",
-			       status_daemon_name((enum status_daemon)i));
-		tell(heartbeat, who, page.degraded);
+	tell_daemon(heartbeat, STATUS_UPLOADD);
+	for (unsigned slot = 0; slot < slots; slot++) {
+		(void)slot_use(slot);
+		tell_daemon(heartbeat, STATUS_FETCHD);
+		tell_daemon(heartbeat, STATUS_TRAIND);
 	}
+	(void)slot_use(mine);
 }
 
 /* Returns whether tell_degraded() or tell_unbegun() speaks of this reason. */

@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/base/slot.h"
 #include "core/box/floor.h"
 #include "core/box/update.h"
 #include "core/run/run.h"
@@ -91,8 +92,8 @@ static bool run_is_started(struct manager *manager)
 	return !manager || manager_run_is_started(manager, &started, &err) < 0 || started;
 }
 
-/* Returns whether the run may still write a checkpoint. A paused run has written one already; a run that is
- * stopping writes its last one. */
+/* Returns whether the run of this slot may still write a checkpoint. A paused run has written one already; a
+ * run that is stopping writes its last one. */
 static bool is_training(struct manager *manager)
 {
 	enum run_state state;
@@ -108,20 +109,43 @@ static uint64_t checkpoint_us(void)
 	return status_read(STATUS_TRAIND, &status, NULL) == 0 ? status.traind.checkpoint_us : 0;
 }
 
+static void note_checkpoints(uint64_t ret_us[static SLOTS_MAX])
+{
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++) {
+		(void)slot_use(slot);
+		ret_us[slot] = checkpoint_us();
+	}
+	(void)slot_use(0);
+}
+
+/* Returns whether a run may still write a checkpoint that is newer than the one noted. */
+static bool is_awaited(struct manager *manager, const uint64_t before_us[static SLOTS_MAX])
+{
+	bool awaited = false;
+
+	for (unsigned slot = 0; slot < SLOTS_MAX && !awaited; slot++) {
+		(void)slot_use(slot);
+		awaited = is_training(manager) && checkpoint_us() <= before_us[slot];
+	}
+	(void)slot_use(0);
+	return awaited;
+}
+
 static void wait_for_checkpoint(struct update *update)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	uint64_t before_us = checkpoint_us(), since_ms = clock_ms();
+	uint64_t before_us[SLOTS_MAX], since_ms = clock_ms();
 	struct error err;
 
 	if (manager_open(&manager, &err) < 0)
 		log_debug("%s", err.text);
-	if (!is_training(manager))
+	note_checkpoints(before_us);
+	if (!is_awaited(manager, before_us))
 		return;
 	note(update, UPDATE_WAITING, "for the run's next checkpoint");
 	if (ask_checkpoint(&err) < 0)
 		log_warning("%s; waiting for the checkpoint that the run writes by itself", err.text);
-	while (is_training(manager) && checkpoint_us() <= before_us) {
+	while (is_awaited(manager, before_us)) {
 		if (clock_ms() - since_ms > CHECKPOINT_WAIT_S * 1000u) {
 			log_warning("no checkpoint for %u s, installing without one", CHECKPOINT_WAIT_S);
 			return;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "oneshot/night/start_slots.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/base/slot.h"
+#include "core/series/series.h"
+#include "drivers/manager/manager.h"
+#include "oneshot/night/night.h"
+
+#include <string.h>
+#include <sysexits.h>
+
+#define LOOK_S 1 /* between two looks whether a slot works */
+
+int start_slots_ask(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return series_slots_tonight() == 1
+		       ? 0
+		       : file_write_durable(path_of(PATH_RUNS, START_SLOTS_FILE, path), "", 0, err);
+}
+
+/* ---- Each slot but 0 ---- */
+
+typedef int slot_fn(struct manager *manager, bool *ret_busy, struct error *err);
+
+static int start(struct manager *manager, bool *ret_busy, struct error *err)
+{
+	*ret_busy = true;
+	return manager_start_trial(manager, err);
+}
+
+/* Calls `act` for the slots 1 .. slots - 1, up to one that is busy. */
+static int each_slot(struct manager *manager, unsigned slots, slot_fn *act, bool *ret_busy, struct error *err)
+{
+	const unsigned mine = slot_now();
+	int r = 0;
+
+	*ret_busy = false;
+	for (unsigned slot = 1; r == 0 && slot < slots; slot++) {
+		bool busy;
+
+		(void)slot_use(slot);
+		r = act(manager, &busy, err);
+		*ret_busy = *ret_busy || (r == 0 && busy);
+	}
+	(void)slot_use(mine);
+	return r;
+}
+
+int start_slots_wait_rest(struct error *err)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	const unsigned slots = series_slots_tonight();
+	bool busy = slots > 1, said = false;
+	int r = busy ? manager_open(&manager, err) : 0;
+
+	while (r == 0 && busy && (r = each_slot(manager, slots, manager_slot_is_busy, &busy, err)) == 0 &&
+	       busy) {
+		if (!said)
+			log_info("waiting until the trials of other slots rest");
+		said = true;
+		(void)sleep(LOOK_S);
+	}
+	return r;
+}
+
+int oneshot_start_slots(int argc, char **argv)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	struct error err = { 0 };
+	char path[PATH_BYTES];
+	bool busy;
+
+	(void)argc;
+	(void)argv;
+	/* First: a request that comes meanwhile starts this program again. */
+	if (file_remove_durable(path_of(PATH_RUNS, START_SLOTS_FILE, path), &err) < 0 ||
+	    manager_open(&manager, &err) < 0 ||
+	    each_slot(manager, series_slots_tonight(), start, &busy, &err) < 0)
+		return fatal(&err);
+	return EX_OK;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The units of slots 1, 2 ... (core/base/slot.h) under systemd. kiln-oneshot begin of slot 0 asks for them,
+ * because it may start no unit itself: it makes the file START_SLOTS_FILE, for which kiln-slots.path waits.
+ * kiln-oneshot start-slots, as root, removes the file and starts kiln-run@N.target of each slot.
+ */
+#pragma once
+
+#include "core/base/error.h"
+
+/* In PATH_RUNS. */
+#define START_SLOTS_FILE "start-slots"
+
+/* Asks for the units of the other slots, where several work on the unfinished series. */
+MUST_CHECK int start_slots_ask(struct error *err);
+
+/* Waits until no unit of another slot works, where several work on the unfinished series: before slot 0 ends
+ * the night. */
+MUST_CHECK int start_slots_wait_rest(struct error *err);
