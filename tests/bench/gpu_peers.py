@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's training steps of step.c's networks on an NVIDIA GPU, and its products and one convolution: eager and as a CUDA
-graph; float32, TF32, bfloat16. Each step copies its batch from pinned host memory, as step.c does. Prints JSON lines.
+graph; float32, TF32, bfloat16; and Adam alone. Each step copies its batch from pinned host memory, as step.c does. Prints JSON lines.
 
 Usage: gpu_peers.py   (in an environment that has PyTorch with CUDA)
 """
@@ -120,6 +120,15 @@ def convolution(precision):
     figure(f"the same, {precision}, backward", timed_us(both, 50) - forward, "us")
 
 
+def adam():
+    """A step of the optimizer alone, on 21 million parameters in four tensors, as step-mlp-large has."""
+    tensors = [torch.randn(*shape, device="cuda", requires_grad=True) for shape in ((1024, 4096), (4096,), (4096, 4096), (4096,))]
+    for tensor in tensors:
+        tensor.grad = torch.randn_like(tensor)
+    optimizer = torch.optim.Adam(tensors, fused=True)
+    figure("Adam, 21 M parameters", timed_us(optimizer.step, 50), "us")
+
+
 def copies():
     """Bytes from the host: pageable and pinned memory."""
     device = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
@@ -132,6 +141,7 @@ def copies():
 def main():
     torch.manual_seed(44)
     copies()
+    adam()
     for precision in ("fp32", "tf32", "bf16"):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
         steps(precision)
@@ -139,4 +149,6 @@ def main():
         convolution(precision)
 
 
-main()
+
+if __name__ == "__main__":
+    main()
