@@ -22,7 +22,7 @@
 	each(64x32,    64,  32,  64,  75,  36)
 /* The sizes of kernels/mma_tiles.clh, for tensor cores, and for those that work on warp groups. */
 #define MMA_SIZES(each) \
-	each(128x128, 128, 128, 128, 24, 20) \
+	each(128x128, 128, 128, 256, 32, 32) \
 	each(64x64,    64,  64, 128, 16, 10)
 #define WGMMA_SIZES(each) \
 	each(128x128, 128, 128, 256, 18, 13)
