@@ -134,7 +134,7 @@ static int describe_run(const struct run *run, const cJSON *record, struct error
 	return r < 0 ? r : write_about(run->id, TAKE(about), err);
 }
 
-void collect_close(struct collector *collector)
+static void close_run(struct collector *collector)
 {
 	if (*collector->id)
 		journal_close(&collector->journal);
@@ -148,7 +148,7 @@ static int open_run(struct collector *collector, const struct run *run, const cJ
 
 	if (strcmp(collector->id, run->id) == 0)
 		return 0;
-	collect_close(collector);
+	close_run(collector);
 	r = describe_run(run, record, err);
 	if (r >= 0)
 		r = journal_open(run->id, &collector->journal, err);
@@ -170,13 +170,39 @@ static int was_told(const struct run *run, struct error *err)
 	return r < 0 ? r : r == 0;
 }
 
-/* The order matters: now.json says that a run has ended only after the journal has all of it. */
-int collect_run(struct collector *collector, const struct run *run, const cJSON *record, struct error *err)
+/* Returns the collector that has the run open; NULL = none has. */
+static struct collector *find(struct collectors *collectors, const char *id)
 {
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++)
+		if (strcmp(collectors->of[slot].id, id) == 0)
+			return &collectors->of[slot];
+	return NULL;
+}
+
+void collect_forget(struct collectors *collectors, const char *id)
+{
+	struct collector *collector = find(collectors, id);
+
+	if (collector)
+		close_run(collector);
+}
+
+void collect_close(struct collectors *collectors)
+{
+	for (unsigned slot = 0; slot < SLOTS_MAX; slot++)
+		close_run(&collectors->of[slot]);
+}
+
+/* The order matters: now.json says that a run has ended only after the journal has all of it. */
+int collect_run(struct collectors *collectors, const struct run *run, const cJSON *record, struct error *err)
+{
+	struct collector *collector = find(collectors, run->id);
 	int r = *run->config.tracking.url ? was_told(run, err) : 1;
 
 	if (r != 0)
 		return r < 0 ? r : 0;
+	if (!collector)
+		collector = &collectors->of[slot_now()];
 	r = open_run(collector, run, record, err);
 	if (r == 0)
 		r = follow_steps(&collector->follow, run->id, &collector->journal, err);

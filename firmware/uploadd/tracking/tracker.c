@@ -28,7 +28,7 @@ struct tracker {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	bool quit, drain, drained, tracks;
-	struct collector collector;
+	struct collectors collectors;
 	uint64_t metrics,
 		waiting; /* sent by this process; runs and series in the spool, while something fails */
 	uint64_t passes, behind; /* as in struct status_uploadd */
@@ -99,7 +99,7 @@ static void collect_current(struct tracker *tracker)
 	    json_get_string("run.json", record, "id", &id, NULL) < 0 || strcmp(id, run.id) != 0)
 		return;
 	(void)pthread_mutex_lock(&tracker->lock);
-	r = collect_run(&tracker->collector, &run, record, &err);
+	r = collect_run(&tracker->collectors, &run, record, &err);
 	(void)pthread_mutex_unlock(&tracker->lock);
 	log_failed(run.id, r, &err);
 }
@@ -112,7 +112,7 @@ void tracker_collect(struct tracker *tracker, const struct run *run, const cJSON
 	if (!tracker || !*run->config.tracking.url)
 		return;
 	(void)pthread_mutex_lock(&tracker->lock);
-	r = collect_run(&tracker->collector, run, record, &err);
+	r = collect_run(&tracker->collectors, run, record, &err);
 	(void)pthread_mutex_unlock(&tracker->lock);
 	log_failed(run->id, r, &err);
 }
@@ -147,8 +147,7 @@ static int remove_sent(struct tracker *tracker, const char *id)
 
 	(void)pthread_mutex_lock(&tracker->lock);
 	if (!may_grow(tracker, id)) {
-		if (strcmp(tracker->collector.id, id) == 0)
-			collect_close(&tracker->collector);
+		collect_forget(&tracker->collectors, id);
 		r = tracking_remove(id, tracker->err);
 	}
 	(void)pthread_mutex_unlock(&tracker->lock);
@@ -389,7 +388,7 @@ void tracker_close(struct tracker *tracker, bool drain)
 	(void)pthread_mutex_unlock(&tracker->lock);
 	(void)pthread_join(tracker->thread, NULL);
 	send_done(&tracker->sender);
-	collect_close(&tracker->collector);
+	collect_close(&tracker->collectors);
 	free(tracker->sender.batch);
 	free(tracker);
 }
