@@ -23,6 +23,9 @@ is "$(value 'number of its copies') $(value 'number of its kernels') $(value 'nu
 is "$(value 'time of copies within kernels of other steps')" 0.00 "no copy is hidden" "$lines"
 like "$(value 'device time without a kernel')" '^[1-9][0-9]*\.' "the device waits between the kernels" "$lines"
 like "$(value 'speed of the copies')" '^[0-9]*\.[0-9]*$' "copies have a speed" "$lines"
+measure '2 4 12' gpu
+is "$(value 'few events: steps measured') $(value 'few events: number of its kernels')" "4.00 1.00" \
+	"a second window has one event of a step's kernels" "$lines"
 measure '15 100' gpu
 is "$(value 'steps measured')" 6.00 "a program that ends in the window is measured until its end" "$lines"
 measure '4 12' cpu
