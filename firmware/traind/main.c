@@ -50,9 +50,10 @@ static int open_run(struct train *train, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* The process holds the lock until it ends. A second traind fails here, before it changes
+	/* The process holds the locks until it ends. A second traind fails here, before it changes
 	 * anything. */
-	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0)
+	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
+	    (r = spool_lock_run(train->run.id, &train->run_lock, err)) < 0)
 		return r;
 	if ((r = killed_look(train->run.id, err)) < 0)
 		return r;

@@ -63,7 +63,8 @@
 
 struct train {
 	struct run run;
-	int lock; /* lock of the spool: only one traind writes there */
+	int lock, run_lock; /* of the slot's place in the spool, and of the run's: only one traind writes
+			       there */
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;           /* NULL while no ring is open */

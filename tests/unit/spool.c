@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/run/spool.h"
+#include "core/base/slot.h"
 #include "tests/unit/scratch.h"
 
 #include <setjmp.h>
@@ -137,6 +138,28 @@ static void test_lock(void **state)
 	close_fd(&second);
 }
 
+/* Slots have places of their own, but a run has one trainer. */
+static void test_lock_of_a_run(void **state)
+{
+	struct error err = { 0 };
+	int first = -1, second = -1, other = -1;
+
+	(void)state;
+	assert_int_equal(spool_lock_run("r-1", &first, &err), -ENOENT);
+	assert_int_equal(spool_make("r-1", &err), 0);
+	assert_int_equal(spool_make("r-2", &err), 0);
+	assert_int_equal(spool_lock_run("r-1", &first, &err), 0);
+	(void)slot_use(1);
+	assert_int_equal(spool_lock_run("r-1", &second, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "/spool/traind/r-1: another process trains this run"));
+	assert_int_equal(spool_lock_run("r-2", &other, &err), 0);
+	(void)slot_use(0);
+	close_fd(&first);
+	close_fd(&other);
+	assert_int_equal(spool_lock_run("r-1", &second, &err), 0);
+	close_fd(&second);
+}
+
 static void test_lock_of_uploads(void **state)
 {
 	struct error err = { 0 };
@@ -202,6 +225,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_list, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_runs, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_lock, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_lock_of_a_run, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_lock_of_uploads, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_open_follows_no_link, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_remove, scratch_setup, scratch_teardown),

@@ -69,6 +69,13 @@ int spool_lock(int *ret_fd, struct error *err)
 			   "another process writes there", ret_fd, err);
 }
 
+int spool_lock_run(const char *run_id, int *ret_fd, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return folder_lock(spool_path(run_id, "", path), "another process trains this run", ret_fd, err);
+}
+
 int spool_lock_uploads(int *ret_fd, struct error *err)
 {
 	char path[PATH_BYTES];

@@ -42,6 +42,10 @@ MUST_CHECK int spool_make(const char *run_id, struct error *err);
  * spool_make() first. Errors: -EBUSY another process has the lock. */
 MUST_CHECK int spool_lock(int *ret_fd, struct error *err);
 
+/* Locks the folder of a run in the spool, in the same way. A night with fewer slots gives a run to another
+ * slot, while its trainer of the night before may still write its last checkpoint. */
+MUST_CHECK int spool_lock_run(const char *run_id, int *ret_fd, struct error *err);
+
 /* Locks the uploads of the spool for this process, until the descriptor is closed or the process ends: two
  * processes would abort each other's unfinished uploads. Makes PATH_SPOOL where it is missing. Errors: -EBUSY
  * another process has the lock. */
