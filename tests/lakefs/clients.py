@@ -17,7 +17,7 @@ import lakefs_sdk
 from lakefs.client import Client
 
 HOST, KEY, SECRET = (os.environ[f"KILN_LAKEFS{name}"] for name in ("", "_KEY", "_SECRET"))
-NOTE = {"kiln.series": "s1", "kiln.run_id": "r1"}
+NOTE, MARK = {"kiln.series": "s1", "kiln.run_id": "r1"}, {"kiln.run_id": "r2"}
 
 
 def by_lakefs(name):
@@ -29,6 +29,7 @@ def by_lakefs(name):
     branch = repository.branch("exp-adam").create(start)
     uploaded()
     branch.commit("trial adam", metadata=NOTE)
+    branch.commit("trial of another", metadata=MARK, allow_empty=True)
     changes = [f"{c.type} {c.path} {c.size_bytes}" for c in repository.ref("main").diff("exp-adam", type="three_dot")]
     merged = branch.merge_into("main", message="winner adam", metadata={"kiln.series": "s1"})
     repository.tag("nightly").create(merged)
@@ -50,6 +51,7 @@ def by_sdk(name):
     lakefs_sdk.BranchesApi(api).create_branch(name, lakefs_sdk.BranchCreation(name="exp-adam", source=start))
     uploaded()
     lakefs_sdk.CommitsApi(api).commit(name, "exp-adam", lakefs_sdk.CommitCreation(message="trial adam", metadata=NOTE))
+    lakefs_sdk.CommitsApi(api).commit(name, "exp-adam", lakefs_sdk.CommitCreation(message="trial of another", metadata=MARK, allow_empty=True))
     refs = lakefs_sdk.RefsApi(api)
     changes = [f"{c.type} {c.path} {c.size_bytes}" for c in refs.diff_refs(name, "main", "exp-adam", type="three_dot").results]
     merged = refs.merge_into_branch(name, "exp-adam", "main",

@@ -3,8 +3,8 @@
  * Makes one call of drivers/versions, and prints "RESULT TEXT": 0 and the id, or the code and the sentence.
  *
  *     change_versions URL resolve [REF] | branch NAME COMMIT [MINE] | delete NAME | commit BRANCH MESSAGE
- * [METADATA] | merge FROM INTO MESSAGE [METADATA] | tag NAME COMMIT | diff LEFT RIGHT | create STORAGE |
- * import FROM MESSAGE [METADATA]
+ * [METADATA] | mark BRANCH MESSAGE [METADATA] (a commit without changes) | merge FROM INTO MESSAGE [METADATA]
+ * | tag NAME COMMIT | diff LEFT RIGHT | create STORAGE | import FROM MESSAGE [METADATA]
  *
  * MINE and METADATA are JSON. The environment: KILN_S3_ENDPOINT, KILN_S3_CREDENTIAL, KILN_ATTEMPTS.
  */
@@ -52,6 +52,8 @@ static int call(struct versions *versions, const char *verb, char **argv, const 
 		return versions_branch_delete(versions, argv[0], err);
 	if (strcmp(verb, "commit") == 0)
 		return versions_commit(versions, argv[0], argv[1], json, false, id, err);
+	if (strcmp(verb, "mark") == 0)
+		return versions_commit(versions, argv[0], argv[1], json, true, id, err);
 	if (strcmp(verb, "merge") == 0)
 		return versions_merge(versions, argv[0], argv[1], argv[2], json, false, id, err);
 	if (strcmp(verb, "tag") == 0)

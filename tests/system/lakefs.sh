@@ -118,6 +118,9 @@ put_object lakefs://rep/exp-lost file.bin "text"
 lost POST 'commits$'
 like "$(change commit exp-lost lost '{"kiln.run_id":"r7"}')" "^0 [0-9a-f]{64}$" "a commit whose answer was lost is found"
 is "$(change resolve exp-lost~1)" "0 $start" "a lost answer makes no second commit"
+lost POST 'commits$'
+like "$(change mark exp-lost mark '{"kiln.run_id":"r8"}')" "^-5 " "a commit without changes is not sent again where the answer is lost"
+is "$(change resolve exp-lost~2)" "0 $start" "so there is one"
 lost POST '/merge/'
 like "$(change merge exp-lost main lost '{"kiln.run_id":"r7"}')" "^0 [0-9a-f]{64}$" "a merge whose answer was lost is found"
 is "$(change resolve main~1)" "$merged" "a lost answer makes no second merge"

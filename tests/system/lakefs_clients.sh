@@ -15,6 +15,7 @@ story_by_kiln() { # repository
 	change branch exp-adam "${start#0 }"
 	put_object "lakefs://$1/exp-adam" model.bin "weights of adam"
 	change commit exp-adam "trial adam" '{"kiln.series":"s1","kiln.run_id":"r1"}'
+	change mark exp-adam "trial of another" '{"kiln.run_id":"r2"}'
 	change diff main exp-adam
 	merged=$(change merge exp-adam main "winner adam" '{"kiln.series":"s1"}')
 	change tag nightly "${merged#0 }"
@@ -40,7 +41,7 @@ requests() { # repository
 out=$(story_by_kiln by-kiln)
 is "$(grep -c '^-' <<<"$out")" 0 "Kiln: every call succeeds"
 requests by-kiln >"$work/kiln"
-is "$(wc -l <"$work/kiln")" 10 "Kiln makes ten requests"
+is "$(wc -l <"$work/kiln")" 11 "Kiln makes eleven requests"
 for client in lakefs sdk; do
 	lakefs_test clear >/dev/null
 	story_by_client $client by-$client

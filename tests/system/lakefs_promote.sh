@@ -45,6 +45,9 @@ is "$(seen "[x for x in b if '$series' in x], sorted(r['tags'])")" "([], ['night
 tags=$(seen 'r["tags"]') second=$series
 promote --series "$series"
 is "$rc $(seen 'r["tags"]')" "0 $tags" "the same promotion again makes no other tag"
+is "$(series_json 's["promotion"]["merged"]["tag"]')" "nightly-$day-2" "and the record keeps its tag" "$said"
+like "$said" "it is the champion already" "and says that it is the champion"
+is "$(grep -c "merged into production" <<<"$said")" 0 "without the event of a merge"
 
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 is "$? $(seen "[x for x in b if '$series' in x]")" "0 []" "kiln-uploadd, started again, makes no branch of a run that is committed" "$(tail -n 3 "$KILN_ROOT/log")"

@@ -116,6 +116,14 @@ run=$(cat "$KILN_ROOT/out")
 is "$(seen "[(c['metadata'].get('who'), c['metadata'].get('kiln.run_id')) for c in b['main']['commits'][:2]]")" "[(None, '$run'), ('they', None)]" \
 	"the run has a commit of its own, also where another one has taken its files" "$(tail -n 5 "$KILN_ROOT/log")"
 
+# ---- An access key that may not make tags ----
+lakefs_test deny '["fs:CreateTag"]' >/dev/null
+tags=$(seen 'len(r["tags"])') run=$(cat "$KILN_ROOT/out")
+promote --series "$run" --force
+like "$rc $said" "^0 .*insufficient permissions; the commit has no tag" "a champion without a tag is a champion"
+is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["merged"]["tag"]')" "$run $tags " "the record says so"
+lakefs_test deny '[]' >/dev/null
+
 # ---- kiln check ----
 conf kiln 'epochs = 1;' "$sink" ""
 like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "ok +sink +sink.merge_into: production is at commit [0-9a-f]{64}" "kiln check finds the branch"

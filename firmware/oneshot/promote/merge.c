@@ -2,6 +2,7 @@
 #include "oneshot/promote/merge.h"
 
 #include "core/base/events.h"
+#include "core/base/log.h"
 #include "core/run/spool.h"
 #include "drivers/versions/versions_run.h"
 #include "oneshot/promote/merge_commit.h"
@@ -195,7 +196,8 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 
 /* ---- Tag ---- */
 
-/* Gives a commit the tag of the day, or finds the one that it has. */
+/* Gives a commit the tag of the day, or finds the one that it has. Where the access key may not make tags,
+ * the commit has none: the merge stands. */
 static int tag(struct versions *versions, int64_t promoted_s, struct merge *merge, struct error *err)
 {
 	const time_t day = promoted_s;
@@ -211,6 +213,11 @@ static int tag(struct versions *versions, int64_t promoted_s, struct merge *merg
 		if (r != -EEXIST)
 			break;
 		(void)snprintf(merge->tag, sizeof(merge->tag), "%.20s-%" PRIu32, name, i + 1);
+	}
+	if (r == -EACCES) {
+		log_warning("%s; the commit has no tag", err->text);
+		merge->tag[0] = '\0';
+		return 0;
 	}
 	return r == -EEXIST ? error_set(err, -EINVAL, "%s: more than %u tags", name, TAGS_MAX)
 			    : merge_later(r, err);
@@ -229,7 +236,7 @@ static void say_merged(const struct winner *winner, const struct merge *merge, c
 				    .run_id = winner->run_id,
 				    .url = winner->config.sink.url },
 		   "%s: %s merged into %s, commit %s, tag %s", winner->run_id, names->from, names->into,
-		   merge->commit, merge->tag);
+		   merge->commit, *merge->tag ? merge->tag : "none");
 }
 
 /* Commits and merges. */

@@ -35,8 +35,8 @@ struct merge {
 	bool gone;
 	/* the branch merged into has this champion: an earlier call has merged, and may not have tagged */
 	bool merged;
-	char commit[VERSIONS_ID_BYTES];
-	char tag[MERGE_TAG_BYTES]; /* "" = not merged yet */
+	char commit[VERSIONS_ID_BYTES]; /* the winner's newest commit, once merge_promote() has merged it */
+	char tag[MERGE_TAG_BYTES];      /* "" = the access key may not make tags */
 };
 
 /* Finds the branches of the winner's sink. Errors: also -EBUSY files of the winner are not in the store yet;

@@ -147,13 +147,22 @@ static int note_series(const struct winner *winner, const struct promotion *prom
 	return series_write(winner->series, err);
 }
 
+/* Adds what was merged when this champion was promoted before: its branch is gone, so nothing was merged now.
+ */
+static bool add_merged_before(cJSON *json, const struct promotion *promotion, const cJSON *record)
+{
+	const cJSON *merged = json_member(record, "promotion.merged");
+	const double number = json_number(record, "promotion.number", 0);
+
+	return !merged || promotion->number == 0 || number != (double)promotion->number ||
+	       cJSON_AddItemToObject(json, "merged", cJSON_Duplicate(merged, true));
+}
+
 static bool add_merged(cJSON *promotion, const struct merge *merge)
 {
 	char into[CONFIG_REF_MAX + 1];
 	cJSON *merged;
 
-	if (!*merge->tag)
-		return true;
 	merged = cJSON_AddObjectToObject(promotion, "merged");
 	return cJSON_AddStringToObject(merged, "into", versions_branch_of(&merge->into, into)) &&
 	       cJSON_AddStringToObject(merged, "commit", merge->commit) &&
@@ -216,7 +225,9 @@ int outcome_note(const struct promotion *promotion, const struct winner *winner,
 	CLEANUP(json_free) cJSON *json = print(promotion, champion);
 	int r, here = 0;
 
-	if (!json || !add_merged(json, merge))
+	if (!json || !(promotion->outcome == OUTCOME_PROMOTED && *merge->commit
+			       ? add_merged(json, merge)
+			       : add_merged_before(json, promotion, winner->record)))
 		return error_set(err, -ENOMEM, "no memory for the outcome of a promotion");
 	if ((winner->record && (here = note_run(winner, json, err)) < 0) ||
 	    (here && !versions_has_branches(sink) && (here = put_run(winner, sink, json, err)) < 0))

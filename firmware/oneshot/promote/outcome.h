@@ -9,8 +9,8 @@
  *     number      number of the new champion; missing otherwise
  *     champion    id of the run that the model was compared with; missing where there was none
  *     test        the paired test (outcome_test()); missing where there was none
- *     merged      {into, commit, tag}: the branch merged into, and the commit that was merged (merge.h); on
- * this disk alone; missing in a sink without branches
+ *     merged      {into, commit, tag}: the branch merged into, and the commit that was merged (merge.h); tag
+ * "" = it has none; on this disk alone; missing in a sink without branches
  *
  * Beside it series.json on this disk has "branches_left", the id of the run whose branch is kept ("" = of
  * none), until the branches of the series are gone that sink.keep_branches does not keep (branches.h). A
