@@ -52,6 +52,23 @@ bool cores_parse(const char *text, cpu_set_t *ret_set)
 	}
 }
 
+void cores_divide(cpu_set_t *set, unsigned nth, unsigned parts)
+{
+	const unsigned cores = (unsigned)CPU_COUNT(set), first = cores * nth / parts,
+		       end = cores * (nth + 1) / parts;
+	unsigned at = 0;
+
+	if (cores < parts)
+		return;
+	for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, set))
+			continue;
+		if (at < first || at >= end)
+			CPU_CLR(cpu, set);
+		at++;
+	}
+}
+
 bool cores_near(const char *root, const char *device, cpu_set_t *ret_set)
 {
 	char path[PATH_MAX_BYTES], text[1024];

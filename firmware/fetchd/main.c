@@ -3,6 +3,9 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
+#include "core/base/slot.h"
+#include "core/series/series.h"
+#include "drivers/cores/cores.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/plan/make_plan.h"
@@ -27,6 +30,14 @@ static bool parse(const char *text, uint32_t *number)
 	return true;
 }
 
+/* A slot that the night does not use has all for itself. */
+static unsigned slots_tonight(void)
+{
+	const unsigned slots = series_slots_tonight();
+
+	return slot_now() < slots ? slots : 1;
+}
+
 int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -49,10 +60,12 @@ int main(int argc, char **argv)
 	const struct config *config = &fetch.run.config;
 	uint64_t listed_us = clock_us();
 
+	fetch.slots = slots_tonight();
 	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0 ||
 	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	listed_us = clock_us() - listed_us;
+	cores_divide(&fetch.cores.decode, slot_now(), fetch.slots);
 	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();

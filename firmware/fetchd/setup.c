@@ -91,7 +91,7 @@ static int check_memory(struct fetch *fetch, struct error *err)
 	uint64_t bytes, worst = 0, max = fetch->run.config.fetch.memory_bytes;
 	const struct plan_settings *settings = fetch->settings;
 
-	fetch->budget.max = max;
+	fetch->window_max = max;
 	for (uint32_t source = 0; source < settings->sources; source++)
 		for (int split = 0; split < SPLIT_MAX; split++) {
 			int r = largest_window(fetch, source, (enum split)split, &bytes, err);
@@ -106,13 +106,15 @@ static int check_memory(struct fetch *fetch, struct error *err)
 				 " shards takes up to %" PRIu64
 				 " as stored: raise it, or lower order.window_shards",
 				 max, settings->window_shards, worst);
+	/* Not less than a window takes as stored: that would lie on disk. */
+	fetch->budget.max = max / fetch->slots > worst ? max / fetch->slots : worst;
 	/* Objects are not inflated: what the largest window takes is known. */
 	if (fetch->objects)
 		fetch->windows->largest_bytes = worst;
 	log_info("windows: %u of %" PRIu64 " shards, each up to %" PRIu64
 		 " bytes as stored; with what they inflate to, %" PRIu64
 		 " of memory; what does not fit lies on disk",
-		 2 * fetch->streams->count, settings->window_shards, worst, max);
+		 2 * fetch->streams->count, settings->window_shards, worst, fetch->budget.max);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/slot.h"
 #include "drivers/gpu/gpu.h"
 #include "model/memory.h"
 #include "model/model.h"
@@ -36,6 +37,26 @@ static void add_others(struct preflight *preflight, const struct gpu_wish *wish)
 	}
 }
 
+/* Says what each of several trials side by side gets. The devices are counted here as in the night. */
+static void add_slots(struct preflight *preflight, const struct gpu_wish *wish)
+{
+	const struct config *config = preflight->config;
+	CLEANUP(free_ptr) struct gpu_listed *list = NULL;
+	uint64_t slots = config->series.parallel;
+	unsigned count = 0, usable;
+
+	if (!config_has_trials(config) || slots == 1 || gpu_list(&list, &count, NULL) < 0)
+		return;
+	usable = gpu_usable(list, count, wish);
+	slots = slots == 0 || slots > usable ? usable : slots;
+	slots = slots > SLOTS_MAX ? SLOTS_MAX : slots;
+	if (slots > 1)
+		preflight_add(preflight, PART, PREFLIGHT_OK, "",
+			      "%" PRIu64 " trials side by side: each has a device, %" PRIu64
+			      " bytes of fetch.memory_bytes and a part of the cores for decoding",
+			      slots, config->fetch.memory_bytes / slots);
+}
+
 void preflight_device(struct preflight *preflight)
 {
 	const struct config *config = preflight->config;
@@ -45,6 +66,7 @@ void preflight_device(struct preflight *preflight)
 	uint64_t needed = 0;
 
 	add_others(preflight, &wish);
+	add_slots(preflight, &wish);
 	if (gpu_open(&wish, &gpu, &err) < 0) {
 		preflight_add(preflight, PART, PREFLIGHT_FAILED,
 			      "install the device's OpenCL driver, or change the keys of `device`", "%s",

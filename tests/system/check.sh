@@ -51,6 +51,10 @@ like "$(grep '^ok .*passed over' <<<"$said")" '^ok +device +Portable Computing L
 	"with two devices, why one is passed over"
 KILN_DEVICE_TYPE=gpu LD_PRELOAD=$KILN_BUILD/system/preload/device_type.so check
 like "$said" "^ok +device +Portable Computing Language: .*the network is built" "PoCL as a GPU"
+config 's/^run:/vary = { run = { seed = [ 1, 2 ]; }; }; series: { parallel = 0; }; run:/'
+POCL_DEVICES="pthread basic" check
+like "$said" '^ok +device +2 trials side by side: each has a device, 1073741824 bytes of fetch.memory_bytes and a part of the cores for decoding' \
+	"what each of two trials side by side gets"
 config 's/^run:/device: { id = "1"; }; run:/'
 POCL_DEVICES="pthread basic" check
 like "$said" '^ok +device +.*: passed over: device.id is "1"' "the second device by its index"

@@ -25,6 +25,8 @@ night beside beside
 is "$code $(of_series 's["state"], s["slots"]')" "0 ('finished', 2)" "the grid side by side" "$(tail -n 20 "$KILN_ROOT/log")"
 echo "# in turn $in_turn s, side by side $(echo "$EPOCHREALTIME - $began" | bc) s of wall time"
 is "$(bits beside)" "$expected" "it has the same bits and figures of every trial"
+of_memory() { grep -oE '[0-9]+ of memory' "$work/nodes/$1/log" | sort | uniq -c | xargs; }
+is "$(of_memory list), $(of_memory beside)" "4 2147483648 of memory, 4 1073741824 of memory" "each kiln-fetchd has its share of fetch.memory_bytes"
 is "$(of_series 'sorted({x.get("slot", 0) for x in t})')" "[0, 1]" "both slots have trained"
 is "$(of_series 'len({x["run"] for x in t}), len(t)')" "(4, 4)" "each trial has a run of its own"
 

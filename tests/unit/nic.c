@@ -732,6 +732,31 @@ static void queues_of_the_kernel(void **state)
 	in_a_child(channels_in_a_network);
 }
 
+static void cores_in_parts(void **state)
+{
+	static const struct {
+		const char *set;
+		unsigned nth, parts;
+		const char *part;
+	} cases[] = {
+		{ "0-7", 0, 1, "0-7" }, { "0-7", 0, 2, "0-3" },     { "0-7", 1, 2, "4-7" },
+		{ "0-7", 0, 3, "0-1" }, { "0-7", 1, 3, "2-4" },     { "0-7", 2, 3, "5-7" },
+		{ "1,3,5", 1, 3, "3" }, { "2,4-5,9", 1, 2, "5,9" }, { "0-1", 1, 2, "1" },
+		{ "0-1", 2, 3, "0-1" }, /* fewer cores than parts */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[64];
+		cpu_set_t set;
+
+		assert_true(cores_parse(cases[i].set, &set));
+		cores_divide(&set, cases[i].nth, cases[i].parts);
+		cores_text(&set, text, sizeof(text));
+		assert_string_equal(text, cases[i].part);
+	}
+}
+
 static void a_thread_on_its_cores(void **state)
 {
 	struct nic_cores cores;
@@ -768,6 +793,7 @@ int main(void)
 		cmocka_unit_test(routes_of_the_kernel),
 		cmocka_unit_test(the_note_of_a_route),
 		cmocka_unit_test(a_thread_on_its_cores),
+		cmocka_unit_test(cores_in_parts),
 	};
 
 	return cmocka_run_group_tests(tests, make_tree, remove_tree);

@@ -50,7 +50,7 @@ static bool account(struct fetch *fetch, const struct shard *shard, uint64_t byt
 
 	(void)pthread_mutex_lock(&fetch->lock);
 	fits = !__builtin_add_overflow(shard->group->bytes - shard->plan.bytes, bytes, &all) &&
-	       all <= fetch->budget.max;
+	       all <= fetch->window_max;
 	if (fits)
 		shard->group->bytes = all;
 	(void)pthread_mutex_unlock(&fetch->lock);

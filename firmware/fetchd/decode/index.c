@@ -19,7 +19,7 @@ static uint64_t inflated_max(struct fetch *fetch, const struct group *group)
 	(void)pthread_mutex_lock(&fetch->lock);
 	used = group->bytes;
 	(void)pthread_mutex_unlock(&fetch->lock);
-	return used < fetch->budget.max ? fetch->budget.max - used : 0;
+	return used < fetch->window_max ? fetch->window_max - used : 0;
 }
 
 int index_too_large(const struct fetch *fetch, const struct shard *shard, struct error *err)
@@ -28,11 +28,11 @@ int index_too_large(const struct fetch *fetch, const struct shard *shard, struct
 		return error_set(err, -EINVAL,
 				 "%s: with it, %" PRIu64 " objects take more than %" PRIu64
 				 " bytes, fetch.memory_bytes: raise it",
-				 shard->plan.key, shard->group->shards, fetch->budget.max);
+				 shard->plan.key, shard->group->shards, fetch->window_max);
 	return error_set(err, -EINVAL,
 			 "%s: with it, a window of %" PRIu64 " shards takes more than %" PRIu64
 			 " bytes inflated, fetch.memory_bytes: raise it, or lower order.window_shards",
-			 shard->plan.key, shard->group->shards, fetch->budget.max);
+			 shard->plan.key, shard->group->shards, fetch->window_max);
 }
 
 /* An empty object is a shard without records, except that gzip has a header even for 0 bytes: an empty .gz

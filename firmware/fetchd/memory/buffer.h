@@ -2,9 +2,9 @@
 /*
  * Buffers that hold the shards of windows, and the budget that they share.
  *
- * A buffer lies in memory while all buffers together stay below budget->max (fetch.memory_bytes). Beyond that
- * it lies in a mapping of an unnamed file below the cache folder ("spilled"), whose disk blocks are allocated
- * beforehand: a full disk is then an error here, and no SIGBUS later.
+ * A buffer lies in memory while all buffers together stay below budget->max (a share of fetch.memory_bytes).
+ * Beyond that it lies in a mapping of an unnamed file below the cache folder ("spilled"), whose disk blocks
+ * are allocated beforehand: a full disk is then an error here, and no SIGBUS later.
  *
  * Why buffers are reused: shards of a run are about equally large, and mapping and clearing pages costs more
  * CPU time than filling them. A buffer therefore keeps its memory from shard to shard. Between shards it can

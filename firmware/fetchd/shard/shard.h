@@ -67,7 +67,7 @@ struct arrival {
 struct group {
 	enum split split;
 	uint64_t shards;
-	uint64_t bytes;   /* stored, inflated and index bytes of these shards so far: at most budget->max */
+	uint64_t bytes;   /* stored, inflated and index bytes of these shards so far: at most window_max */
 	uint64_t caching; /* shards that the cache writes from this window's buffers */
 	/* key of the shard because of which the window is given up; NULL = it is not */
 	const char *given_up;

@@ -82,7 +82,11 @@ struct fetch {
 	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
 	bool objects;         /* a plan of objects: each shard is one record, as it is */
 	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
-	struct budget budget; /* fetch.memory_bytes: for all windows, and the upper bound of one window */
+	unsigned slots;       /* that work tonight, a fetchd each: they divide memory and cores */
+	struct budget budget; /* this slot's share of fetch.memory_bytes, for all windows */
+	/* fetch.memory_bytes: the most that one window may take. What is refused does not depend on `slots`.
+	 */
+	uint64_t window_max;
 
 	struct sources *sources;
 	struct work *work;

@@ -24,7 +24,7 @@ static void account(const struct fetch *fetch, struct shard *shard)
 	group->bytes += shard->records * sizeof(*shard->record);
 	if (shard->plain != shard->stored)
 		group->bytes += shard->plain_bytes;
-	if (group->bytes > fetch->budget.max && !shard->err.code)
+	if (group->bytes > fetch->window_max && !shard->err.code)
 		(void)index_too_large(fetch, shard, &shard->err);
 }
 
