@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the convolutions of kernels/conv_tiled.cl with float64, each with every size of tile. ops_image.c
- * compares those that a plan chooses, with the layers around them. */
+/* Compares the convolutions of kernels/conv_tiled.cl and conv_mma.cl with float64, each with every size of
+ * tile. ops_image.c compares those that a plan chooses, with the layers around them. */
 #include "tests/unit/device.h"
 
 #include <setjmp.h>
@@ -15,21 +15,25 @@
 
 #define ROWS 3u
 
-static const struct tile_size {
+struct tile_size {
 	const char *conv, *kernel;
 	uint64_t rows, columns;
-} tiles[] = {
+};
+
+struct shape {
+	const char *label;
+	uint64_t height, width, channels, filters;
+	int64_t size[2], strides[2], dilation[2];
+	const char *padding;
+};
+
+static const struct tile_size tiles[] = {
 #define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
 	{ "conv_" #size, "conv_kernel_" #size, tile_rows, tile_columns },
 	TILE_SIZES(TILE_OF_SIZE) /**/
 };
 
-static const struct shape {
-	const char *label;
-	uint64_t height, width, channels, filters;
-	int64_t size[2], strides[2], dilation[2];
-	const char *padding;
-} shapes[] = {
+static const struct shape shapes[] = {
 	{ "pieces of four", 9, 8, 12, 20, { 3, 3 }, { 1, 1 }, { 1, 1 }, "same" },
 	{ "three channels", 11, 9, 3, 33, { 5, 4 }, { 2, 3 }, { 1, 1 }, "same" },
 	{ "one channel, one filter", 8, 6, 1, 1, { 3, 2 }, { 1, 1 }, { 1, 1 }, "valid" },
@@ -39,6 +43,24 @@ static const struct shape {
 	{ "one position", 5, 5, 4, 7, { 5, 5 }, { 1, 1 }, { 1, 1 }, "valid" },
 	{ "points", 6, 7, 68, 12, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
 };
+
+/* Those of kernels/conv_mma.cl. */
+static const struct tile_size group_tiles[] = {
+#define GROUP_TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
+	{ "wgmma_conv_" #size, "wgmma_conv_kernel_" #size, tile_rows, tile_columns },
+	WGMMA_SIZES(GROUP_TILE_OF_SIZE) /**/
+};
+
+static const struct shape group_shapes[] = {
+	{ "one chunk", 6, 7, 8, 16, { 3, 3 }, { 1, 1 }, { 1, 1 }, "same" },
+	{ "several tiles", 7, 5, 40, 136, { 2, 2 }, { 1, 1 }, { 1, 1 }, "same" },
+	{ "strides", 9, 11, 24, 8, { 3, 2 }, { 2, 3 }, { 1, 1 }, "same" },
+	{ "dilation", 8, 9, 16, 72, { 3, 3 }, { 1, 1 }, { 2, 3 }, "valid" },
+	{ "points", 6, 7, 72, 24, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+};
+
+/* The type of activations and of their gradients: F32, or BF16 with the tensor cores of warp groups. */
+static enum dtype storage = DTYPE_F32;
 
 static int open_gpu(void **state)
 {
@@ -79,7 +101,7 @@ static void use_conv(struct harness *h, const struct tile_size *tile, uint64_t c
 
 	if (!strcmp(launch->kernel, "gemm_sum"))
 		chunks = (uint64_t)launch--->argument[GEMM_GROUP_ROWS].i;
-	assert_memory_equal(launch->kernel, "conv_", 5);
+	assert_non_null(strstr(launch->kernel, "conv_"));
 	launch->kernel = tile->conv;
 	launch->groups[0].tile = tile->rows;
 	launch->groups[1] =
@@ -94,11 +116,37 @@ static void use_kernel(struct harness *h, const struct tile_size *tile, uint64_t
 	const uint64_t tiles_of_chunk = (rows + tile->rows - 1) / tile->rows;
 	const uint64_t length = (uint64_t)launch->argument[ARGUMENT_CHUNK_POSITIONS].i;
 
-	assert_memory_equal(launch->kernel, "conv_kernel_", 12);
+	assert_non_null(strstr(launch->kernel, "conv_kernel_"));
 	launch->kernel = tile->kernel;
 	launch->groups[0].fixed = (positions + length - 1) / length * tiles_of_chunk;
 	launch->groups[1].tile = tile->columns;
 	launch->argument[ARGUMENT_TILES] = (struct argument)INT(tiles_of_chunk);
+}
+
+static bool is_stored(uint32_t which)
+{
+	return storage == DTYPE_BF16 && which != W && which != DW && which != DBIAS;
+}
+
+/* The numbers are of bfloat16 exactly. */
+static void put(struct harness *h, uint32_t tensor, uint32_t which, const float *numbers, uint64_t count)
+{
+	uint16_t *stored;
+
+	if (!is_stored(which)) {
+		harness_put(h, tensor, numbers);
+		return;
+	}
+	stored = calloc(count, sizeof(*stored));
+	assert_non_null(stored);
+	for (uint64_t i = 0; i < count; i++) {
+		uint32_t bits;
+
+		memcpy(&bits, &numbers[i], sizeof(bits));
+		stored[i] = (uint16_t)(bits >> 16);
+	}
+	harness_put(h, tensor, stored);
+	free(stored);
 }
 
 static void run(const struct conv *conv, const struct tile_size *tile, bool bias,
@@ -110,8 +158,10 @@ static void run(const struct conv *conv, const struct tile_size *tile, bool bias
 	struct harness h;
 
 	harness_open(&h, gpu, &config, false);
+	h.graph.storage = storage;
+	h.plan.tensor_cores = storage == DTYPE_BF16 ? TENSOR_CORES_WARP_GROUPS : TENSOR_CORES_NONE;
 	for (uint32_t i = 0; i < TENSORS; i++)
-		tensor[i] = harness_tensor(&h, DTYPE_F32, size_of(conv, i));
+		tensor[i] = harness_tensor(&h, is_stored(i) ? storage : DTYPE_F32, size_of(conv, i));
 	conv_emit(&h.plan, conv, tensor[X], tensor[W], tensor[Y]);
 	use_conv(&h, tile, conv->filters);
 	conv_emit_input_gradient(&h.plan, conv, tensor[DY], tensor[W], tensor[DX], false);
@@ -122,11 +172,11 @@ static void run(const struct conv *conv, const struct tile_size *tile, bool bias
 		   ROWS * window_positions(&conv->window));
 	harness_bind(&h, program);
 	for (uint32_t i = X; i <= W; i++)
-		harness_put(&h, tensor[i], numbers[i]);
+		put(&h, tensor[i], i, numbers[i], size_of(conv, i));
 	harness_run(&h, &values);
 	for (uint32_t i = Y; i < TENSORS; i++)
 		if (i != DBIAS || bias)
-			harness_get(&h, tensor[i], numbers[i]);
+			harness_get_float(&h, tensor[i], numbers[i]);
 	harness_close(&h);
 }
 
@@ -183,7 +233,8 @@ static void compare(const struct conv *conv, const struct exact *exact, float *c
 		    bool bias, const char *label, const char *tile)
 {
 	static const char *const names[] = { "x", "dy", "w", "y", "dx", "dw", "dbias" };
-	/* One rounding per term, and one for each chunk. */
+	/* One rounding per term, and one for each chunk; tensor cores cut off two bits more. */
+	const double unit = storage == DTYPE_BF16 ? 0x1p-22 : 0x1p-24;
 	const uint64_t terms[] = { [Y] = window_taps(&conv->window) * conv->channels,
 				   [DX] = window_taps(&conv->window) * conv->filters,
 				   [DW] = ROWS * window_positions(&conv->window),
@@ -194,13 +245,27 @@ static void compare(const struct conv *conv, const struct exact *exact, float *c
 			const double found = (double)numbers[i][e], wanted = exact->sum[i][e];
 
 			if (!(fabs(found - wanted) <=
-			      (double)(terms[i] + CONV_GPU_CHUNKS_MAX) * 0x1p-24 * exact->magnitude[i][e]))
+			      (double)(terms[i] + CONV_GPU_CHUNKS_MAX) * unit * exact->magnitude[i][e] +
+				      (is_stored(i) ? 0x1p-8 * fabs(wanted) : 0)))
 				fail_msg("%s, %s: %s[%lu] is %g, not %g", label, tile, names[i], e, found,
 					 wanted);
 		}
 }
 
-static void check_shape(const struct shape *shape)
+/* Returns a number of bfloat16. */
+static float short_noise(uint64_t *seed)
+{
+	const float x = (float)noise(seed);
+	uint32_t bits;
+	float y;
+
+	memcpy(&bits, &x, sizeof(bits));
+	bits &= 0xffff0000u;
+	memcpy(&y, &bits, sizeof(y));
+	return y;
+}
+
+static void check_shape(const struct shape *shape, const struct tile_size *tile, size_t count)
 {
 	const struct conv conv = conv_of_shape(shape);
 	struct exact exact = { 0 };
@@ -212,13 +277,13 @@ static void check_shape(const struct shape *shape)
 		exact.sum[i] = calloc(size_of(&conv, i), sizeof(double));
 		exact.magnitude[i] = calloc(size_of(&conv, i), sizeof(double));
 		for (uint64_t e = 0; i <= W && e < size_of(&conv, i); e++)
-			numbers[i][e] = (float)noise(&seed);
+			numbers[i][e] = short_noise(&seed);
 	}
 	compute(&conv, &exact, numbers);
-	for (size_t t = 0; t < sizeof(tiles) / sizeof(*tiles); t++)
+	for (size_t t = 0; t < count; t++)
 		for (int bias = 0; bias < 2; bias++) {
-			run(&conv, &tiles[t], bias, numbers);
-			compare(&conv, &exact, numbers, bias, shape->label, tiles[t].conv);
+			run(&conv, &tile[t], bias, numbers);
+			compare(&conv, &exact, numbers, bias, shape->label, tile[t].conv);
 		}
 	for (uint32_t i = 0; i < TENSORS; i++) {
 		free(numbers[i]);
@@ -231,13 +296,29 @@ static void test_every_tile(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-		check_shape(&shapes[i]);
+		check_shape(&shapes[i], tiles, sizeof(tiles) / sizeof(*tiles));
+}
+
+static void test_every_tile_of_warp_groups(void **state)
+{
+	struct gpu_program *plain = program;
+	struct error err = { 0 };
+
+	(void)state;
+	storage = DTYPE_BF16;
+	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
+	for (size_t i = 0; i < sizeof(group_shapes) / sizeof(*group_shapes); i++)
+		check_shape(&group_shapes[i], group_tiles, sizeof(group_tiles) / sizeof(*group_tiles));
+	gpu_program_free(program);
+	program = plain;
+	storage = DTYPE_F32;
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_tile),
+		cmocka_unit_test(test_every_tile_of_warp_groups),
 	};
 
 	return cmocka_run_group_tests(tests, open_gpu, close_kernels);

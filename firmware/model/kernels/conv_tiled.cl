@@ -9,73 +9,7 @@
  * counts as terms that are 0. The size of a tile does not change the bits, but chunks do.
  */
 #include "tiled.clh"
-
-/* Vectors, because a compiler may keep structures in memory. A pair of sides of struct window: x width, y height. A tap
- * and a channel: x column, y row, z channel. A position of the window: x column, y row, z image. */
-#define SIDES(pair) ((int2)((pair)[1], (pair)[0]))
-
-#define NOWHERE (-(1 << 30)) /* a row of an image from which no tap leads into the image */
-
-int3 tap_at(int number, int channels, int width)
-{
-	return (int3)(number / channels % width, number / channels / width, number % channels);
-}
-
-/* Returns the tap and channel that follow after so many numbers of a window of this width. */
-int3 tap_after(int3 tap, int numbers, int channels, int width)
-{
-	tap.z += numbers;
-	while (tap.z >= channels) {
-		tap.z -= channels;
-		if (++tap.x == width) {
-			tap.x = 0;
-			tap.y++;
-		}
-	}
-	return tap;
-}
-
-int3 place_at(int position, int2 out)
-{
-	return (int3)(position % out.x, position / out.x % out.y, position / out.x / out.y);
-}
-
-int3 place_after(int3 place, int positions, int2 out)
-{
-	place.x += positions;
-	while (place.x >= out.x) {
-		place.x -= out.x;
-		if (++place.y == out.y) {
-			place.y = 0;
-			place.z++;
-		}
-	}
-	return place;
-}
-
-/* Returns the index of the number of the input at this coordinate of one side; -1: padding. */
-int number_at(int at, int apart, int in)
-{
-	const int i = apart == 1 ? at : at / apart;
-
-	return at >= 0 && i * apart == at && i < in ? i : -1;
-}
-
-/* Returns the index in the images at which the channels begin that the tap covers if the window begins at `corner`; -1:
- * padding. */
-long channels_at(int3 corner, int3 tap, int2 in, int2 dilation, int2 apart, int channels)
-{
-	const int x = number_at(corner.x + tap.x * dilation.x, apart.x, in.x);
-	const int y = number_at(corner.y + tap.y * dilation.y, apart.y, in.y);
-
-	return x < 0 || y < 0 ? -1 : (((long)corner.z * in.y + y) * in.x + x) * channels;
-}
-
-/* What TILE_OPEN declares of a window. */
-#define WINDOW_OPEN                                                                              \
-	const int2 in = SIDES(window->in), out = SIDES(window->out), size = SIDES(window->size); \
-	const int2 stride = SIDES(window->stride), before = SIDES(window->before);               \
-	const int2 dilation = SIDES(window->dilation), apart = SIDES(window->apart);
+#include "conv_taps.clh"
 
 #define B_ALONG_K 0
 
@@ -175,12 +109,6 @@ float4 image_piece(__global const stored *A, int3 corner, int3 tap, int2 in, int
  * partial [chunks, taps * channels + 1, filters]. Row taps * channels of a chunk is dbias, computed with 1 instead of X;
  * it is left out if the tiles do not reach it. */
 
-/* A row of A: which number it is of the window that begins at the corner of a position. Windows have no gaps here (apart
- * is 1). `from` is where it is behind the corner's first number; negative x: a row behind the last one. */
-struct tap_row {
-	int x, y, from;
-};
-
 /* Returns the number of X that the row reads, if the row is one of the taps. `at`: the index of the corner's first number. */
 float tap_number(__global const stored *X, struct tap_row row, int2 corner, long at, int2 in)
 {
@@ -264,4 +192,3 @@ float4 ones_at(int before)
 #undef A_ALONG_K
 #undef TILE_OPEN
 #undef B_ALONG_K
-#undef WINDOW_OPEN

@@ -24,6 +24,11 @@
 	C = (__global stored *)((__global float *)C + (size_t)part * M * N);
 #define A_CHUNK(row, k)    A + (A_ALONG_K ? (size_t)(row) * K + first + (k) : (size_t)(first + (k)) * M + (row))
 #define B_CHUNK(column, k) B + (B_ALONG_K ? (size_t)(column) * K + first + (k) : (size_t)(first + (k)) * N + (column))
+#define A_OPEN             __global const ushort *a_from = A_CHUNK(a_row, a_k);
+#define A_FETCH(stage, k0)                                                                                             \
+	MATRIX_FETCH(A_CHUNKS, A_AT(stage, a_line + step, a_chunk), ITEMS / A_LINE, A_ALONG_K, a_from, A_ALONG_K ? K : M, a_row, \
+		     M, (k0) + a_k)
+#define B_WIDTH (B_ALONG_K ? K : N)
 #define FINISH(x, i, j)                                                                                         \
 	finish_four(x, i, j, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,  \
 		    key_high);
@@ -35,6 +40,7 @@
 #define WGMMA_USED(size)   USE_wgmma_nn_##size
 #define WGMMA_KERNEL(size) wgmma_nn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#include "wgmma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K
 
@@ -45,6 +51,7 @@
 #define WGMMA_USED(size)   USE_wgmma_tn_##size
 #define WGMMA_KERNEL(size) wgmma_tn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#include "wgmma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K
 
@@ -55,10 +62,14 @@
 #define WGMMA_USED(size)   USE_wgmma_nt_##size
 #define WGMMA_KERNEL(size) wgmma_nt_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#include "wgmma_tiles.clh"
 #undef B_ALONG_K
 #undef A_ALONG_K
 
 #undef FINISH
+#undef B_WIDTH
+#undef A_FETCH
+#undef A_OPEN
 #undef B_CHUNK
 #undef A_CHUNK
 #undef TILE_OPEN

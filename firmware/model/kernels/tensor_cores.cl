@@ -24,6 +24,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tensor_cores(__
 #ifdef WARP_GROUPS
 #define A_ALONG_K 1
 #define B_ALONG_K 1
+#define TILE_COLUMNS 128
 #include "wgmma.clh"
 
 /* As much local memory as gemm_mma.cl uses, and a warp group. */

@@ -64,6 +64,14 @@ static uint32_t emit_kernels(struct plan *plan, const struct node *node, const s
 	return kernels;
 }
 
+/* Returns whether tensor cores compute the convolution: warp groups do, if eight numbers that are neighbours
+ * in memory are always channels of one position, or filters. */
+static bool has_cores(const struct plan *plan, const struct conv *conv)
+{
+	return plan->tensor_cores == TENSOR_CORES_WARP_GROUPS && conv->channels % 8 == 0 &&
+	       conv->filters % 8 == 0;
+}
+
 /* Appends a convolution, described as the product `gemm`: k is the channels of A, and C has a row for each
  * position of the window. */
 static void emit_product(struct plan *plan, const struct conv *conv, const struct gemm *gemm,
@@ -75,7 +83,8 @@ static void emit_product(struct plan *plan, const struct conv *conv, const struc
 	struct launch launch;
 
 	if (!plan->cpu) {
-		gemm_emit_conv(plan, gemm, window_taps(geometry), window);
+		gemm_emit_conv(plan, gemm, has_cores(plan, conv) ? TILE_WGMMA_CONV : TILE_CONV,
+			       window_taps(geometry), window);
 		return;
 	}
 	if (quads) {
@@ -221,13 +230,14 @@ static struct partials emit_kernel_taps(struct plan *plan, const struct conv *co
 /* Returns how devices that are not CPUs compute the gradients of `rows` rows of kernel and bias. Where the
  * channels are no multiple of 4, each number is loaded by itself: then more groups wait for loads at the same
  * time. */
-static struct tile_use kernel_use(const struct plan *plan, const struct conv *conv, uint64_t rows)
+static struct tile_use kernel_use(const struct plan *plan, const struct conv *conv, enum tile_kernel kernel,
+				  uint64_t rows)
 {
 	const uint64_t terms = plan->graph->batch_rows * window_positions(&conv->window);
 	const uint64_t partials_max = TILE_PARTIALS_MAX / (rows * conv->filters);
 	const uint64_t most = partials_max < CONV_GPU_CHUNKS_MAX ? partials_max : CONV_GPU_CHUNKS_MAX;
 	const uint64_t apart = conv->channels % 4 ? 4 : 1;
-	struct tile_use use = tiles_choose(rows, conv->filters, terms, TILE_CONV_KERNEL, most / apart, true);
+	struct tile_use use = tiles_choose(rows, conv->filters, terms, kernel, most / apart, true);
 
 	use.length = round_up(divide_up(use.length, apart), TILE_LENGTH_UNIT);
 	use.count = divide_up(terms, use.length);
@@ -240,7 +250,8 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 					 bool bias)
 {
 	const uint64_t taps = window_taps(&conv->window), rows = taps * conv->channels;
-	const struct tile_use use = kernel_use(plan, conv, rows + bias);
+	const enum tile_kernel kernel = has_cores(plan, conv) ? TILE_WGMMA_CONV_KERNEL : TILE_CONV_KERNEL;
+	const struct tile_use use = kernel_use(plan, conv, kernel, rows + bias);
 	const uint64_t tiles = divide_up(rows + bias, use.tile->rows);
 	const struct tensor all = { .rank = 1, .shape = { use.count * (rows + 1) * conv->filters } };
 	const struct partials partials = { .taps = taps,
@@ -252,7 +263,7 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 					   .length = use.length,
 					   .tensor = plan_work(plan, conv->node, "partials", &all) };
 	struct launch launch =
-		kernel_launch(conv, &partials, use.tile->kernel[TILE_CONV_KERNEL], use.tile->columns, tiles,
+		kernel_launch(conv, &partials, use.tile->kernel[kernel], use.tile->columns, tiles,
 			      window_tensor(plan, conv->node, "window", &conv->window), x, dy);
 
 	launch.argument[KERNEL_TILES] = (struct argument)INT(tiles);

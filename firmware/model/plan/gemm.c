@@ -235,13 +235,14 @@ static void emit_tiles(struct plan *plan, const struct gemm *gemm, enum tile_ker
 	}
 }
 
-void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, uint64_t taps, uint32_t window)
+void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel, uint64_t taps,
+		    uint32_t window)
 {
 	char name[sizeof("partials_") + 10];
 	const struct argument argument = IN(window);
 
 	(void)snprintf(name, sizeof(name), "partials_%" PRIu32, window);
-	emit_tiles(plan, gemm, TILE_CONV, taps * gemm->k, &argument, name);
+	emit_tiles(plan, gemm, kernel, taps * gemm->k, &argument, name);
 }
 
 /* Returns whether eight numbers of A and of B that are neighbours in memory are always in one row: tensor

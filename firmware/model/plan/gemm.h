@@ -18,6 +18,7 @@
 #pragma once
 
 #include "model/plan/plan.h"
+#include "model/plan/tiles.h"
 
 /* As m or k: the number of rows of the batch. */
 #define GEMM_ROWS 0u
@@ -44,8 +45,10 @@ struct gemm_tile {
 const struct gemm_tile *gemm_cpu_tile(uint64_t n);
 /* Returns a launch of the best convolution of this size, for CPU devices. It packs B. */
 struct launch gemm_conv_launch(const struct plan *plan, const struct gemm *gemm);
-/* Appends a convolution with so many taps, for other devices; `window` is the tensor of kernels/window.cl. */
-void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, uint64_t taps, uint32_t window);
+/* Appends a convolution with so many taps, for other devices; `window` is the tensor of kernels/window.cl.
+ * `kernel` is TILE_CONV or TILE_WGMMA_CONV. */
+void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel, uint64_t taps,
+		    uint32_t window);
 /* Returns a launch of gemm_cpu_tile()->winograd, for CPU devices: a row of the batch has `quads` quads
  * (kernels/conv_winograd.cl). */
 struct launch gemm_winograd_launch(const struct plan *plan, const struct gemm *gemm, uint64_t quads);

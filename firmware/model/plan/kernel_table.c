@@ -16,6 +16,9 @@
 		{ "wgmma_nt_" #size, KERNEL_FILE_gemm_mma, 0 },
 #define CONVOLUTIONS(size, ...) \
 	{ "conv_" #size, KERNEL_FILE_conv_tiled, 0 }, { "conv_kernel_" #size, KERNEL_FILE_conv_tiled, 0 },
+#define WGMMA_CONVOLUTIONS(size, ...)                     \
+	{ "wgmma_conv_" #size, KERNEL_FILE_conv_mma, 0 }, \
+		{ "wgmma_conv_kernel_" #size, KERNEL_FILE_conv_mma, 0 },
 
 const struct kernel kernel_table[] = {
 	/* gemm.cl */
@@ -141,6 +144,8 @@ const struct kernel kernel_table[] = {
 	{ "conv_winograd_8x32", KERNEL_FILE_conv_winograd, 0 },
 	/* conv_tiled.cl */
 	TILE_SIZES(CONVOLUTIONS) /**/
+	/* conv_mma.cl */
+	WGMMA_SIZES(WGMMA_CONVOLUTIONS) /**/
 	/* depthwise.cl */
 	{ "depthwise", KERNEL_FILE_depthwise, 0 },
 	{ "depthwise_input", KERNEL_FILE_depthwise, 0 },

@@ -39,6 +39,7 @@
 	each(conv_packed) \
 	each(conv_winograd) \
 	each(conv_tiled) \
+	each(conv_mma) \
 	each(depthwise) \
 	each(depthwise_lines) \
 	each(pool) \

@@ -29,13 +29,15 @@
 	  .lone = (of_one),                                                \
 	  .shared = (of_several) },
 
-#define WGMMA_TILE(size, tile_rows, tile_columns, items, of_one, of_several) \
-	{ .kernel = { [TILE_WGMMA_NN] = "wgmma_nn_" #size,                   \
-		      [TILE_WGMMA_TN] = "wgmma_tn_" #size,                   \
-		      [TILE_WGMMA_NT] = "wgmma_nt_" #size },                 \
-	  .rows = (tile_rows),                                               \
-	  .columns = (tile_columns),                                         \
-	  .lone = (of_one),                                                  \
+#define WGMMA_TILE(size, tile_rows, tile_columns, items, of_one, of_several)   \
+	{ .kernel = { [TILE_WGMMA_NN] = "wgmma_nn_" #size,                     \
+		      [TILE_WGMMA_TN] = "wgmma_tn_" #size,                     \
+		      [TILE_WGMMA_NT] = "wgmma_nt_" #size,                     \
+		      [TILE_WGMMA_CONV] = "wgmma_conv_" #size,                 \
+		      [TILE_WGMMA_CONV_KERNEL] = "wgmma_conv_kernel_" #size }, \
+	  .rows = (tile_rows),                                                 \
+	  .columns = (tile_columns),                                           \
+	  .lone = (of_one),                                                    \
 	  .shared = (of_several) },
 
 /* A large tile reads less memory for each product; a small one gives every unit of a GPU a group to work on.
@@ -109,8 +111,9 @@ struct tile_use tiles_choose(uint64_t m, uint64_t n, uint64_t k, enum tile_kerne
 bool tiles_have(const char *kernel)
 {
 	for (size_t i = 0; i < TILES; i++)
-		for (size_t k = 0; k < TILE_CONV_KERNEL; k++)
-			if (tiles[i].kernel[k] && !strcmp(kernel, tiles[i].kernel[k]))
+		for (size_t k = 0; k < TILE_KERNELS; k++)
+			if (k != TILE_CONV_KERNEL && k != TILE_WGMMA_CONV_KERNEL && tiles[i].kernel[k] &&
+			    !strcmp(kernel, tiles[i].kernel[k]))
 				return true;
 	return false;
 }

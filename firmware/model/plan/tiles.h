@@ -25,7 +25,8 @@
 	each(128x128, 128, 128, 256, 32, 32) \
 	each(64x64,    64,  64, 128, 16, 10)
 #define WGMMA_SIZES(each) \
-	each(128x128, 128, 128, 256, 18, 13)
+	each(128x128, 128, 128, 256, 18, 13) \
+	each(128x64,  128,  64, 256, 16, 10)
 /* clang-format on */
 
 enum tile_kernel {
@@ -40,6 +41,8 @@ enum tile_kernel {
 	TILE_WGMMA_NT,
 	TILE_CONV,
 	TILE_CONV_KERNEL,
+	TILE_WGMMA_CONV,
+	TILE_WGMMA_CONV_KERNEL,
 	TILE_KERNELS,
 };
 
