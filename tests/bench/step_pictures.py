@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One training step of networks of pictures, Kiln's (picture_step.c) beside PyTorch's eager mode: the same weights, the same
 batch of uint8 pictures, SGD with momentum, as many threads as cores. First two steps of both are compared with PyTorch's in
-float64: the losses, and what the steps changed; Kiln's error may be twice that of PyTorch's in float32. Then rounds of both alternate: medians, a JSON line; and a line for the memory, the largest resident
-memory of the process while it makes steps, less that before the model.
+float64: the losses, and what the steps changed; Kiln's error may be twice that of PyTorch's in float32. Then rounds of both
+alternate: medians, a JSON line; and a line for the memory, the largest resident memory of the process while it makes steps, less
+that before the model.
 
 STEP_DEVICE=cuda times PyTorch on its GPU, STEP_TF32=1 lets it use TF32 there; the comparison is with PyTorch on the CPU always.
+STEP_BF16=1: Kiln's precision is mixed_bfloat16, PyTorch computes by autocast in bfloat16, also where the errors are compared.
 
 Usage: step_pictures.py PATH-OF-PICTURE_STEP [NETWORK...]   (in the virtual environment of tests/bench)
 """
@@ -24,8 +26,10 @@ from torch import nn
 
 from tensors import read_tensors, write_tensors
 
-DEVICE, TF32 = os.environ.get("STEP_DEVICE", "cpu"), bool(os.environ.get("STEP_TF32"))
-PEER = f"pytorch-{torch.__version__}" + ("" if DEVICE == "cpu" else f"-{DEVICE}-{'tf32' if TF32 else 'fp32'}")
+DEVICE, TF32, BF16 = os.environ.get("STEP_DEVICE", "cpu"), bool(os.environ.get("STEP_TF32")), bool(os.environ.get("STEP_BF16"))
+KIND = "bf16" if BF16 else "tf32" if TF32 else "fp32"
+PEER = f"pytorch-{torch.__version__}" + (f"-{DEVICE}-{KIND}" if DEVICE != "cpu" or BF16 else "")
+PRECISION = "mixed_bfloat16" if BF16 else "float32"
 ROUNDS, CLASSES, RATE, MOMENTUM = int(os.environ.get("ROUNDS", 5)), 10, 1e-3, 0.9
 # A deep network makes rounding errors larger: PyTorch's own in float32 are up to 7 % of a tensor's change (EfficientNet-Lite0).
 # TIMES: allowed, relative to PyTorch's. A tensor that changes by less than NOISE of others is not compared.
@@ -38,7 +42,7 @@ sink: {{ url = "file:///nowhere"; }};
 optimizer: {{ name = "sgd"; learning_rate = {rate}; momentum = {momentum}; }};
 schema = ( {{ name = "image"; dtype = "uint8"; shape = [ {side}, {side}, 3 ]; }},
            {{ name = "label"; dtype = "int64"; shape = [ 1 ]; }} );
-model: {{ input = "image"; label = "label"; loss = "sparse_categorical_crossentropy"; {model} }};
+model: {{ input = "image"; label = "label"; loss = "sparse_categorical_crossentropy"; precision = "{precision}"; {model} }};
 """
 
 
@@ -221,7 +225,8 @@ class Peer:
     def step(self):
         x = self.scale(self.pixels.to(self.device).permute(0, 3, 1, 2).to(self.kind)).contiguous(memory_format=self.format)
         self.optimizer.zero_grad()
-        loss = self.loss_of(self.model(x), self.labels.to(self.device))
+        with torch.autocast(self.device, torch.bfloat16, enabled=BF16 and self.kind == torch.float32):
+            loss = self.loss_of(self.model(x), self.labels.to(self.device))
         loss.backward()
         self.optimizer.step()
         return loss
@@ -287,7 +292,7 @@ def write_inputs(network, work):
     first = tensors_of(Peer(network, pixels, labels, torch.contiguous_format).model, kiln_name)
     write_tensors(f"{work}/in.safetensors", {**first, "batch/image": pixels, "batch/label": labels})
     with open(f"{work}/kiln.conf", "w") as out:
-        out.write(CONFIG.format(rows=rows, side=side, rate=RATE, momentum=MOMENTUM, model=model))
+        out.write(CONFIG.format(rows=rows, side=side, rate=RATE, momentum=MOMENTUM, precision=PRECISION, model=model))
     return pixels, labels, first
 
 
