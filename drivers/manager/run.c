@@ -157,15 +157,20 @@ static int end_resting(struct manager *manager, struct error *err)
 	return r < 0 ? r : 0;
 }
 
+static int restart(struct manager *manager, const char *unit, struct error *err)
+{
+	return manager_call(manager, "RestartUnit", unit, "replace", err);
+}
+
 int manager_start_run(struct manager *manager, struct error *err)
 {
 	bool started = false;
 	int r = end_resting(manager, err);
 
 	if (r < 0 || (r = manager_reset_run(manager, err)) < 0 ||
-	    (r = manager_call(manager, "RestartUnit", "kiln-uploadd.service", "replace", err)) < 0 ||
+	    (r = restart(manager, "kiln-uploadd.service", err)) < 0 ||
 	    (r = manager_run_is_started(manager, &started, err)) < 0 ||
-	    (!started && (r = manager_stop(manager, "kiln-devices.service", err)) < 0))
+	    (!started && (r = restart(manager, "kiln-devices.service", err)) < 0))
 		return r;
 	return manager_start_trial(manager, err);
 }

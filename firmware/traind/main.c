@@ -125,6 +125,9 @@ static int note_usable(int argc, char **argv)
 	char path[PATH_BYTES];
 	unsigned usable = 1;
 
+	/* Where a driver crashes, trials train in turn. */
+	if (usable_note(usable, &err) < 0)
+		return fatal(&err);
 	find_config(config_path(argc, argv), path);
 	if (config_load(path, &config, NULL) == 0 && config.series.parallel != 1 &&
 	    count_usable(&config, &usable, &err) < 0)
