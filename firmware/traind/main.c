@@ -55,7 +55,8 @@ static int open_run(struct train *train, struct error *err)
 	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
 	    (r = spool_lock_run(train->run.id, &train->run_lock, err)) < 0)
 		return r;
-	if ((r = killed_look(train->run.id, err)) < 0)
+	/* Before the device: a stop and the end of the night are obeyed where it is gone. */
+	if ((r = killed_look(train->run.id, err)) < 0 || (r = want_check_early(train, err)) < 0)
 		return r;
 	batches_ask(train);
 	if (slot_now() == 0) /* the note is of the box */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What kiln-oneshot begin and trial-ended note of trials in several slots, from night to night: without daemons. The test writes
-# the state of a run in place of its trainer, and the number of devices in place of kiln-traind.
+# What kiln-oneshot begin and trial-ended note of trials in several slots, from night to night: without daemons, but for a
+# trainer whose device is gone. The test writes the state of a run in place of its trainer, and the number of devices in place
+# of kiln-traind.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/series_lib.sh"
 "$make_shards" "$work/data" train 1 100
@@ -40,6 +41,7 @@ trains_until 0 finished
 is "$(ended 0)" 83 "and then has nothing to do"
 trains_until 1 stopped
 is "$(ended 1) $(says 's["state"]')" "81 stopped" "the night ends while slot 1 works"
+is "$(ended 0)" 81 "and slot 0 does not wait for a trial of the next one"
 is "$(begins 0) $(begins 1) $(says 's["state"]')" "83 0 running" "in the next night slot 1 goes on" "$(tail -n 5 "$KILN_ROOT/log")"
 trains_until 1 finished
 is "$(ended 1) $(says 's["state"]')" "82 finished" "and ends the series"
@@ -90,3 +92,15 @@ is "$(begins 1) $(says 's["state"]')" "0 running" "slot 1 works in the night of 
 # ---- On a box systemd starts one slot, whatever kiln run has counted in this boot ----
 case_of box grid 2
 is "$(in_slot 0 begin --config "$work/grid.conf") $(says 's["slots"]')" "0 1" "a caller that starts no slots gets one" "$(tail -n 5 "$KILN_ROOT/log")"
+
+# ---- A device that is gone ----
+case_of gone grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+wants() { printf '{"seq": 1, "checkpoint_seq": 0, "state": "%s"}' "$2" >"$KILN_ROOT/$run/slot-$1/current/want"; } # slot, state
+trains() { # slot, devices: prints the exit code
+	KILN_SLOT=$1 POCL_DEVICES=$2 timeout 60 "$KILN_BIN/kiln-traind" >>"$KILN_ROOT/out" 2>>"$KILN_ROOT/log"
+	echo $?
+}
+wants 1 stopped
+is "$(trains 1 basic) $(cat "$KILN_ROOT/$run/slot-1/current/state")" "0 stopped" "kiln stop reaches the trial of a slot without a device" \
+	"$(tail -n 5 "$KILN_ROOT/log")"

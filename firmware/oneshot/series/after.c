@@ -160,7 +160,8 @@ static int follow(cJSON *series, const struct config *config, int64_t reserve, e
 		return r;
 	next = next_of(config, series, slot_now());
 	early = ends_early(series, config, reserve, &state, &reason);
-	*ret_after = AFTER_WAIT;
+	/* A slot does not wait for a trial that will begin in another night. */
+	*ret_after = rests_elsewhere(series) || night_is_over(series, config) ? AFTER_REST : AFTER_WAIT;
 	if (next.waits || (early && elsewhere))
 		return series_write(series, err);
 	*ret_after = AFTER_OVER;
