@@ -210,9 +210,9 @@ static int attempt(const struct how *how, struct error *err)
 	if (r < 0)
 		return r;
 	if (expire_is_due(how->file, since))
-		return (r = expire_asked(err)) < 0 || (r = after_night(err)) < 0 ? r
-		       : how->series                                             ? SERIES_EXIT_REST
-										 : EXIT_NIGHT_OVER;
+		return (r = expire_asked(!how->series, err)) < 0 || (r = after_night(err)) < 0 ? r
+		       : how->series ? SERIES_EXIT_REST
+				     : EXIT_NIGHT_OVER;
 	r = how->series ? begin_beside(how->file, how->series, err)
 			: begin(how->file, since, how->slots_max, err);
 	return how->waits && slot_now() == 0 && (r == 0 || r == SERIES_EXIT_WAIT) && start_slots_ask(err) < 0

@@ -49,12 +49,13 @@ int expire_run(const struct run *run, struct error *err)
 	return r;
 }
 
-int expire_asked(struct error *err)
+int expire_asked(bool says, struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
 
-	event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
-		   "no run: run.ends_at came before the run that was asked for could begin");
+	if (says)
+		event_send(&(struct event){ .id = EVENT_NIGHT_OVER },
+			   "no run: run.ends_at came before the run that was asked for could begin");
 	run_asked_over(true);
 	return run_load(&run, NULL) == 0 && expire_is_interrupted(run.state) ? expire_run(&run, err) : 0;
 }

@@ -238,7 +238,7 @@ static int go_on(struct error *err)
 	    (r = manager_run_is_started(manager, &started, err)) < 0 || started)
 		return r < 0 ? r : 1;
 	if (asked && expire_is_due(config_path(0, NULL), since))
-		return (r = after_night(err)) < 0 ? r : expire_asked(err);
+		return (r = after_night(err)) < 0 ? r : expire_asked(true, err);
 	if (!asked && run.ends_s && time(NULL) >= run.ends_s)
 		return (r = after_night(err)) < 0 ? r : expire_run(&run, err);
 	event_send(&(struct event){ .id = EVENT_RUN_REBOOTED, .run_id = run.id },
