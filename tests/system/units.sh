@@ -41,3 +41,11 @@ for file in $(grep -l '^ExecStart=.*kiln-oneshot' "$work"/root/usr/lib/systemd/s
 	grep -qs '^InaccessiblePaths=.*/data/kiln/credentials' "$file" "$file".d/*.conf
 	ok $? "$unit: a link to a secret leads nowhere"
 done
+
+# Trials of a series may end, fail or wait every second: no limit of starts keeps the night from going on.
+for unit in begin finished run-failed slots devices; do
+	grep -qx 'StartLimitIntervalSec=0' "$work/root/usr/lib/systemd/system/kiln-$unit.service"
+	ok $? "kiln-$unit: no limit of starts"
+done
+grep -qx 'Restart=on-failure' "$work/root/usr/lib/systemd/system/kiln-slots.service"
+ok $? "kiln-slots: a request to start the other slots is not lost with the process"

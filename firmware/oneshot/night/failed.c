@@ -7,6 +7,7 @@
 #include "drivers/notify/alive.h"
 #include "oneshot/night/finished.h"
 #include "oneshot/night/night.h"
+#include "oneshot/night/start_slots.h"
 #include "oneshot/report/ask.h"
 #include "oneshot/series/after.h"
 
@@ -106,13 +107,14 @@ static bool say_which(char *out, size_t size, struct manager_failure *ret_failur
 	return true;
 }
 
-/* A slot other than 0 ends no night. */
+/* A slot other than 0 ends no night. Slot 0 ends it when the trials of the others rest. */
 static void report_failed(void)
 {
 	struct tonight tonight;
 
 	if (slot_now() > 0)
 		return;
+	start_slots_wait_rest();
 	report_ask(tonight_get(&tonight, NULL) == 0 ? &tonight : NULL, NULL);
 }
 

@@ -287,7 +287,8 @@ int finished_rest(bool trials, bool power, struct error *err)
 	/* Slot 0 ends the night. */
 	if (slot_now() > 0)
 		return 0;
-	if ((r = start_slots_wait_rest(err)) < 0 || (r = run_load(&run, err)) < 0)
+	start_slots_wait_rest();
+	if ((r = run_load(&run, err)) < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Note the night of this run now: another night may begin during the wait for the uploads. */

@@ -26,13 +26,20 @@ int start_slots_ask(struct error *err)
 
 typedef int slot_fn(struct manager *manager, bool *ret_busy, struct error *err);
 
+/* Starts the units of a slot where none works. A service that notes the end of a trial goes on first: the
+ * start of the target would end it. */
 static int start(struct manager *manager, bool *ret_busy, struct error *err)
 {
-	*ret_busy = true;
-	return manager_start_trial(manager, err);
+	bool started = false;
+	int r;
+
+	while ((r = manager_run_is_started(manager, &started, err)) == 0 && !started &&
+	       (r = manager_slot_is_busy(manager, ret_busy, err)) == 0 && *ret_busy)
+		(void)sleep(LOOK_S);
+	return r < 0 || started ? r : manager_start_trial(manager, err);
 }
 
-/* Calls `act` for the slots 1 .. slots - 1, up to one that is busy. */
+/* Calls `act` for the slots 1 .. slots - 1. *ret_busy: one of them is busy. */
 static int each_slot(struct manager *manager, unsigned slots, slot_fn *act, bool *ret_busy, struct error *err)
 {
 	const unsigned mine = slot_now();
@@ -50,21 +57,34 @@ static int each_slot(struct manager *manager, unsigned slots, slot_fn *act, bool
 	return r;
 }
 
-int start_slots_wait_rest(struct error *err)
+static int any_is_busy(unsigned slots, bool *ret_busy, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	const unsigned slots = series_slots_tonight();
-	bool busy = slots > 1, said = false;
-	int r = busy ? manager_open(&manager, err) : 0;
+	int r = manager_open(&manager, err);
 
-	while (r == 0 && busy && (r = each_slot(manager, slots, manager_slot_is_busy, &busy, err)) == 0 &&
-	       busy) {
-		if (!said)
+	return r < 0 ? r : each_slot(manager, slots, manager_slot_is_busy, ret_busy, err);
+}
+
+void start_slots_wait_rest(void)
+{
+	const unsigned slots = series_slots_tonight();
+	bool busy = slots > 1, said = false, failed = false;
+
+	while (busy) {
+		struct error err = { 0 };
+
+		/* systemd answers nobody while it reads its units. */
+		if (any_is_busy(slots, &busy, &err) < 0) {
+			if (!failed)
+				log_warning("%s; asking again", err.text);
+			failed = busy = true;
+		} else if (busy && !said) {
 			log_info("waiting until the trials of other slots rest");
-		said = true;
-		(void)sleep(LOOK_S);
+			said = true;
+		}
+		if (busy)
+			(void)sleep(LOOK_S);
 	}
-	return r;
 }
 
 int oneshot_start_slots(int argc, char **argv)
@@ -76,7 +96,7 @@ int oneshot_start_slots(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	/* First: a request that comes meanwhile starts this program again. */
+	/* First: a request that comes meanwhile starts this program again, and so does a failure. */
 	if (file_remove_durable(path_of(PATH_RUNS, START_SLOTS_FILE, path), &err) < 0 ||
 	    manager_open(&manager, &err) < 0 ||
 	    each_slot(manager, series_slots_tonight(), start, &busy, &err) < 0)
