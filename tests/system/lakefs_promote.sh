@@ -67,6 +67,23 @@ rmdir "$KILN_ROOT/data/kiln/spool/traind/$(series_json 't[0]["run"]')"
 promote
 is "$rc $(series_json 's.get("branches_left")') $(seen "'exp-$series-short' in b")" "0 None False" "they go with the next start" "$said"
 
+# ---- The API is away when the branches go ----
+for trial in short long; do
+	change branch "exp-$series-$trial" main >/dev/null
+	put_object "lakefs://rep/exp-$series-$trial/runs" left "text"
+	change commit "exp-$series-$trial" "as the trial's" "{\"kiln.run_id\": \"$(series_json "[x['run'] for x in t if x['name'] == '$trial'][0]")\"}" >/dev/null
+done
+python3 -c 'import json, sys
+p = sys.argv[1]; s = json.load(open(p)); s["branches_left"] = ""; json.dump(s, open(p, "w"))' "$runs/series/$series/series.json"
+lakefs_test clear '{}' >/dev/null
+fault GET "refs/exp-$series-(short|long)/commits" 503 100
+promote
+is "$rc $(lakefs_test log | grep -o 'refs/exp-[a-z0-9-]*/commits' | sort -u)" "0 refs/exp-$series-short/commits" "the first branch that gets no answer ends the work" "$said"
+is "$(series_json 's["branches_left"] == ""') $(ls "$runs/unjudged")" "True $runs/unjudged" "the rest follows later"
+lakefs_test faults '[]' >/dev/null
+promote
+is "$rc $(seen "[x for x in b if '$series' in x]")" "0 []" "and does" "$said"
+
 # ---- The champion stays ----
 a_night 'epochs = 1; seed = 3;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
 winner=$(series_json 's["winner"]')

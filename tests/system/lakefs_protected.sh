@@ -124,6 +124,14 @@ like "$rc $said" "^0 .*insufficient permissions; the commit has no tag" "a champ
 is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["merged"]["tag"]')" "$run $tags " "the record says so"
 lakefs_test deny '[]' >/dev/null
 
+# ---- A hook that refuses tags ----
+promote --series "$first" --force
+tags=$(seen 'len(r["tags"])')
+fault POST "/tags\$" 412 1 '{"message": "pre-create-tag hook: no"}'
+promote --series "$run" --force
+like "$rc $said" "^0 .*pre-create-tag hook: no; the commit has no tag" "a hook that refuses a tag refuses no promotion" "$said"
+is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["outcome"], r["promotion"]["merged"]["tag"]')" "$run $tags ('promoted', '')" "its outcome says what is merged"
+
 # ---- kiln check ----
 conf kiln 'epochs = 1;' "$sink" ""
 like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "ok +sink +sink.merge_into: production is at commit [0-9a-f]{64}" "kiln check finds the branch"

@@ -12,15 +12,24 @@
 #include <string.h>
 #include <sysexits.h>
 
-/* Deletes a branch. Returns whether it may go later. */
-static bool delete_one(struct versions *versions, const char *branch)
+/* What came of a branch. */
+enum fate {
+	FATE_DONE,  /* it is deleted, or it stays for good */
+	FATE_LATER, /* it may be deleted later */
+	FATE_AWAY,  /* the same, and the server cannot be asked */
+};
+
+static enum fate fail(const struct error *err)
+{
+	log_warning("%s; the branch stays", err->text);
+	return error_exit_code(err) == EX_UNAVAILABLE ? FATE_AWAY : FATE_DONE;
+}
+
+static enum fate delete_one(struct versions *versions, const char *branch)
 {
 	struct error err;
-	int r = versions_branch_delete(versions, branch, &err);
 
-	if (r < 0)
-		log_warning("%s; the branch stays", err.text);
-	return r < 0 && error_exit_code(&err) == EX_UNAVAILABLE;
+	return versions_branch_delete(versions, branch, &err) < 0 ? fail(&err) : FATE_DONE;
 }
 
 /* ---- A series ---- */
@@ -39,9 +48,8 @@ static int is_of_trial(struct versions *versions, const cJSON *series, const cha
 	return r == 0 ? strcmp(head, series_text(series, "sink_commit")) == 0 : r == -ENOENT ? 0 : r;
 }
 
-/* Deletes the branch of a trial, unless somebody else has a branch of its name. Returns whether it may go
- * later. */
-static bool delete_of_trial(struct versions *versions, const cJSON *series, const cJSON *trial)
+/* Deletes the branch of a trial, unless somebody else has a branch of its name. */
+static enum fate delete_of_trial(struct versions *versions, const cJSON *series, const cJSON *trial)
 {
 	const char *run_id = series_text(trial, "run");
 	char branch[CONFIG_REF_MAX + 1];
@@ -52,33 +60,37 @@ static bool delete_of_trial(struct versions *versions, const cJSON *series, cons
 	if (*run_id && spool_has(run_id)) {
 		log_notice("%s: files of %s are not in the store, so the branch stays until they are", branch,
 			   run_id);
-		return true;
+		return FATE_LATER;
 	}
 	r = is_of_trial(versions, series, branch, run_id, &err);
-	if (r < 0)
-		log_warning("%s; the branch stays", err.text);
-	return r > 0 ? delete_one(versions, branch) : r < 0 && error_exit_code(&err) == EX_UNAVAILABLE;
+	return r < 0 ? fail(&err) : r > 0 ? delete_one(versions, branch) : FATE_DONE;
 }
 
+/* Returns FATE_DONE, FATE_LATER where branches are left, FATE_AWAY where the server cannot be asked. The
+ * first call without an answer is the last one, because each costs minutes. */
 static int delete_all(const cJSON *series, const char *kept, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(versions_closep) struct versions *versions = NULL;
-	bool left = false;
+	enum fate fate = FATE_DONE;
+	enum fate left = FATE_DONE;
 	int r;
 
 	if ((r = config_text_load(series_text(series, "config"), &config, err)) < 0 ||
 	    (r = merge_versions(&config, &versions, err)) < 0)
 		return r;
-	for (uint32_t i = 0; i < series_trials(series); i++) {
+	for (uint32_t i = 0; fate != FATE_AWAY && i < series_trials(series); i++) {
 		const cJSON *trial = series_trial(series, i);
 
-		if (!*kept || strcmp(series_text(trial, "run"), kept) != 0)
-			left = delete_of_trial(versions, series, trial) || left;
+		if (*kept && strcmp(series_text(trial, "run"), kept) == 0)
+			continue;
+		fate = delete_of_trial(versions, series, trial);
+		left = fate > left ? fate : left;
 	}
-	return left;
+	return (int)left;
 }
 
+/* Returns as delete_all(). */
 static int delete_of_series(const char *id, struct error *err)
 {
 	CLEANUP(json_free) cJSON *series = NULL;
@@ -94,20 +106,23 @@ static int delete_of_series(const char *id, struct error *err)
 }
 
 /* Deletes what an older series has left: its last files came after another night had begun. */
-static void delete_of_older(const char *id)
+static int delete_of_older(const char *id)
 {
 	struct error err;
+	int r = delete_of_series(id, &err);
 
-	if (delete_of_series(id, &err) < 0)
+	if (r < 0)
 		log_warning("%s; its branches stay", err.text);
+	return r;
 }
 
 /* ---- A run of its own ---- */
 
+/* Returns as delete_all(). Deletes only what is there: the access key may not be allowed to. */
 static int delete_of_run(const struct winner *winner, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
-	char branch[CONFIG_REF_MAX + 1];
+	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
 	int r;
 
 	if (winner->series || !*winner->run_id || !versions_has_branches(&winner->config.sink))
@@ -115,7 +130,10 @@ static int delete_of_run(const struct winner *winner, struct error *err)
 	if ((r = merge_versions(&winner->config, &versions, err)) < 0)
 		return r;
 	versions_promotion_branch(winner->run_id, branch);
-	return delete_one(versions, branch);
+	r = versions_resolve(versions, branch, id, err);
+	if (r == -ENOENT)
+		return FATE_DONE;
+	return (int)(r < 0 ? fail(err) : delete_one(versions, branch));
 }
 
 int branches_delete(const struct winner *winner, struct error *err)
@@ -127,7 +145,8 @@ int branches_delete(const struct winner *winner, struct error *err)
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(ids[i], winner_series(winner)) != 0)
-			delete_of_older(ids[i]);
-	return winner->series ? delete_of_series(winner_series(winner), err) : delete_of_run(winner, err);
+		if (strcmp(ids[i], winner_series(winner)) != 0 && delete_of_older(ids[i]) == FATE_AWAY)
+			return 1;
+	r = winner->series ? delete_of_series(winner_series(winner), err) : delete_of_run(winner, err);
+	return r > 0 ? 1 : r;
 }

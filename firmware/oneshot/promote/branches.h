@@ -11,6 +11,6 @@
 /* Deletes the branches of each series whose record says that some are left (outcome_left_branches()), and
  * that of the winner, where it is a run of its own. Returns 1 where a branch of the winner's series, or of
  * the winner, is left for a later call: the files of its trial are not in the store yet, or the server cannot
- * be asked. A branch of an older series is left to the next start then. A branch that the server does not let
- * go stays, with a warning. */
+ * be asked. The first call without an answer ends the work. A branch of an older series is left to the next
+ * start then. A branch that the server does not let go stays, with a warning. */
 MUST_CHECK int branches_delete(const struct winner *winner, struct error *err);

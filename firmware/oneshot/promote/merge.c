@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 
 #define REFRESH  "the newest champion"
@@ -196,8 +197,15 @@ int merge_refresh(const struct winner *winner, const struct merge *merge, struct
 
 /* ---- Tag ---- */
 
-/* Gives a commit the tag of the day, or finds the one that it has. Where the access key may not make tags,
- * the commit has none: the merge stands. */
+/* Tells whether a failure to make a tag leaves the commit without one: the merge stands, and waiting does not
+ * help. */
+static bool goes_without(const struct error *err)
+{
+	return err->code == -EEXIST || error_exit_code(err) != EX_UNAVAILABLE;
+}
+
+/* Gives a commit the tag of the day, or finds the one that it has. Where the server makes none, the commit
+ * has none. */
 static int tag(struct versions *versions, int64_t promoted_s, struct merge *merge, struct error *err)
 {
 	const time_t day = promoted_s;
@@ -214,13 +222,11 @@ static int tag(struct versions *versions, int64_t promoted_s, struct merge *merg
 			break;
 		(void)snprintf(merge->tag, sizeof(merge->tag), "%.20s-%" PRIu32, name, i + 1);
 	}
-	if (r == -EACCES) {
-		log_warning("%s; the commit has no tag", err->text);
-		merge->tag[0] = '\0';
-		return 0;
-	}
-	return r == -EEXIST ? error_set(err, -EINVAL, "%s: more than %u tags", name, TAGS_MAX)
-			    : merge_later(r, err);
+	if (r == 0 || !goes_without(err))
+		return merge_later(r, err);
+	log_warning("%s; the commit has no tag", err->text);
+	merge->tag[0] = '\0';
+	return 0;
 }
 
 /* ---- What came out ---- */
@@ -228,9 +234,9 @@ static int tag(struct versions *versions, int64_t promoted_s, struct merge *merg
 /* Sends the event, unless the record has it: a champion may be promoted again. */
 static void say_merged(const struct winner *winner, const struct merge *merge, const struct names *names)
 {
-	const char *noted = cJSON_GetStringValue(json_member(winner->record, "promotion.merged.tag"));
+	const char *noted = cJSON_GetStringValue(json_member(winner->record, "promotion.merged.commit"));
 
-	if (noted && strcmp(noted, merge->tag) == 0)
+	if (noted && strcmp(noted, merge->commit) == 0)
 		return;
 	event_send(&(struct event){ .id = EVENT_BRANCH_MERGED,
 				    .run_id = winner->run_id,

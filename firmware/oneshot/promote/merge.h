@@ -36,7 +36,7 @@ struct merge {
 	/* the branch merged into has this champion: an earlier call has merged, and may not have tagged */
 	bool merged;
 	char commit[VERSIONS_ID_BYTES]; /* the winner's newest commit, once merge_promote() has merged it */
-	char tag[MERGE_TAG_BYTES];      /* "" = the access key may not make tags */
+	char tag[MERGE_TAG_BYTES];      /* "" = the server makes none, and waiting does not help */
 };
 
 /* Finds the branches of the winner's sink. Errors: also -EBUSY files of the winner are not in the store yet;
@@ -54,7 +54,8 @@ MUST_CHECK int merge_begin(const struct winner *winner, struct merge *merge, str
 MUST_CHECK int merge_refresh(const struct winner *winner, const struct merge *merge, struct error *err);
 
 /* Commits, merges and tags, for the champion `number` that was promoted at `promoted_s`. Sends an event,
- * unless the winner's record has this tag already. */
+ * unless the winner's record has this commit already. Where the server makes no tag, and waiting does not
+ * help, the commit has none, with a warning: the merge stands. */
 MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, uint64_t number,
 			     int64_t promoted_s, struct error *err);
 
