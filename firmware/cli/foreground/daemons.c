@@ -11,10 +11,13 @@
 
 static volatile sig_atomic_t stopped;
 
+/* A signal that comes just before waitpid(2) or sleep(3) does not interrupt it, so another one follows after
+ * each second. */
 static void stop(int signal_number)
 {
 	(void)signal_number;
 	stopped = 1;
+	(void)alarm(1);
 }
 
 void daemons_catch_signals(void)
@@ -23,6 +26,7 @@ void daemons_catch_signals(void)
 
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGALRM, &action, NULL);
 }
 
 bool daemons_are_stopped(void)
@@ -188,6 +192,8 @@ static int start_again(struct child *child, int status, struct error *err)
 	    (wait_s = restart_wait_s(child, status, clock_us())) < 0)
 		return 0;
 	(void)sleep((unsigned)wait_s);
+	if (stopped)
+		return 0;
 	r = start(child, err);
 	return r < 0 ? r : 1;
 }
