@@ -36,7 +36,7 @@ a_box two b
 # ---- The same second ----
 conf same 'epochs = 1;' "$sink" "$trials"
 begun=()
-sleep "0.$((1000000000 - 10#$(date +%N)))" # to the begin of a second
+sleep "0.$(printf %09d $((999999999 - 10#$(date +%N))))" # to the begin of a second
 for box in one two; do
 	KILN_ROOT=$work/nodes/$box timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/same.conf" >"$work/$box.id" 2>"$work/$box.log" &
 	begun[${#begun[@]}]=$!
@@ -100,4 +100,19 @@ is "$(series_json 's["promotion"]["number"]') $(champion 'r["number"]') $(seen "
 promote --series "$series" --trial short --force
 is "$rc $(champion '[r["number"], r["before"], r["trial"]]')" "0 [5, 4, 'short']" "the next start promotes in its turn" "$said"
 is "$(seen "len(r['tags']), n(b['production']['commits'], 'kiln.champion')")" "(5, 5)" "each champion has a merge and a tag"
+
+# ---- Both go back ----
+hold PUT "/rollback-[^/]*/runs/models/t/champions/"
+promote --rollback >/dev/null &
+night=$!
+wait_for 60 is_held
+at two
+promote --rollback
+is "$rc $(champion '[r["number"], r["before"], r["rolled_back"]]')" "0 [6, 3, 5]" "box two goes back while box one is about to" "$said"
+lakefs_test release '{}' >/dev/null
+wait $night
+at one
+get_object "lakefs://rep/production/runs/models/t" kiln/6/model.safetensors >/dev/null
+ok $? "the champion has its files"
+is "$(champion 'r["number"]') $(seen "b['production']['uncommitted'], [x for x in b if x.startswith('rollback')]")" "6 ([], [])" "it goes back once, and no branch is left"
 no_violations

@@ -146,7 +146,9 @@ static void test_number(void **state)
 
 static void test_request(void **state)
 {
-	const struct promote_request wanted = { .force = true, .series = "s-1", .trial = "wide", .from = 4 };
+	const struct promote_request wanted = {
+		.force = true, .series = "s-1", .trial = "wide", .from = 4, .mark = UINT32_MAX
+	};
 	struct promote_request found = { 0 };
 	char path[PATH_BYTES];
 	struct error err;
@@ -155,7 +157,7 @@ static void test_request(void **state)
 	assert_int_equal(promote_request_get(&found, &err), 0);
 	assert_int_equal(promote_request_put(&wanted, &err), 0);
 	assert_int_equal(promote_request_get(&found, &err), 1);
-	assert_true(found.force && !found.rollback && found.from == 4);
+	assert_true(found.force && !found.rollback && found.from == 4 && found.mark == UINT32_MAX);
 	assert_string_equal(found.series, "s-1");
 	assert_string_equal(found.trial, "wide");
 	assert_int_equal(file_write_durable(path_of(PATH_RUNS, "promote.json", path), "{}", 2, &err), 0);

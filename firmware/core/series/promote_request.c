@@ -22,6 +22,7 @@ static int read_members(const char *path, const cJSON *json, struct promote_requ
 		.rollback = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "rollback")),
 		.force = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "force")),
 		.from = from,
+		.mark = (uint32_t)json_number(json, "mark", 0),
 	};
 	(void)snprintf(ret_request->series, sizeof(ret_request->series), "%s", series);
 	(void)snprintf(ret_request->trial, sizeof(ret_request->trial), "%s", trial);
@@ -50,7 +51,7 @@ int promote_request_put(const struct promote_request *request, struct error *err
 	    !cJSON_AddBoolToObject(json, "force", request->force) ||
 	    !cJSON_AddStringToObject(json, "series", request->series) ||
 	    !cJSON_AddStringToObject(json, "trial", request->trial) ||
-	    !json_add_u64(json, "from", request->from))
+	    !json_add_u64(json, "from", request->from) || !json_add_u64(json, "mark", request->mark))
 		return error_set(err, -ENOMEM, FILE_NAME ": no memory");
 	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
 	    (r = json_print(json, &text, err)) < 0)

@@ -18,6 +18,7 @@ struct promote_request {
 	char series[RUN_ID_BYTES];    /* the series, or the run; "" = the current one */
 	char trial[TRIAL_NAME_BYTES]; /* a trial of the series; "" = its winner */
 	uint64_t from; /* number of the champion that a rollback replaces; 0 = no rollback has begun */
+	uint32_t mark; /* random; the branch of a rollback is named after it, so no other box has its name */
 };
 
 /* Returns 1 where there is a request, 0 where there is none. Errors: -EBADMSG. */

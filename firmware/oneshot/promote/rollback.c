@@ -8,8 +8,10 @@
 #include "oneshot/promote/merge.h"
 #include "oneshot/promote/merge_commit.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -38,6 +40,7 @@ static int make_record(const struct champion *former, const struct champion *gon
 struct going_back {
 	const struct config *config;
 	const struct champion *gone;
+	uint32_t mark; /* of the request */
 	struct stage stage;
 	struct store *models;
 };
@@ -56,8 +59,8 @@ static int begin(struct going_back *back, struct error *err)
 	char name[CONFIG_REF_MAX + 1];
 	int r;
 
-	(void)snprintf(name, sizeof(name), "rollback-%s-%" PRIu64, back->config->run.name,
-		       back->gone->number);
+	(void)snprintf(name, sizeof(name), "rollback-%s-%" PRIu64 "-%08" PRIx32, back->config->run.name,
+		       back->gone->number, back->mark);
 	if ((r = stage_open(&into, name, &options, &back->stage, err)) < 0 ||
 	    (r = champion_store(back->config, &back->stage.at, &back->models, err)) < 0 ||
 	    (r = champion_get(back->models, &found, err)) < 0)
@@ -74,13 +77,18 @@ static int merge(const struct going_back *back, uint64_t number, struct error *e
 	const struct store_options options = store_options_of(back->config);
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
 	char message[128], text[24];
+	int r;
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
 	(void)snprintf(message, sizeof(message), "champion %" PRIu64 " in place of %" PRIu64, number,
 		       back->gone->number);
 	if (!cJSON_AddStringToObject(metadata, "kiln.champion", text))
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	return merge_later(stage_merge(&back->stage, message, metadata, &options, err), err);
+	r = merge_later(stage_merge(&back->stage, message, metadata, &options, err), err);
+	if (r < 0 && r != -EBUSY && error_exit_code(err) == EX_UNAVAILABLE)
+		return error_prefix(
+			err, "champion %" PRIu64 " may have come back: look before another rollback", number);
+	return r;
 }
 
 /* Puts the files and the record of the former champion on the stage. */
@@ -116,9 +124,10 @@ static int go_back(struct going_back *back, struct champion *ret_former, uint64_
 	return r;
 }
 
-static int bring_back(const struct champion *gone, const struct config *config, struct error *err)
+static int bring_back(const struct champion *gone, const struct config *config, uint32_t mark,
+		      struct error *err)
 {
-	CLEANUP(going_back_done) struct going_back back = { .config = config, .gone = gone };
+	CLEANUP(going_back_done) struct going_back back = { .config = config, .gone = gone, .mark = mark };
 	CLEANUP(champion_done) struct champion former = { 0 };
 	uint64_t number = 0;
 	int r = go_back(&back, &former, &number, err);
@@ -154,6 +163,25 @@ static int get_champion(const struct config *config, struct store **ret_models, 
 	return champion_get(*ret_models, ret_champion, err);
 }
 
+/* Another champion came since the request began: the former one, or one that another box has promoted. */
+static int is_back(const struct promote_request *request, const struct champion *champion,
+		   const struct config *config, const struct store *models)
+{
+	if (json_number(champion->record, "rolled_back", 0) != (double)request->from)
+		return refuse(config->run.name, champion, "another champion was promoted meanwhile");
+	champion_track(config, models, champion->run_id, champion->number);
+	return EX_OK;
+}
+
+/* Notes what the request replaces, so that it does so once. */
+static int note_begin(struct promote_request *request, uint64_t number, struct error *err)
+{
+	request->from = number;
+	if (getrandom(&request->mark, sizeof(request->mark), 0) != sizeof(request->mark))
+		return error_set(err, -EIO, "no random number: %s", strerror(errno));
+	return promote_request_put(request, err);
+}
+
 int rollback(struct promote_request *request, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -168,15 +196,10 @@ int rollback(struct promote_request *request, struct error *err)
 		return refuse(config.run.name, &champion,
 			      champion.record ? "the champion has no champion before it"
 					      : "there is no champion");
-	if (request->from && request->from != champion.number) { /* the former one came back before a kill */
-		champion_track(&config, models, champion.run_id, champion.number);
-		return EX_OK;
-	}
-	if (!request->from) {
-		request->from = champion.number;
-		if ((r = promote_request_put(request, err)) < 0)
-			return r;
-	}
-	r = bring_back(&champion, &config, err);
+	if (request->from && request->from != champion.number)
+		return is_back(request, &champion, &config, models);
+	if (!request->from && (r = note_begin(request, champion.number, err)) < 0)
+		return r;
+	r = bring_back(&champion, &config, request->mark, err);
 	return r == -ENOENT || r == -EBADMSG ? refuse(config.run.name, &champion, err->text) : r;
 }
