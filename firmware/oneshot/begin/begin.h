@@ -56,11 +56,12 @@
  * --slots N, for slot 0: the caller can start N slots (core/base/slot.h), without it this one alone;
  * --series ID goes on with this series alone, and begins nothing else; --wait, for systemd: asks for the
  * units of the other slots (oneshot/night/start_slots.h), and where this slot has nothing to do, waits until
- * a trial of another one ends. From slot 1 on it
- * goes on with the unfinished series in this slot, and begins nothing else. After a failure for which another
- * attempt may help, waits and tries again in this process, until the night ends; then exits with
- * EXIT_NIGHT_OVER (oneshot/night/night.h). Exits with SERIES_EXIT_OVER (core/series/series.h) where a series
- * has ended, so that nothing is trained, without --wait with SERIES_EXIT_WAIT where this slot has nothing to
- * do until a trial of another one ends, and with SERIES_EXIT_REST where the series waits, for another night,
- * too. */
+ * a trial of another one begins or ends. From slot 1 on it goes on with the unfinished series in this slot,
+ * and begins nothing else.
+ *
+ * After a failure for which another attempt may help, waits and tries again in this process, until the night
+ * ends; then exits with EXIT_NIGHT_OVER (oneshot/night/night.h). Exits with SERIES_EXIT_OVER
+ * (core/series/series.h) where a series has ended, so that nothing is trained; with SERIES_EXIT_REST where
+ * the series waits, for another night, too; and without --wait with SERIES_EXIT_WAIT where this slot has
+ * nothing to do until a trial of another one ends. */
 int oneshot_begin(int argc, char **argv);

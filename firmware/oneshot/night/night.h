@@ -8,7 +8,8 @@
  *     finished.c   a run has ended: wait for the uploads, archive the record, ask for the report
  *     failed.c     a service of the run failed and is not restarted: say which one, and why
  *     power.c      power.when_finished: switch the box off, or suspend it
- *     start_slots.c  the units of other slots, where trials of a series train side by side
+ *     start_slots.c
+ *                  the units of other slots, where trials of a series train side by side
  *
  * Each verb is one process of one thread, which systemd starts (rootfs/systemd). core/run/run.h describes the
  * run record, core/box/tonight.h the note of the night. Each is replaced as a whole, by rename.
