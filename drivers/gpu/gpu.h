@@ -142,11 +142,17 @@ MUST_CHECK int gpu_flush(struct gpu *gpu, struct error *err);
  * training step. */
 MUST_CHECK int gpu_finish(struct gpu *gpu, struct error *err);
 
+/* The option of programs with instructions that of NVIDIA's GPUs only those of architecture sm_90a have, of
+ * compute capability 9.0. Each instruction is inline PTX behind a mark (drivers/gpu/ptx.h). */
+#define GPU_SM_90A "-DWARP_GROUPS"
+
 /* Loads the cached binary for this platform, device, driver, options and sources or, where there is none,
- * builds the sources. */
+ * builds the sources. With the option GPU_SM_90A it then builds the PTX without the marks. Errors of that:
+ * -ENOEXEC the binary is no PTX for sm_90, or has no mark; the driver refuses the PTX without them. */
 MUST_CHECK int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count,
 				 const char *options, struct gpu_program **ret_program, struct error *err);
-/* Saves the binary in the cache. Does nothing where the binary came from the cache, or at a second call.
+/* Saves the binary in the cache. Above 512 MiB the cache loses those binaries that no program was made of for
+ * longest. Does nothing where the binary came from the cache, or at a second call.
  * Errors: those of the file or the device; the only effect is that the next start compiles again. Call it
  * while the queue is empty and after every kernel has run once: then it takes about 5 ms. Before that it
  * takes seconds, because PoCL compiles here each kernel that was never launched. While kernels run on another

@@ -60,3 +60,10 @@ struct said *said_new(void);
 /* Keeps a message of the driver in `context`, a struct said. clCreateContext() takes both; the driver calls
  * this function on any thread. */
 void CL_CALLBACK gpu_said(const char *text, const void *more, size_t bytes, void *context);
+
+/* What the name of a cached binary ends with. */
+#define GPU_BINARY_END ".bin"
+/* Removes the binaries of the folder that are unused for longest, by the time of the last change, until the
+ * others have at most `most_bytes` together. Keeps the youngest one, and every other file. What cannot be
+ * removed stays. */
+void gpu_prune(const char *path, uint64_t most_bytes);

@@ -6,11 +6,15 @@
 #include "drivers/gpu/internal.h"
 #include "drivers/gpu/ptx.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SOURCES_MAX      40u
 #define BINARY_MAX_BYTES (UINT64_C(256) << 20)
+#define CACHE_MAX_BYTES  (UINT64_C(512) << 20) /* of all binaries; one has a few MB */
 #define DIGEST_BYTES     32u
 #define BUILD_LOG_MAX    (ERROR_TEXT_MAX - 200u)
 
@@ -34,23 +38,25 @@ static void cache_name(const struct gpu *gpu, const struct gpu_source *sources, 
 		       const char *options, char out[static PATH_BYTES])
 {
 	uint8_t digest[DIGEST_BYTES];
-	char name[2 * DIGEST_BYTES + 5];
+	char name[2 * DIGEST_BYTES + sizeof(GPU_BINARY_END)];
 	mbedtls_sha256_context sha;
 
 	mbedtls_sha256_init(&sha);
 	(void)mbedtls_sha256_starts(&sha, 0);
 	(void)mbedtls_sha256_update(&sha, (const uint8_t *)gpu->identity, strlen(gpu->identity) + 1);
 	(void)mbedtls_sha256_update(&sha, (const uint8_t *)options, strlen(options) + 1);
+	(void)mbedtls_sha256_update(&sha, (const uint8_t *)PTX_VERSION, sizeof(PTX_VERSION));
 	for (uint32_t i = 0; i < count; i++)
 		(void)mbedtls_sha256_update(&sha, (const uint8_t *)sources[i].text, sources[i].bytes);
 	(void)mbedtls_sha256_finish(&sha, digest);
 	mbedtls_sha256_free(&sha);
 	digest_hex(digest, DIGEST_BYTES, name);
-	memcpy(name + 2 * (size_t)DIGEST_BYTES, ".bin", sizeof(".bin"));
+	memcpy(name + 2 * (size_t)DIGEST_BYTES, GPU_BINARY_END, sizeof(GPU_BINARY_END));
 	(void)path_of(PATH_KERNELS, name, out);
 }
 
-/* Makes and builds the program from the cached binary. Returns false where the cache has no usable binary. */
+/* Makes and builds the program from the cached binary, which counts as used then (gpu_prune()). Returns false
+ * where the cache has no usable binary. */
 static bool load_cached(struct gpu_program *program, const char *options)
 {
 	CLEANUP(free_ptr) char *file = NULL;
@@ -71,8 +77,10 @@ static bool load_cached(struct gpu_program *program, const char *options)
 	program->program = clCreateProgramWithBinary(program->gpu->context, 1, &program->gpu->device,
 						     &binary_bytes, &binary, &status, &code);
 	if (code == CL_SUCCESS && status == CL_SUCCESS &&
-	    clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL) == CL_SUCCESS)
+	    clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL) == CL_SUCCESS) {
+		(void)utimensat(AT_FDCWD, program->cache_file, NULL, 0);
 		return true;
+	}
 	if (program->program)
 		(void)clReleaseProgram(program->program);
 	program->program = NULL;
@@ -145,7 +153,16 @@ static int read_binary(const struct gpu_program *program, size_t before, uint8_t
 	return 0;
 }
 
-/* Builds the program again for sm_90a, if its sources have instructions of that architecture (ptx.h). */
+static int ptx_refused(const struct gpu_program *program, int code, struct error *err)
+{
+	if (code == -ENOMEM)
+		return error_set(err, code, "no memory for PTX");
+	return error_set(err, -ENOEXEC, "%s: a program with instructions of sm_90a has a binary %s",
+			 program->gpu->description,
+			 code == -ENOENT ? "without them" : "that is no PTX for sm_90");
+}
+
+/* Builds a program with instructions of sm_90a (ptx.h) again, for that architecture. */
 static int build_for_sm_90a(struct gpu_program *program, const char *options, struct error *err)
 {
 	CLEANUP(free_ptr) uint8_t *binary = NULL;
@@ -157,16 +174,21 @@ static int build_for_sm_90a(struct gpu_program *program, const char *options, st
 
 	if (r < 0)
 		return r;
-	ptx = ptx_for_sm_90a((const char *)binary, bytes);
-	if (!ptx)
-		return 0;
+	r = ptx_for_sm_90a((const char *)binary, bytes, &ptx);
+	if (r < 0)
+		return ptx_refused(program, r, err);
 	(void)clReleaseProgram(program->program);
 	text = (const unsigned char *)ptx;
 	bytes = strlen(ptx) + 1;
 	program->program = clCreateProgramWithBinary(program->gpu->context, 1, &program->gpu->device, &bytes,
 						     &text, &status, &code);
-	if (code != CL_SUCCESS || status != CL_SUCCESS)
-		return cl_error(program->gpu, err, code != CL_SUCCESS ? code : status, "PTX for sm_90a");
+	if (code == CL_SUCCESS)
+		code = status;
+	if (code == CL_INVALID_BINARY)
+		return error_set(err, -ENOEXEC, "%s: the driver refuses PTX for sm_90a",
+				 program->gpu->description);
+	if (code != CL_SUCCESS)
+		return cl_error(program->gpu, err, code, "PTX for sm_90a");
 	code = clBuildProgram(program->program, 1, &program->gpu->device, options, NULL, NULL);
 	return code == CL_SUCCESS ? 0 : build_error(program, options, code, err);
 }
@@ -174,7 +196,6 @@ static int build_for_sm_90a(struct gpu_program *program, const char *options, st
 /* cl_nv_device_attribute_query */
 #define CAPABILITY_MAJOR_NV 0x4000
 #define CAPABILITY_MINOR_NV 0x4001
-#define CAPABILITY_SM_90    90u
 
 uint32_t gpu_nvidia_capability(const struct gpu *gpu)
 {
@@ -201,8 +222,7 @@ int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_
 	program->cached = load_cached(program, options);
 	if (!program->cached) {
 		if ((r = build(program, sources, count, options, err)) < 0 ||
-		    (gpu_nvidia_capability(gpu) == CAPABILITY_SM_90 &&
-		     (r = build_for_sm_90a(program, options, err)) < 0))
+		    (strstr(options, GPU_SM_90A) && (r = build_for_sm_90a(program, options, err)) < 0))
 			return r;
 	}
 	*ret_program = TAKE(program);
@@ -223,7 +243,10 @@ int gpu_program_save(struct gpu_program *program, struct error *err)
 	    (r = read_binary(program, DIGEST_BYTES, &file, &bytes, err)) < 0)
 		return r;
 	(void)mbedtls_sha256(file + DIGEST_BYTES, bytes, file, 0);
-	return file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, err);
+	r = file_write_durable(program->cache_file, file, DIGEST_BYTES + bytes, err);
+	if (r == 0)
+		gpu_prune(directory, CACHE_MAX_BYTES);
+	return r;
 }
 
 bool gpu_program_cached(const struct gpu_program *program)

@@ -11,17 +11,20 @@
 #include "model/plan/lifetime.h"
 #include "model/state.h"
 
-static void emit_plans(struct model *model)
+static int emit_plans(struct model *model, struct error *err)
 {
 	struct graph *graph = &model->graph;
 	const bool cpu = gpu_is_cpu(model->gpu);
-	const enum tensor_cores tensor_cores = kernels_tensor_cores(model->gpu, graph->storage);
+	enum tensor_cores tensor_cores;
+	const int r = kernels_tensor_cores(model->gpu, graph->storage, &tensor_cores, err);
 
+	if (r < 0)
+		return r;
 	plan_init(&model->predict, graph, cpu);
 	model->predict.tensor_cores = tensor_cores;
 	pass_emit_predict(&model->predict);
 	if (!graph->training)
-		return;
+		return 0;
 	plan_init(&model->evaluate, graph, cpu);
 	model->evaluate.tensor_cores = tensor_cores;
 	pass_emit_evaluate(&model->evaluate);
@@ -30,6 +33,7 @@ static void emit_plans(struct model *model)
 	pass_emit_train(&model->train);
 	plan_init(&model->final, graph, cpu);
 	optimizer_emit_final(&model->final);
+	return 0;
 }
 
 static int make_arenas(struct model *model, struct error *err)
@@ -84,7 +88,8 @@ static int open_graph(struct model *model, struct error *err)
 	struct gpu_memory have;
 	int r;
 
-	emit_plans(model);
+	if ((r = emit_plans(model, err)) < 0)
+		return r;
 	layout_work(&model->graph, (const struct plan *const *)plans, model->graph.training ? 4 : 1);
 	have = gpu_memory(model->gpu);
 	r = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the convolutions of kernels/conv_tiled.cl and conv_mma.cl with float64, each with every size of
  * tile. ops_image.c compares those that a plan chooses, with the layers around them. */
-#include "tests/unit/device.h"
+#include "tests/reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include "model/plan/gemm.h"
 #include "model/plan/tiles.h"
 #include "tests/unit/conv_shape.h"
+#include "tests/unit/device.h"
 
 #define ROWS 3u
 
@@ -305,6 +306,8 @@ static void test_every_tile_of_warp_groups(void **state)
 	struct error err = { 0 };
 
 	(void)state;
+	if (!has_warp_groups())
+		skip();
 	storage = DTYPE_BF16;
 	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
 	for (size_t i = 0; i < sizeof(group_shapes) / sizeof(*group_shapes); i++)

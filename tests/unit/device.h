@@ -20,6 +20,21 @@ UNUSED_OK static void open_kernels(void)
 	open_kernels_of(DTYPE_F32);
 }
 
+/* Returns whether the program in bfloat16 has the kernels of warp groups. A device without tensor cores
+ * computes their instructions by others; a GPU with tensor cores of warps alone compiles none of these
+ * kernels. */
+UNUSED_OK static bool has_warp_groups(void)
+{
+	enum tensor_cores cores;
+	struct error err = { 0 };
+
+	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, &cores, &err), &err);
+	if (cores == TENSOR_CORES_WARPS)
+		print_message("# the kernels of warp groups are skipped: %s has none\n",
+			      gpu_description(gpu));
+	return cores != TENSOR_CORES_WARPS;
+}
+
 /* Teardown of the group of tests. */
 static int close_kernels(void **state)
 {

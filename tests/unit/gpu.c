@@ -2,12 +2,15 @@
 /* The OpenCL driver without a model: choice of device, memory, programs and their cache, and errors with
  * the names of things. */
 #include "core/base/paths.h"
+#include "drivers/gpu/internal.h"
 #include "tests/reference.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
@@ -41,20 +44,35 @@ static void test_choice(void **state)
 	}
 }
 
+/* Returns a copy of the value, for put_back(); NULL: the variable is not set. */
+static char *keep(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value ? strdup(value) : NULL;
+}
+
+static void put_back(const char *variable, char *kept)
+{
+	if (kept)
+		(void)setenv(variable, kept, 1);
+	else
+		(void)unsetenv(variable);
+	free(kept);
+}
+
 static void test_cache_directory_is_checked(void **state)
 {
-	const char *now = getenv("POCL_CACHE_DIR");
-	char kept[PATH_BYTES];
+	char *kept = keep("POCL_CACHE_DIR");
 	struct gpu *other = NULL;
 	struct error err = { 0 };
 
 	(void)state;
-	(void)snprintf(kept, sizeof(kept), "%s", now ? now : "");
 	(void)setenv("POCL_CACHE_DIR", "/dev/null/kernels", 1);
 	assert_true(gpu_open(&GPU_ANY, &other, &err) < 0);
 	assert_non_null(
 		strstr(err.text, "/dev/null/kernels: the directory for compiled kernels is not writable"));
-	(void)setenv("POCL_CACHE_DIR", kept, 1);
+	put_back("POCL_CACHE_DIR", kept);
 }
 
 /* Checks what gpu_open() sets a variable to that nobody has set before. */
@@ -62,14 +80,13 @@ static void check_variable(const char *variable, const char *expected)
 {
 	struct gpu *other = NULL;
 	struct error err = { 0 };
-	char kept[PATH_BYTES];
+	char *kept = keep(variable);
 
-	(void)snprintf(kept, sizeof(kept), "%s", getenv(variable));
 	(void)unsetenv(variable);
 	must(gpu_open(&GPU_ANY, &other, &err), &err);
 	assert_string_equal(getenv(variable), expected);
 	gpu_close(other);
-	(void)setenv(variable, kept, 1);
+	put_back(variable, kept);
 }
 
 /* On a disk, a file torn by a power cut would make PoCL abort at every start. */
@@ -298,6 +315,18 @@ static void test_build_errors(void **state)
 	gpu_program_free(program);
 }
 
+/* A driver whose binaries are not PTX, or have no comments, would leave out the instructions. */
+static void test_instructions_that_the_binary_lacks(void **state)
+{
+	struct gpu_program *program = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(build(twice_text, "-DTENSOR_CORES " GPU_SM_90A, &program, &err), -ENOEXEC);
+	assert_non_null(strstr(err.text, "a program with instructions of sm_90a has a binary "));
+	assert_null(program);
+}
+
 static void test_argument_errors(void **state)
 {
 	struct gpu_program *program = NULL;
@@ -336,6 +365,13 @@ static void cut_file(const char *path, long bytes)
 	assert_int_equal(truncate(path, bytes), 0);
 }
 
+static void use_at(const char *path, time_t second)
+{
+	const struct timespec times[2] = { { .tv_sec = second }, { .tv_sec = second } };
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
 /* A program is built once, saved, and found again; another text, other options and a torn file are misses. */
 static void test_binary_cache(void **state)
 {
@@ -343,6 +379,7 @@ static void test_binary_cache(void **state)
 	struct gpu_buffer *x = NULL;
 	struct error err = { 0 };
 	char path[PATH_BYTES] = "";
+	struct stat st;
 	float out[8];
 
 	(void)state;
@@ -353,9 +390,12 @@ static void test_binary_cache(void **state)
 	must(gpu_program_save(program, &err), &err);
 	gpu_program_free(program);
 	assert_int_equal(binaries(path), 1);
+	use_at(path, 1000);
 
 	must(build(twice_text, "", &program, &err), &err);
 	assert_true(gpu_program_cached(program));
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_mtim.tv_sec > 1000); /* the binary was used */
 	run_twice(program, x, 4, out);
 	assert_true(out[7] == 4);
 	must(gpu_program_save(program, &err), &err); /* the program is saved already */
@@ -375,6 +415,49 @@ static void test_binary_cache(void **state)
 	assert_false(gpu_program_cached(program));
 	gpu_program_free(program);
 	gpu_buffer_free(x);
+}
+
+/* Makes a file of `bytes` that was last used at `second`. */
+static void make_file(const char *folder, const char *name, size_t bytes, time_t second)
+{
+	static const uint8_t zeros[64];
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)snprintf(path, sizeof(path), "%.2000s/%s", folder, name);
+	must(file_write_durable(path, zeros, bytes, &err), &err);
+	use_at(path, second);
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+	char path[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%.2000s/%s", folder, name);
+	return access(path, F_OK) == 0;
+}
+
+static void test_cache_loses_what_is_oldest(void **state)
+{
+	char folder[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	must(path_make(path_of(PATH_RUNTIME, "prune", folder), &err), &err);
+	make_file(folder, "b.bin", 40, 2000);
+	make_file(folder, "a.bin", 30, 1000);
+	make_file(folder, "c.bin", 20, 3000);
+	make_file(folder, "other", 64, 1);
+	gpu_prune(folder, 90);
+	assert_true(has_file(folder, "a.bin"));
+	gpu_prune(folder, 89);
+	assert_false(has_file(folder, "a.bin"));
+	assert_true(has_file(folder, "b.bin") && has_file(folder, "c.bin"));
+	gpu_prune(folder, 0);
+	assert_true(!has_file(folder, "b.bin") && has_file(folder, "c.bin") && has_file(folder, "other"));
+	gpu_prune("/dev/null/no folder", 0);
+	path_empty(folder);
+	(void)rmdir(folder);
 }
 
 static int open_all(void **state)
@@ -405,8 +488,10 @@ int main(void)
 		cmocka_unit_test(test_ranges_are_freed_in_any_order),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_build_errors),
+		cmocka_unit_test(test_instructions_that_the_binary_lacks),
 		cmocka_unit_test(test_argument_errors),
 		cmocka_unit_test(test_binary_cache),
+		cmocka_unit_test(test_cache_loses_what_is_oldest),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

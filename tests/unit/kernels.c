@@ -204,6 +204,56 @@ static void test_only_used_tiles_are_compiled(void **state)
 	gpu_program_free(program);
 }
 
+/* Networks that differ by other kernels alone have the same program, and so the same binary. */
+static void test_only_tiles_are_named(void **state)
+{
+	static struct launch launches[] = { { .kernel = "gemm_nn_64x32" },
+					    { .kernel = "conv_kernel_64x64" },
+					    { .kernel = "gemm_sum" },
+					    { .kernel = "adam" } };
+	const struct plan plan = { .launch = launches, .launches = 4 }, *const plans[] = { &plan };
+	char *text = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	harness_must(used_kernels(plans, 1, &text, &err), &err);
+	assert_non_null(strstr(text, "#define ONLY_USED\n"));
+	assert_non_null(strstr(text, "#define USE_gemm_nn_64x32 1\n"));
+	assert_non_null(strstr(text, "#define USE_conv_kernel_64x64 1\n"));
+	assert_null(strstr(text, "gemm_sum"));
+	assert_null(strstr(text, "adam"));
+	free(text);
+}
+
+/* The option of the program follows from the kernels: a binary must have what the option promises. */
+static void test_cores_are_those_of_the_kernels(void **state)
+{
+	static const struct {
+		const char *kernel;
+		enum tensor_cores device, used;
+	} cases[] = {
+		{ "wgmma_nn_128x128", TENSOR_CORES_WARP_GROUPS, TENSOR_CORES_WARP_GROUPS },
+		{ "wgmma_conv_kernel_128x64", TENSOR_CORES_WARP_GROUPS, TENSOR_CORES_WARP_GROUPS },
+		{ "mma_tn_64x64", TENSOR_CORES_WARP_GROUPS, TENSOR_CORES_WARPS },
+		{ "mma_tn_64x64", TENSOR_CORES_WARPS, TENSOR_CORES_WARPS },
+		{ "gemm_nn_64x64", TENSOR_CORES_WARP_GROUPS, TENSOR_CORES_NONE },
+		{ "mma_nt_64x64", TENSOR_CORES_NONE, TENSOR_CORES_NONE },
+		{ "wgmma_nn_128x128", TENSOR_CORES_NONE, TENSOR_CORES_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct launch launches[] = { { .kernel = "gemm_sum" }, { .kernel = cases[i].kernel } };
+		const struct plan plan = { .launch = launches,
+					   .launches = 2,
+					   .tensor_cores = cases[i].device },
+				  *const plans[] = { &plan };
+
+		assert_int_equal(used_cores(plans, 1), cases[i].used);
+	}
+	assert_int_equal(used_cores(NULL, 0), TENSOR_CORES_NONE);
+}
+
 /* A plan may need any source without the others. */
 static void test_each_source_builds_alone(void **state)
 {
@@ -233,6 +283,8 @@ int main(void)
 		cmocka_unit_test(test_every_kernel_is_in_the_table),
 		cmocka_unit_test(test_plans_choose_their_sources),
 		cmocka_unit_test(test_only_used_tiles_are_compiled),
+		cmocka_unit_test(test_only_tiles_are_named),
+		cmocka_unit_test(test_cores_are_those_of_the_kernels),
 		cmocka_unit_test(test_each_source_builds_alone),
 	};
 

@@ -3,6 +3,7 @@
 
 #include "model/plan/chain.h"
 #include "model/plan/kernel_table.h"
+#include "model/plan/tiles.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,8 +53,9 @@ static bool is_launched(enum kernel_file file, const struct plan *const *plan, u
 	return false;
 }
 
-/* Allocates the text that says which kernels the plans use: a program has only the sizes of tiles that its
- * plans use, because a driver compiles each for a second or so. */
+/* Allocates the text that says which kernels of tiles the plans use: a program has only the sizes of tiles
+ * that its plans use, because a driver compiles each for a second or so. Other kernels are not named: plans
+ * that differ by them alone share a binary. */
 static int used_kernels(const struct plan *const *plan, uint32_t plans, char **ret_text, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
@@ -64,7 +66,7 @@ static int used_kernels(const struct plan *const *plan, uint32_t plans, char **r
 		return error_set(err, -ENOMEM, "kernels: out of memory");
 	(void)fprintf(text, "#define ONLY_USED\n");
 	for (uint32_t k = 0; k < kernel_table_count; k++)
-		if (is_used(&kernel_table[k], plan, plans))
+		if (tiles_name(kernel_table[k].name) && is_used(&kernel_table[k], plan, plans))
 			(void)fprintf(text, "#define USE_%s 1\n", kernel_table[k].name);
 	if (fclose(text) != 0)
 		return error_set(err, -ENOMEM, "kernels: out of memory");
@@ -90,38 +92,56 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 #define CAPABILITY_WARP_GROUPS 90u
 
 #define WITH_WARPS       " -DTENSOR_CORES"
-#define WITH_WARP_GROUPS " -DTENSOR_CORES -DWARP_GROUPS"
+#define WITH_WARP_GROUPS " -DTENSOR_CORES " GPU_SM_90A
 
-static bool compiles(struct gpu *gpu, const char *options)
+/* Finds whether the driver compiles the instructions. A failure for another reason, such as a lack of memory,
+ * is an error: the same device must find the same cores each time, because they determine the sums. */
+static int compiles(struct gpu *gpu, const char *options, bool *ret_does, struct error *err)
 {
 	const struct gpu_source source = { "tensor_cores.cl", kernel_tensor_cores,
 					   kernel_tensor_cores_bytes };
 	CLEANUP(gpu_program_freep) struct gpu_program *program = NULL;
-	struct error err = { 0 };
+	const int r = gpu_program_build(gpu, &source, 1, options, &program, err);
 
-	return gpu_program_build(gpu, &source, 1, options, &program, &err) == 0;
+	*ret_does = r == 0;
+	return r == -ENOEXEC ? 0 : r;
 }
 
-enum tensor_cores kernels_tensor_cores(struct gpu *gpu, enum dtype storage)
+int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, enum tensor_cores *ret_cores, struct error *err)
 {
 	const uint32_t capability = gpu_nvidia_capability(gpu);
+	bool groups = false, warps = false;
+	int r;
 
-	if (storage != DTYPE_BF16 || capability < CAPABILITY_BFLOAT16)
-		return TENSOR_CORES_NONE;
-	if (capability == CAPABILITY_WARP_GROUPS && compiles(gpu, OPTIONS WITH_WARP_GROUPS))
-		return TENSOR_CORES_WARP_GROUPS;
-	return compiles(gpu, OPTIONS WITH_WARPS) ? TENSOR_CORES_WARPS : TENSOR_CORES_NONE;
+	if (storage == DTYPE_BF16 && capability == CAPABILITY_WARP_GROUPS &&
+	    (r = compiles(gpu, OPTIONS WITH_WARP_GROUPS, &groups, err)) < 0)
+		return r;
+	if (storage == DTYPE_BF16 && capability >= CAPABILITY_BFLOAT16 && !groups &&
+	    (r = compiles(gpu, OPTIONS WITH_WARPS, &warps, err)) < 0)
+		return r;
+	*ret_cores = groups ? TENSOR_CORES_WARP_GROUPS : warps ? TENSOR_CORES_WARPS : TENSOR_CORES_NONE;
+	return 0;
 }
 
-/* Returns the tensor cores that the program needs. */
-static enum tensor_cores needed_cores(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
-				      uint32_t plans)
+/* Returns the tensor cores of the device that a kernel of the plan uses. */
+static enum tensor_cores cores_of(const struct plan *plan, const char *kernel)
 {
-	enum tensor_cores cores = plans == 0 ? kernels_tensor_cores(gpu, storage) : TENSOR_CORES_NONE;
+	if (!strncmp(kernel, "wgmma_", strlen("wgmma_")))
+		return plan->tensor_cores;
+	if (!strncmp(kernel, "mma_", strlen("mma_")) && plan->tensor_cores != TENSOR_CORES_NONE)
+		return TENSOR_CORES_WARPS;
+	return TENSOR_CORES_NONE;
+}
+
+/* Returns the tensor cores that the kernels of the plans use. */
+static enum tensor_cores used_cores(const struct plan *const *plan, uint32_t plans)
+{
+	enum tensor_cores cores = TENSOR_CORES_NONE;
 
 	for (uint32_t p = 0; p < plans; p++)
-		if (plan[p]->tensor_cores > cores)
-			cores = plan[p]->tensor_cores;
+		for (uint32_t i = 0; i < plan[p]->launches; i++)
+			if (cores_of(plan[p], plan[p]->launch[i].kernel) > cores)
+				cores = cores_of(plan[p], plan[p]->launch[i].kernel);
 	return cores;
 }
 
@@ -137,13 +157,15 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 					    [TENSOR_CORES_WARP_GROUPS] = WITH_WARP_GROUPS };
 	CLEANUP(free_ptr) char *cases = NULL;
 	CLEANUP(free_ptr) char *used = NULL;
+	enum tensor_cores cores = used_cores(plan, plans);
 	struct gpu_source source[2 + SOURCES];
 	uint32_t count = 0;
 	char options[160];
 	int r;
 
 	if ((r = chain_cases(plan, plans, &cases, err)) < 0 ||
-	    (plans > 0 && (r = used_kernels(plan, plans, &used, err)) < 0))
+	    (plans > 0 && (r = used_kernels(plan, plans, &used, err)) < 0) ||
+	    (plans == 0 && (r = kernels_tensor_cores(gpu, storage, &cores, err)) < 0))
 		return r;
 	if (used)
 		source[count++] = (struct gpu_source){ "used.cl", used, strlen(used) };
@@ -153,7 +175,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 
 	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
-		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage],
-		       with[needed_cores(gpu, storage, plan, plans)]);
+		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage], with[cores]);
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }

@@ -14,14 +14,16 @@ struct update_shape {
 
 struct update_shape update_shape(bool cpu);
 
-/* Returns which tensor cores of the device compute the products of a model with these numbers
- * (kernels/gemm_mma.cl): those of BF16, on an NVIDIA GPU whose driver compiles the instructions. Finds that
- * out by a build of 0.1 s, or two, which are shorter where the driver keeps what it compiled. */
-enum tensor_cores kernels_tensor_cores(struct gpu *gpu, enum dtype storage);
+/* Finds which tensor cores of the device compute the products of a model with these numbers
+ * (kernels/gemm_mma.cl): those of BF16, on an NVIDIA GPU whose driver compiles the instructions. That takes
+ * up to three builds of 0.1 s, which are shorter where the driver keeps what it compiled. Errors: those of
+ * gpu_program_build(), except that a build that failed says that the device lacks the cores. */
+MUST_CHECK int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, enum tensor_cores *ret_cores,
+				    struct error *err);
 
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
- * kernel, and tensor cores if the device has them. Otherwise it has tensor cores if a plan uses them, and
- * only the files that define kernels of these plans, because the first start must compile each file, and
- * every later start must read the binary. */
+ * kernel, and tensor cores if the device has them. Otherwise it has tensor cores if a kernel of a plan uses
+ * them, only the files that define kernels of these plans, because the first start must compile each file,
+ * and every later start must read the binary, and of the kernels of tiles only those of these plans. */
 MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
 			     uint32_t plans, struct gpu_program **ret_program, struct error *err);

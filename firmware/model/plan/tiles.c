@@ -108,12 +108,24 @@ struct tile_use tiles_choose(uint64_t m, uint64_t n, uint64_t k, enum tile_kerne
 	return best;
 }
 
-bool tiles_have(const char *kernel)
+/* Returns which kernel of tiles has this name; TILE_KERNELS: none. */
+static enum tile_kernel find(const char *kernel)
 {
 	for (size_t i = 0; i < TILES; i++)
-		for (size_t k = 0; k < TILE_KERNELS; k++)
-			if (k != TILE_CONV_KERNEL && k != TILE_WGMMA_CONV_KERNEL && tiles[i].kernel[k] &&
-			    !strcmp(kernel, tiles[i].kernel[k]))
-				return true;
-	return false;
+		for (enum tile_kernel k = 0; k < TILE_KERNELS; k++)
+			if (tiles[i].kernel[k] && !strcmp(kernel, tiles[i].kernel[k]))
+				return k;
+	return TILE_KERNELS;
+}
+
+bool tiles_name(const char *kernel)
+{
+	return find(kernel) != TILE_KERNELS;
+}
+
+bool tiles_have(const char *kernel)
+{
+	const enum tile_kernel found = find(kernel);
+
+	return found != TILE_KERNELS && found != TILE_CONV_KERNEL && found != TILE_WGMMA_CONV_KERNEL;
 }
