@@ -93,6 +93,48 @@ is "$(begins 1) $(says 's["state"]')" "0 running" "slot 1 works in the night of 
 case_of box grid 2
 is "$(in_slot 0 begin --config "$work/grid.conf") $(says 's["slots"]')" "0 1" "a caller that starts no slots gets one" "$(tail -n 5 "$KILN_ROOT/log")"
 
+# ---- A stop of another night ----
+case_of night grid 2
+mkdir -p "$KILN_ROOT/$run"
+printf '%s' "$(($(date +%s) - 1000))" >"$KILN_ROOT/$run/asked"
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+trains_until 0 stopped
+trains_until 1 stopped
+is "$(ended 0) $(says 's["state"]')" "81 stopped" "a person stops the night, and slot 1 has not noted it yet"
+is "$(begins 0)" 0 "the next night begins"
+is "$(ended 1) $(says 's["state"]')" "0 running" "the stop of the night before does not end it" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(begins 1)" 0 "slot 1 goes on"
+trains_until 1 stopped
+is "$(ended 1) $(says 's["state"]')" "81 stopped" "until a person stops this night"
+
+# ---- A stop while a trial begins ----
+case_of begins grid 2
+is "$(begins 0)" 0 "a trial begins"
+newest_series
+stopped_in_begin() { # stops the series while slot 1 begins its trial; prints the run that the record has then, and the exit code
+	KILN_SLOT=1 python3 - "$series" "$KILN_BIN/kiln-oneshot" begin --config "$work/$conf.conf" <<-'PY' 2>>"$KILN_ROOT/log"
+		import json, os, signal, subprocess, sys
+		def series():
+		    return json.load(open(sys.argv[1]))
+		begin = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+		while series()["trials"][1]["state"] != "running":
+		    pass
+		begin.send_signal(signal.SIGSTOP)
+		record = series()
+		record["state"] = "stopped"
+		with open(sys.argv[1] + ".new", "w") as file:
+		    json.dump(record, file)
+		os.rename(sys.argv[1] + ".new", sys.argv[1])
+		begin.send_signal(signal.SIGCONT)
+		print(repr(record["trials"][1]["run"]), begin.wait(timeout=60))
+	PY
+}
+is "$(stopped_in_begin)" "'' 81" "a person stops the series while slot 1 begins a trial: the slot rests" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(cat "$KILN_ROOT/$run/slot-1/current/state") $(says 's["state"], t[1]["state"], bool(t[1]["run"])')" "stopped ('stopped', 'running', True)" \
+	"and the trial, too"
+like "$(cat "$KILN_ROOT/$run/slot-1/current/want")" '"state": ?"stopped"' "as where its trainer was asked"
+is "$(begins 0) $(begins 1) $(says 's["state"]')" "0 0 running" "the next night goes on with it"
+
 # ---- A device that is gone ----
 case_of gone grid 2
 is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"

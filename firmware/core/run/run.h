@@ -36,6 +36,7 @@
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
+ *   night_s          of a trial: the since_s of its series when it began, or went on last
  *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "":
  *                    the source has none
  *   sink_branch      {name, from}: the branch of the sink's repository that has the files of this trial, and
@@ -283,8 +284,9 @@ bool run_is_parked(const char *id);
  * the next kiln-oneshot begin. */
 MUST_CHECK int run_rest(struct error *err);
 
-/* The operator's request for the current run, which traind reads between two steps. Only kiln-controld writes
- * the file, each time by rename; a new record has no such file. `seq` counts the requests. `checkpoint_seq`
+/* The operator's request for the current run, which traind reads between two steps. kiln-controld writes the
+ * file, each time by rename, and kiln-oneshot begin that of a trial whose series was stopped while the trial
+ * began; a new record has no such file. `seq` counts the requests. `checkpoint_seq`
  * counts the requests for a checkpoint: traind writes a checkpoint whenever this number has changed since it
  * last read the file. */
 struct run_want {

@@ -171,6 +171,15 @@ static int note_begun(cJSON *series, const struct next *next, const struct run *
 	return series_write(series, err);
 }
 
+/* Notes in which night of the series the run works. */
+static int note_night(int64_t since_s, struct error *err)
+{
+	char note[64];
+
+	(void)snprintf(note, sizeof(note), "{\"night_s\": %" PRId64 "}", since_s);
+	return run_note(note, err);
+}
+
 /* Begins the run of a trial, or goes on with it: over the network, without the lock. */
 static int begin_run(const char *file, struct held *held, const struct next *next, struct set_up *how,
 		     struct run *ret_run, struct error *err)
@@ -185,7 +194,7 @@ static int begin_run(const char *file, struct held *held, const struct next *nex
 		r = error_set(err, -EBADMSG, "the record of its run %s is lost", run_id);
 	else if (r == 0)
 		r = begin_go_on(file, false, ret_run, err);
-	return r < 0 ? r : begin_set_up(ret_run, how, err);
+	return r < 0 || (r = note_night(how->since_s, err)) < 0 ? r : begin_set_up(ret_run, how, err);
 }
 
 static void say_begun(const cJSON *series, uint32_t index, const struct run *run, bool goes_on)
@@ -272,6 +281,32 @@ static bool is_mine(const cJSON *series, uint32_t index)
 	       trial_slot(trial) == slot_now();
 }
 
+static int ask_stop(struct error *err)
+{
+	struct run_want want;
+	int r = run_want_get(&want, err);
+
+	want.state = RUN_STOPPED;
+	want.seq++;
+	return r < 0 ? r : run_want_set(&want, err);
+}
+
+/* The series was stopped, or its night ended, while the trial began: its run rests. Returns
+ * SERIES_BEGUN_REST. */
+static int rest(const cJSON *series, uint32_t index, struct error *err)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	const bool stopped = series_state_of(series) == SERIES_STOPPED;
+	int r = is_current(series, index, &run, err);
+
+	if (r <= 0 || run_state_is_final(run.state))
+		return r < 0 ? r : SERIES_BEGUN_REST;
+	if (stopped && (r = ask_stop(err)) < 0)
+		return r;
+	r = run_state_set(stopped ? RUN_STOPPED : RUN_EXPIRED, err);
+	return r < 0 ? r : SERIES_BEGUN_REST;
+}
+
 int trial_begin(const char *file, struct held *held, const struct config *config, const struct next *next,
 		struct error *err)
 {
@@ -281,6 +316,7 @@ int trial_begin(const char *file, struct held *held, const struct config *config
 			      .repeats = "" };
 	struct error why = { 0 };
 	int r = note_taken(held->series, next, err), begun;
+	bool rests;
 
 	if (r < 0)
 		return r;
@@ -292,14 +328,19 @@ int trial_begin(const char *file, struct held *held, const struct config *config
 		return (r = fail_run(held->series, next->trial, "its series has ended", err)) < 0
 			       ? r
 			       : SERIES_BEGUN_OVER;
+	rests = series_state_of(held->series) != SERIES_RUNNING;
 	if (begun < 0 && is_of_trial(series_trial(held->series, next->trial), &why))
-		return (r = fail_trial(held->series, next->trial, &why, err)) < 0 ? r : SERIES_BEGUN_NONE;
-	if (begun < 0) {
+		return (r = fail_trial(held->series, next->trial, &why, err)) < 0 ? r
+		       : rests                                                    ? SERIES_BEGUN_REST
+										  : SERIES_BEGUN_NONE;
+	if (begun < 0)
 		give_back(held->series, next->trial);
-		return error_set(err, begun, "%s", why.text);
-	}
-	if ((r = note_begun(held->series, next, &run, how.ends_s, err)) < 0)
+	else if ((r = note_begun(held->series, next, &run, how.ends_s, err)) < 0)
 		return r;
+	if (rests)
+		return rest(held->series, next->trial, err);
+	if (begun < 0)
+		return error_set(err, begun, "%s", why.text);
 	say_begun(held->series, next->trial, &run, how.adopted);
 	return SERIES_BEGUN_TRIAL;
 }

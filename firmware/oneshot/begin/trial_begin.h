@@ -25,7 +25,8 @@ void held_done(struct held *held);
 
 /* Begins the trial `next` in this slot, and notes it. Called with the lock, and returns with it. Returns
  * SERIES_BEGUN_TRIAL; SERIES_BEGUN_NONE where the trial has failed, which is noted: another one may be tried;
- * SERIES_BEGUN_OVER where the series has ended meanwhile. Errors: the trial stays this slot's, for another
- * attempt; the lock may be let go. */
+ * SERIES_BEGUN_OVER where the series has ended meanwhile; SERIES_BEGUN_REST where it was stopped, or its
+ * night ended: the run of the trial rests, too. Errors: the trial stays this slot's, for another attempt; the
+ * lock may be let go. */
 MUST_CHECK int trial_begin(const char *file, struct held *held, const struct config *config,
 			   const struct next *next, struct error *err);

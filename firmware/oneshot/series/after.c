@@ -32,6 +32,15 @@ static int64_t since_of(const cJSON *series)
 	return (int64_t)json_number(series, "since_s", 0);
 }
 
+/* Tells whether a trial began, or went on last, in another night of the series than the present one. A stop
+ * that a person asked for belongs to its night. */
+static bool is_of_other_night(const cJSON *series, const cJSON *record)
+{
+	const double night_s = json_number(record, "night_s", 0);
+
+	return night_s != 0 && night_s != (double)since_of(series);
+}
+
 static bool night_is_over(const cJSON *series, const struct config *config)
 {
 	const int64_t since = since_of(series);
@@ -104,7 +113,8 @@ static int note_trial(cJSON *series, const struct config *config, uint32_t index
 	if (run->state == RUN_EXPIRED && is_spent(series, config, BUDGET_REST_S))
 		return end_trial(series, index, BUDGET_SPENT, err);
 	*ret_rests = run->state != RUN_EXPIRED || night_is_over(series, config);
-	if (*ret_rests && (run->state == RUN_STOPPED || run->state == RUN_EXPIRED))
+	if (*ret_rests &&
+	    ((run->state == RUN_STOPPED && !is_of_other_night(series, record)) || run->state == RUN_EXPIRED))
 		return rest_series(series, run->state == RUN_STOPPED ? SERIES_STOPPED : SERIES_EXPIRED, err);
 	return series_write(series, err);
 }
@@ -239,7 +249,9 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 		*ret_after = AFTER_GIVEN_UP;
 		return end_series(series, SERIES_FAILED, "a person gave it up", err);
 	}
-	*ret_after = AFTER_REST;
+	*ret_after = rests && run.state == RUN_STOPPED && series_state_of(series) == SERIES_RUNNING
+			     ? AFTER_NEXT
+			     : AFTER_REST;
 	return rests ? 0
 		     : follow(series, &config, reserve_s(series, there == 0 ? run.state : RUN_RUNNING),
 			      ret_after, err);
