@@ -76,6 +76,8 @@ MUST_CHECK int manager_start_trial(struct manager *manager, struct error *err);
 MUST_CHECK int manager_stop_trial(struct manager *manager, struct error *err);
 /* The same in every slot. */
 MUST_CHECK int manager_stop_run(struct manager *manager, struct error *err);
+/* The same in every slot but 0, whose kiln-begin ends by itself where the series is stopped. */
+MUST_CHECK int manager_stop_beside(struct manager *manager, struct error *err);
 /* Tells whether the run of this slot was started and not stopped since. A start that is still queued counts
  * as started. */
 MUST_CHECK int manager_run_is_started(struct manager *manager, bool *ret_started, struct error *err);

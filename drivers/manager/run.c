@@ -191,15 +191,25 @@ int manager_stop_trial(struct manager *manager, struct error *err)
 	return manager_stop(manager, name_of(target, unit), err);
 }
 
-int manager_stop_run(struct manager *manager, struct error *err)
+static int stop_from(struct manager *manager, unsigned first, struct error *err)
 {
 	const unsigned mine = slot_now();
 	int r = 0;
 
-	for (unsigned slot = 0; r == 0 && slot < SLOTS_MAX; slot++) {
+	for (unsigned slot = first; r == 0 && slot < SLOTS_MAX; slot++) {
 		(void)slot_use(slot);
 		r = manager_stop_trial(manager, err);
 	}
 	(void)slot_use(mine);
 	return r;
+}
+
+int manager_stop_run(struct manager *manager, struct error *err)
+{
+	return stop_from(manager, 0, err);
+}
+
+int manager_stop_beside(struct manager *manager, struct error *err)
+{
+	return stop_from(manager, 1, err);
 }

@@ -77,7 +77,7 @@ static const struct {
 	{ "update.install", update },         { "power.off", power_off },
 	{ "factory.reset", factory_reset },   { "cache.preload", preload },
 	{ "update.downgrade", downgrade },    { "experiments.promote", promote },
-	{ "begin.stop", manager_stop_trial },
+	{ "begin.stop", manager_stop_trial }, { "slots.stop", manager_stop_beside },
 };
 
 /* Reads one line, which nothing may follow. */

@@ -117,12 +117,33 @@ static void test_stop_beside(void **state)
 	assert_int_equal(want.state, RUN_STOPPED);
 }
 
+/* A trial of another slot begins: no run can be asked, so the series stops, and the slot sees that. */
+static void test_stop_between(void **state)
+{
+	CLEANUP(json_free) cJSON *series = NULL, *result = NULL;
+	struct call call = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	begin_series();
+	assert_int_equal(stop_all(&call, &err), -ENOENT);
+	must(series_load_unfinished(&series, &err), &err);
+	(void)series_set(series, "slots", cJSON_CreateNumber(2));
+	must(series_write(series, &err), &err);
+	must(stop_all(&call, &err), &err);
+	result = call.result;
+	json_free(&series);
+	must(series_load_unfinished(&series, &err), &err);
+	assert_int_equal(series_state_of(series), SERIES_STOPPED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_start, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_abandon, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_stop_between, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_beside, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_while_a_trial_begins, scratch_setup,
 						scratch_teardown),

@@ -119,6 +119,15 @@ int method_run_resume(struct call *call, struct error *err)
 	return change_state(call, RUN_RUNNING, err);
 }
 
+/* Tells whether several slots work on a series. */
+static bool works_beside(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 && series_slots(series) > 1 &&
+	       series_state_of(series) == SERIES_RUNNING;
+}
+
 /* Writes that the unfinished series, if there is one, is stopped, so that it does not go on after a boot. */
 static int stop_series(struct error *err)
 {
@@ -130,6 +139,20 @@ static int stop_series(struct error *err)
 		return r == -ENOENT ? 0 : r;
 	series_set_state(series, SERIES_STOPPED);
 	return series_write(series, err);
+}
+
+/* Asks all runs to stop. The series stops, too, where several slots work on it: a slot that begins a trial at
+ * this moment has no run that can be asked. */
+static int stop_all(struct call *call, struct error *err)
+{
+	struct run_want want = { .state = RUN_STOPPED };
+	int r;
+
+	if (!works_beside())
+		return change_state(call, RUN_STOPPED, err);
+	if ((r = ask_slots(ask_state, RUN_STOPPED, &want, err)) < 0 || (r = stop_series(err)) < 0)
+		return r;
+	return result_of(call, &want, err);
 }
 
 /* Writes that the run of slot 0 is stopped, after kiln-steer has stopped kiln-begin (steer_done_fn). The run
@@ -178,7 +201,7 @@ int method_run_stop(struct call *call, struct error *err)
 	beginning_forget(&call->box->beginning);
 	asked = run_asked_get(&since, NULL) == 0;
 	if (!now && !asked)
-		return change_state(call, RUN_STOPPED, err);
+		return stop_all(call, err);
 	/* A run that was requested and has not begun has no record that could hold the request. */
 	there = run_state_get(&state, err);
 	if (there < 0 && there != -ENOENT)
@@ -189,8 +212,10 @@ int method_run_stop(struct call *call, struct error *err)
 		return is_not_allowed(call, state, err);
 	if ((r = result_of(call, &want, err)) < 0)
 		return r;
-	if (!now && slot_0_waits())
-		return stop_series(err);
+	if (slot_0_waits())
+		return (r = stop_series(err)) < 0 || !now ? r : steer_say(call, "slots.stop", NULL, err);
+	if (works_beside() && (r = stop_series(err)) < 0)
+		return r;
 	return steer_say(call, now ? "run.stop" : "begin.stop", asked ? not_begun : NULL, err);
 }
 
