@@ -30,8 +30,7 @@ UNUSED_OK static bool has_warp_groups(void)
 
 	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, &cores, &err), &err);
 	if (cores == TENSOR_CORES_WARPS)
-		print_message("# the kernels of warp groups are skipped: %s has none\n",
-			      gpu_description(gpu));
+		(void)printf("# the kernels of warp groups are skipped: %s has none\n", gpu_description(gpu));
 	return cores != TENSOR_CORES_WARPS;
 }
 
