@@ -23,7 +23,7 @@ void judging_ask(struct judging *judging, const char *run_id)
 	judging->at_us = now + judging->pause_us;
 	if (judging->pause_us < PAUSE_MAX_US)
 		judging->pause_us *= 2;
-	log_info("%s: all of its files are in the store, so its model can be judged", run_id);
+	log_info("%s: its model can be judged", run_id);
 	if (unjudged_ask(&err) < 0)
 		log_warning("%s; the model is judged after the next boot", err.text);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks for the judgement of a model whose files are all in the store (core/run/unjudged.h). A judgement that
- * fails while a server is away notes again that it is wanted; so each further one comes after a pause, from
- * one minute to about half an hour.
+ * Asks for the judgement of a model whose files are all in the store, or are refused there
+ * (core/run/unjudged.h). A judgement that fails while a server is away notes again that it is wanted; so each
+ * further one comes after a pause, from one minute to about half an hour.
  */
 #pragma once
 

@@ -43,11 +43,17 @@ void refused_archived(struct refused *refused, const char *run_id, const struct 
 		refused->warnings++;
 }
 
-void refused_current(const struct error *why)
+bool refused_current(const struct error *why)
 {
+	CLEANUP(json_free) cJSON *record = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
+	const char *noted;
 	struct error err;
 
-	if (run_load(&run, NULL) == 0 && run_state_is_final(run.state) && note(NULL, why->text, &err) < 0)
+	if (run_load(&run, NULL) < 0 || !run_state_is_final(run.state) || run_record(&record, NULL) < 0)
+		return false;
+	noted = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(record, "uploads_refused"));
+	if ((!noted || strcmp(noted, why->text) != 0) && note(NULL, why->text, &err) < 0)
 		log_warning("%s", err.text);
+	return true;
 }

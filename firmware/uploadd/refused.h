@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct refused {
@@ -17,5 +18,6 @@ struct refused {
 /* Tells of a run of an earlier night, and notes why. Once per run: each pass looks at the run again. A
  * failure to note is logged. */
 void refused_archived(struct refused *refused, const char *run_id, const struct error *why);
-/* Notes the same of the current run of this slot, where it has ended. */
-void refused_current(const struct error *why);
+/* Notes the same of the current run of this slot, unless the record says so. Returns false where the run has
+ * not ended: then there is no note. */
+bool refused_current(const struct error *why);

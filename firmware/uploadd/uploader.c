@@ -67,8 +67,8 @@ static int pass_archived(void *context, const char *run_id)
 	bool complete = false;
 	int r;
 
-	/* A parked run goes on, or its record moves to the archive. */
-	if (is_open(uploader, run_id) || run_is_parked(run_id))
+	/* The current run has its own pass. A parked run goes on, or its record moves to the archive. */
+	if (is_open(uploader, run_id) || is_current(run_id) || run_is_parked(run_id))
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == -ENOENT && in_any_slot(is_current, run_id))
@@ -163,8 +163,7 @@ static int pass_current(struct uploader *uploader, struct error *err)
 			   run_state_name(current->run.state), store_url(current->store));
 		memcpy(place->complete, current->run.id, sizeof(place->complete));
 	}
-	if (r < 0 && !may_pass(err))
-		refused_current(err);
+	place->refused = r < 0 && !may_pass(err) && refused_current(err);
 	return r;
 }
 
@@ -184,20 +183,29 @@ static int pass_beside(struct uploader *uploader, struct error *err)
 	return first;
 }
 
+/* Makes a pass over the archived runs and the series. */
+static int pass_older(struct uploader *uploader, struct error *err)
+{
+	int r = spool_runs(pass_archived, uploader, err);
+
+	return r < 0 ? r : series_upload(uploader->worker, err);
+}
+
+/* A current run whose files the store refuses for good keeps no other from its pass. */
 static int pass(struct uploader *uploader, struct error *err)
 {
-	struct error beside = { 0 };
-	const int current = pass_current(uploader, err), others = pass_beside(uploader, &beside);
-	int r = current;
+	struct error own = { 0 }, beside = { 0 };
+	const int current = pass_current(uploader, &own), others = pass_beside(uploader, &beside);
+	int r;
 
 	uploader->left = false;
 	uploader->err = err;
-	if (r < 0 || (r = spool_runs(pass_archived, uploader, err)) < 0 ||
-	    (r = series_upload(uploader->worker, err)) < 0)
+	r = current == 0 || !may_pass(&own) ? pass_older(uploader, err) : 0;
+	if (r < 0 && (current == 0 || may_pass(err)))
 		return r;
-	if (others < 0)
-		*err = beside;
-	return others;
+	if (current < 0 || others < 0)
+		*err = current < 0 ? own : beside;
+	return current < 0 ? current : others;
 }
 
 /* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming
@@ -273,15 +281,6 @@ static void say_failing(const struct uploader *uploader, int back_off_ms)
 		log_warning("%s, trying again in %d s", text, back_off_ms / 1000);
 }
 
-/* Returns whether the trainer of this slot has done its last step: the run has ended, was stopped, or its
- * night is over. What is in the spool then is all that there will be. */
-static bool is_at_rest(void)
-{
-	char path[PATH_BYTES];
-
-	return access(path_of(PATH_RUN, RUN_REST_FILE, path), F_OK) == 0;
-}
-
 /* Tells whether files of a trial that has ended in another slot are not in the store. An unfinished run of
  * another slot is no reason to wait: whoever drains has ended its trainer, or never started one. */
 static bool is_left_beside(const struct uploader *uploader)
@@ -296,32 +295,6 @@ static bool is_left_beside(const struct uploader *uploader)
 	return false;
 }
 
-/* Tells whether another process leaves nothing to do: the current run is final and nothing of it is left in
- * the spool, or it has stopped, and the other process goes on uploading what there is. */
-static bool is_drained(void)
-{
-	CLEANUP(run_done) struct run run = { 0 };
-
-	if (run_load(&run, NULL) < 0)
-		return false;
-	return run_state_is_final(run.state) ? !spool_has(run.id) : is_at_rest();
-}
-
-int uploader_lock(struct uploader *uploader, struct error *err)
-{
-	bool said = false;
-	int r;
-
-	while ((r = spool_lock_uploads(&uploader->lock, err)) == -EBUSY && uploader->drain && !is_drained()) {
-		if (!said)
-			log_notice("%s; waiting until that process has uploaded the run, or has ended",
-				   err->text);
-		said = true;
-		(void)usleep(SCAN_MS * 1000);
-	}
-	return r == -EBUSY && uploader->drain ? 1 : r;
-}
-
 /* Returns whether the trainer may go on writing checkpoints: the process must not end then, whatever the
  * error, because it trims the spool. */
 static bool is_needed(const void *uploader)
@@ -329,7 +302,7 @@ static bool is_needed(const void *uploader)
 	CLEANUP(run_done) struct run run = { 0 };
 
 	return run_load(&run, NULL) == 0 && !run_state_is_final(run.state) &&
-	       !(((const struct uploader *)uploader)->drain && (slot_now() > 0 || is_at_rest()));
+	       !(((const struct uploader *)uploader)->drain && (slot_now() > 0 || uploader_rests()));
 }
 
 static int leased_pass(struct uploader *uploader, struct error *err)
@@ -348,14 +321,14 @@ static int leased_pass(struct uploader *uploader, struct error *err)
 	return r;
 }
 
-/* The last night was too short for the uploads, or for the judgement: once the uploads are complete, its
- * model can be judged. */
+/* The last night was too short for the uploads, or for the judgement: once the uploads are complete, or the
+ * store refuses them for good, its model can be judged. */
 static void ask_judgement(struct uploader *uploader)
 {
-	const char *run_id = uploader->place[0].current.run.id;
+	const struct place *place = &uploader->place[0];
 
-	if (!uploader->left && strcmp(uploader->place[0].complete, run_id) == 0)
-		judging_ask(&uploader->judging, run_id);
+	if (!uploader->left && (place->refused || strcmp(place->complete, place->current.run.id) == 0))
+		judging_ask(&uploader->judging, place->current.run.id);
 }
 
 int uploader_run(struct uploader *uploader, struct error *err)
@@ -364,10 +337,10 @@ int uploader_run(struct uploader *uploader, struct error *err)
 
 	for (;;) {
 		/* Both before the pass: what was written before them is uploaded by it. */
-		const bool rests = is_at_rest(), unjudged = unjudged_is_noted();
+		const bool rests = uploader_rests(), unjudged = unjudged_is_noted();
 		int r = leased_pass(uploader, err);
 
-		if (r == 0 && unjudged)
+		if (unjudged && (r == 0 || !may_pass(err)))
 			ask_judgement(uploader);
 		if (r == 0 && uploader->drain && !uploader->left && !is_left_beside(uploader) &&
 		    (rests || strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) == 0))
@@ -382,7 +355,8 @@ int uploader_run(struct uploader *uploader, struct error *err)
 			watch_wait(&uploader->watch, SCAN_MS);
 			continue;
 		}
-		if (!may_pass(err) && !in_any_slot(is_needed, uploader))
+		if (!may_pass(err) && !in_any_slot(is_needed, uploader) &&
+		    (uploader->drain || err->code != -EEXIST))
 			return r;
 		if (!may_pass(err))
 			uploader_close(uploader); /* a person may give another credential */

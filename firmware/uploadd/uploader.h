@@ -23,7 +23,8 @@ struct uploader {
 		struct upload current; /* the current run; open where current.store is not NULL */
 		/* id of the current run, once it is final and all its files are in the store */
 		char complete[RUN_ID_BYTES];
-	} place[SLOTS_MAX]; /* by slot */
+		bool refused; /* the store refuses its files, and waiting does not help */
+	} place[SLOTS_MAX];   /* by slot */
 	struct judging judging;
 	bool left; /* some runs of earlier nights are not completely in the store */
 	struct refused refused;
@@ -44,7 +45,11 @@ void uploader_open_tracker(struct uploader *uploader);
  * once it has put the current run, which is final, into the store, or the current run has stopped; 0 once it
  * has ended. Errors: -EBUSY another one is working. */
 MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
+/* Returns whether the trainer of this slot has done its last step: the run has ended, was stopped, or its
+ * night is over. What is in the spool then is all that there will be. */
+bool uploader_rests(void);
 /* Returns after an error for which waiting does not help, once the run has ended or, with `drain`, stopped;
- * with `drain` also once the run has ended or stopped and all its files are in the store. */
+ * with `drain` also once the run has ended or stopped and all its files are in the store. Without `drain` it
+ * goes on where somebody else has the run's branch (-EEXIST): a new start would find the same. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);
 void uploader_close(struct uploader *uploader);

@@ -86,6 +86,26 @@ change delete "exp-$series-adam" >/dev/null
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 is "$(record_json 'r.get("uploads_refused")') $(ls "$KILN_ROOT/data/kiln/spool/traind")" "None " "the files go up when the branch is free" "$(tail -n 3 "$KILN_ROOT/log")"
 
+# ---- The same of the run that is current, while an archived one has files, too ----
+record=$KILN_ROOT/data/kiln/run/current
+run=$(record_json 'r["id"]') branch=$(record_json 'r["sink_branch"]["name"]')
+change delete "$branch" >/dev/null
+change branch "$branch" "$start" >/dev/null
+put_object "lakefs://rep/$branch" theirs "text"
+change commit "$branch" "theirs" >/dev/null
+for trial in 0 1; do
+	mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$(series_json "t[$trial]['run']")"
+	echo later >"$KILN_ROOT/data/kiln/spool/traind/$(series_json "t[$trial]['run']")/later.txt"
+done
+touch "$KILN_ROOT/data/kiln/run/unjudged"
+"$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
+is "$? $(ls "$KILN_ROOT/data/kiln/spool/traind")" "69 $run" "the files of the archived run go up, also where the current one's are refused" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(record_json 'r["uploads_refused"]') $(ls "$KILN_ROOT/data/kiln/run" | tr '\n' ' ')" "is not ours.* judge" "the judgement is asked for"
+noted=$(stat -L -c %i "$record/run.json")
+timeout 6 "$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log"
+is "$? $(stat -L -c %i "$record/run.json")" "124 $noted" "the daemon goes on, and does not write run.json anew"
+rm -rf "$KILN_ROOT/data/kiln/spool/traind/$run"
+
 # ---- The API is away during the night ----
 node away
 "$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &

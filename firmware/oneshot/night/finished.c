@@ -200,6 +200,14 @@ static int report_left(const char *run_id, uint64_t wait_min, const struct statu
 	return spool_runs(report_run, &report, err);
 }
 
+/* Tells whether the store refuses the files of the current run, and waiting does not help. */
+static bool is_refused(void)
+{
+	CLEANUP(json_free) cJSON *record = NULL;
+
+	return run_record(&record, NULL) == 0 && cJSON_HasObjectItem(record, "uploads_refused");
+}
+
 static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 {
 	struct status status = { 0 };
@@ -211,9 +219,9 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 		if (run->state == RUN_FINISHED)
 			promote_ask(&run->config);
 	} else {
-		if (run->state == RUN_FINISHED)
-			promote_later(&run->config);
 		r = report_left(run->id, wait_min, &status, err);
+		if (run->state == RUN_FINISHED)
+			(is_refused() ? promote_ask : promote_later)(&run->config);
 	}
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
