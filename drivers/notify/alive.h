@@ -75,6 +75,9 @@ unsigned alive_back_off_s(uint32_t failures);
  */
 void alive_back_off(enum status_daemon daemon);
 
+/* Returns how often this daemon has failed in a row, as alive_back_off() found it; 0 without systemd. */
+uint32_t alive_failures(void);
+
 /* Waits as alive_back_off() does, for kiln-NAME.service, which does one thing and ends. Such a service has no
  * status page, and its failures are never forgiven. Such a service may also try again within one process:
  * `failures`, those of this process, are added to the restarts. Returns false, without a wait, where systemd

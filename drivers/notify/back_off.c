@@ -199,6 +199,11 @@ void alive_back_off(enum status_daemon daemon)
 		wait_with(daemon, our_failures, reason);
 }
 
+uint32_t alive_failures(void)
+{
+	return our_failures;
+}
+
 bool alive_back_off_oneshot(const char *name, uint32_t failures, const char *reason)
 {
 	char text[256];

@@ -3,8 +3,9 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/run/run.h"
+#include "core/base/slot.h"
 #include "core/run/status.h"
+#include "core/series/series.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -66,13 +67,27 @@ static bool is_trial(void)
 	return run_record(&record, NULL) == 0 && json_member(record, "series.id");
 }
 
+/* Tells whether trials of other slots use the memory of the machine, too. */
+static bool works_beside(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 && series_runs_elsewhere(series, slot_now());
+}
+
 int killed_look(const char *run_id, struct error *err)
 {
 	struct note before = { 0 }, note = { .kills = kernel_kills() };
+	const bool beside = works_beside();
 
 	(void)snprintf(note.run_id, sizeof(note.run_id), "%s", run_id);
 	if (read_note(&before) && strcmp(before.run_id, run_id) == 0)
-		note.tries = before.tries + (note.kills > before.kills);
+		note.tries = before.tries + (note.kills > before.kills && (!beside || slot_now() > 0));
+	if (note.tries >= KILLED_TRIES && is_trial() && beside && slot_now() > 0)
+		return error_set(err, -EUSERS,
+				 "the kernel has killed the trainer %u times for lack of memory beside the "
+				 "trials of other slots",
+				 note.tries);
 	if (note.tries >= KILLED_TRIES && is_trial())
 		return error_set(err, -EBADMSG,
 				 "the trial is too large: the kernel has killed its trainer %u times for "

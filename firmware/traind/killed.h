@@ -9,6 +9,10 @@
  * file of its run knows that the one before was killed: by the kernel, where that number has grown since. One
  * that was killed after a checkpoint does not count: the trial advances.
  *
+ * While trials of other slots train, the machine may lack memory for all of them, but have it for each alone.
+ * So no trial fails then: that of slot 0 tries on, and its kills do not count; that of another slot leaves
+ * it, and waits for its turn in slot 0 (SERIES_EXIT_MOVE).
+ *
  * Crash: harmless. The file is gone after a new start of the machine, and counting begins anew.
  */
 #pragma once
@@ -18,7 +22,8 @@
 #define KILLED_TRIES 3u
 
 /* Notes that a trainer of this run works; to be called once, before the process takes its memory. Errors:
- * -EBADMSG the run is a trial, and the kernel has killed KILLED_TRIES trainers of it in a row. A file that
+ * -EBADMSG the run is a trial, and the kernel has killed KILLED_TRIES trainers of it in a row; -EUSERS the
+ * same, in a slot from 1 on, while trials of other slots train. A file that
  * cannot be read or written is no error. */
 MUST_CHECK int killed_look(const char *run_id, struct error *err);
 

@@ -79,6 +79,14 @@ static int open_run(struct train *train, struct error *err)
 	return r < 0 ? r : writer_open(train, err);
 }
 
+/* Tells whether the trial cannot train in this slot: its device does not come back, or the machine has no
+ * memory for it beside the others. Slot 0 takes it when its own trial has ended. */
+static bool is_to_move(int opened)
+{
+	return slot_now() > 0 &&
+	       (opened == -EUSERS || (opened == -ENODEV && alive_failures() >= ALIVE_DEGRADED_AT));
+}
+
 /* Tests the device of the configuration, or any device while there is no configuration. */
 static int test_device(void)
 {
@@ -151,7 +159,7 @@ int main(int argc, char **argv)
 {
 	static struct train train = { .writer = WRITER_INITIALIZER };
 	struct error err = { 0 };
-	int r = program_begin(&program, argc, argv);
+	int code, r = program_begin(&program, argc, argv);
 
 	if (r != PROGRAM_GOES_ON)
 		return r;
@@ -178,5 +186,6 @@ int main(int argc, char **argv)
 	alive_open();
 	if (r == 0)
 		notify_ready("training %s", train.run.id);
-	return rest(&train, r < 0 ? r : loop_run(&train, &err), &err);
+	code = rest(&train, r < 0 ? r : loop_run(&train, &err), &err);
+	return is_to_move(r) ? SERIES_EXIT_MOVE : code;
 }

@@ -86,7 +86,7 @@ sed 's/epochs = 4;/epochs = 4; ends_at = "'"$(date -d '2 hours' +%H:%M)"'";/' "$
 conf=asked
 is "$(begins 0)" 0 "a night with an end begins"
 mkdir -p "$KILN_ROOT/$run/slot-1"
-printf '%s' "$(($(date +%s) - 90000))" >"$KILN_ROOT/$run/slot-1/asked"
+printf '%s\n' "$(($(date +%s) - 90000))" >"$KILN_ROOT/$run/slot-1/asked"
 is "$(begins 1) $(says 's["state"]')" "0 running" "slot 1 works in the night of the series" "$(tail -n 5 "$KILN_ROOT/log")"
 
 # ---- On a box systemd starts one slot, whatever kiln run has counted in this boot ----
@@ -96,7 +96,7 @@ is "$(in_slot 0 begin --config "$work/grid.conf") $(says 's["slots"]')" "0 1" "a
 # ---- A stop of another night ----
 case_of night grid 2
 mkdir -p "$KILN_ROOT/$run"
-printf '%s' "$(($(date +%s) - 1000))" >"$KILN_ROOT/$run/asked"
+printf '%s\n' "$(($(date +%s) - 1000))" >"$KILN_ROOT/$run/asked"
 is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
 trains_until 0 stopped
 trains_until 1 stopped
@@ -146,3 +146,12 @@ trains() { # slot, devices: prints the exit code
 wants 1 stopped
 is "$(trains 1 basic) $(cat "$KILN_ROOT/$run/slot-1/current/state")" "0 stopped" "kiln stop reaches the trial of a slot without a device" \
 	"$(tail -n 5 "$KILN_ROOT/log")"
+case_of moves grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+is "$(trains 1 basic)" 69 "the trainer of slot 1 has no device"
+is "$(in_slot 1 trial-ended --code 84) $(says '[(x["state"], x.get("slot", 0), x.get("moved", False)) for x in t]')" \
+	"0 [('running', 0, False), ('running', 0, True), ('waiting', 0, False)]" "its trial moves to slot 0" "$(tail -n 5 "$KILN_ROOT/log")"
+trains_until 0 finished
+is "$(ended 0) $(begins 0) $(says 't[1].get("moved", False), t[1]["state"]')" "0 0 (False, 'running')" "which goes on with it next"
+trains_until 0 finished
+is "$(ended 0) $(states)" "0 [('finished', 0), ('finished', 0), ('waiting', 0)]" "and ends it" "$(tail -n 5 "$KILN_ROOT/log")"

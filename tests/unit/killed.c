@@ -76,6 +76,49 @@ static void a_run_without_a_series_goes_on(void **state)
 	}
 }
 
+/* A series with two trials, of slots 0 and 1. */
+static void others_train(void)
+{
+	CLEANUP(json_free)
+	cJSON *series = cJSON_Parse("{\"objective\":\"validation.accuracy\",\"direction\":\"max\","
+				    "\"method\":\"grid\",\"config\":\"\",\"slots\":2,\"trials\":["
+				    "{\"name\":\"a\",\"run\":\"\",\"state\":\"running\",\"slot\":0},"
+				    "{\"name\":\"b\",\"run\":\"\",\"state\":\"running\",\"slot\":1}]}");
+	struct error err = { 0 };
+
+	assert_int_equal(series_create("night", series, &err), 0);
+}
+
+static void a_trial_of_slot_0_does_not_fail_beside_others(void **state)
+{
+	(void)state;
+	others_train();
+	for (unsigned i = 0; i < 2 * KILLED_TRIES; i++) {
+		kernel_has_killed(i);
+		assert_int_equal(look("r-1"), 0);
+	}
+}
+
+static void a_trial_of_another_slot_leaves_it(void **state)
+{
+	char path[PATH_BYTES];
+	struct error err = { 0 };
+
+	(void)state;
+	others_train();
+	(void)slot_use(1);
+	write_file(PATH_RUN, "run.json", "{\"id\": \"r-1\", \"series\": {\"id\": \"s\"}}");
+	write_file(PATH_RUN, "state", "running\n");
+	assert_int_equal(path_make(path_of(PATH_SLOT_STATUS, "traind", path), &err), 0);
+	for (unsigned i = 0; i < KILLED_TRIES; i++) {
+		kernel_has_killed(i);
+		assert_int_equal(look("r-1"), 0);
+	}
+	kernel_has_killed(KILLED_TRIES);
+	assert_int_equal(look("r-1"), -EUSERS);
+	(void)slot_use(0);
+}
+
 static void kills_by_others_do_not_count(void **state)
 {
 	(void)state;
@@ -114,6 +157,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_trial_fails_after_a_few_kills_by_the_kernel),
 		TEST(a_run_without_a_series_goes_on),
+		TEST(a_trial_of_slot_0_does_not_fail_beside_others),
+		TEST(a_trial_of_another_slot_leaves_it),
 		TEST(kills_by_others_do_not_count),
 		TEST(a_checkpoint_or_another_run_begins_the_count_anew),
 		TEST(a_kernel_that_does_not_count_is_no_error),

@@ -35,11 +35,11 @@
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
  * "failed"; slot: where it runs (core/base/slot.h), missing = 0; moved: true where it has begun in a slot
- * that is not used any more, its run is parked, and it waits for its turn in slot 0, else missing; run: id of
- * its run, "" = none yet; rung: how many rungs it has ended, and rungs the value at the end of each, null
- * where it is NaN; epochs: how many are trained; value: the best value of the objective, or null; best_epoch:
- * its epoch, counted from 1, 0 = none; reason: why it failed or was pruned; summary: members of
- * run_summary(); bytes: read from the store; rows_per_s: while it trained.
+ * that is not used any more, or where it could not go on, its run is parked, and it waits for its turn in
+ * slot 0, else missing; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the
+ * value at the end of each, null where it is NaN; epochs: how many are trained; value: the best value of the
+ * objective, or null; best_epoch: its epoch, counted from 1, 0 = none; reason: why it failed or was pruned;
+ * summary: members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
  *
  * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
@@ -82,12 +82,14 @@ enum trial_state {
 };
 
 /* How `kiln-oneshot trial-ended` exits where no other trial follows, and with SERIES_EXIT_OVER or
- * SERIES_EXIT_WAIT `kiln-oneshot begin`. `kiln run` and systemd (kiln-begin.service) read the code. */
+ * SERIES_EXIT_WAIT `kiln-oneshot begin`; with SERIES_EXIT_MOVE kiln-traind. `kiln run` and systemd
+ * (kiln-begin.service, kiln-traind.service) read the code. */
 enum series_exit {
 	SERIES_EXIT_NONE = 80, /* the run was no trial */
 	SERIES_EXIT_REST,      /* the series waits: stopped, or its night is over */
 	SERIES_EXIT_OVER,      /* the series has ended */
 	SERIES_EXIT_WAIT,      /* nothing to do in this slot, until a trial of another one ends */
+	SERIES_EXIT_MOVE,      /* the trial cannot train in this slot, and waits for its turn in slot 0 */
 };
 
 const char *series_state_name(enum series_state state);

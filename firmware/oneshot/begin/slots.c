@@ -5,6 +5,7 @@
 #include "core/box/usable.h"
 #include "oneshot/boot/release.h"
 #include "oneshot/series/after.h"
+#include "oneshot/series/move.h"
 #include "oneshot/series/note.h"
 
 /* Fails the current run of this slot, which is unfinished and belongs to no unfinished series: nobody would
@@ -18,18 +19,6 @@ static int fail_stray(const cJSON *record, struct error *err)
 	log_warning("%s: slot %u has left it unfinished, and its series has ended; it has failed",
 		    series_text(record, "id"), slot_now());
 	return run_archive(err);
-}
-
-/* Parks the current run of this slot, which is that of an unfinished trial. Its id is noted first: after a
- * kill the run is still that of the trial. */
-static int park(cJSON *series, uint32_t index, const cJSON *record, struct error *err)
-{
-	int r;
-
-	(void)series_set(series_trial(series, index), "run",
-			 cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(record, "id"), false));
-	r = series_write(series, err);
-	return r < 0 ? r : run_park(series_text(record, "id"), err);
 }
 
 /* Puts the current run of this slot in order. `used`: the slot works on the series tonight. */
@@ -46,19 +35,17 @@ static int tidy(cJSON *series, const struct config *config, bool used, struct er
 		return used ? 0 : after_final_run(series, config, err);
 	if (index < 0)
 		return fail_stray(record, err);
-	return used ? 0 : park(series, (uint32_t)index, record, err);
+	return used ? 0 : move_park(series, (uint32_t)index, record, err);
 }
 
-/* Gives the trials of a slot that is not used any more to this slot. */
+/* Gives the trials of a slot that is not used any more to slot 0. */
 static void move_trials(cJSON *series, unsigned from)
 {
 	for (uint32_t i = 0; i < series_trials(series); i++) {
 		cJSON *trial = series_trial(series, i);
 
-		if (trial_slot(trial) != from || trial_state_of(trial) != TRIAL_RUNNING)
-			continue;
-		(void)series_set(trial, "slot", cJSON_CreateNumber(slot_now()));
-		(void)series_set(trial, "moved", cJSON_CreateTrue());
+		if (trial_slot(trial) == from && trial_state_of(trial) == TRIAL_RUNNING)
+			move_trial(trial);
 	}
 }
 

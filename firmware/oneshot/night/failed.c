@@ -10,6 +10,7 @@
 #include "oneshot/night/start_slots.h"
 #include "oneshot/report/ask.h"
 #include "oneshot/series/after.h"
+#include "oneshot/series/move.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static const char *meaning(int32_t status)
 		{ EX_DATAERR, "data that cannot be used" },
 		{ EX_NOPERM, "refused, or not found" },
 		{ EX_CONFIG, "a wrong configuration" },
+		{ SERIES_EXIT_MOVE, "its trial waits for its turn in slot 0" },
 		{ BAD_CREDENTIAL, "a credential is missing" },
 	};
 
@@ -145,6 +147,11 @@ int oneshot_failed(int argc, char **argv)
 		log_warning("%s; the series waits with this trial", err.text);
 	if (failed && tonight_say(reason, &err) < 0)
 		log_warning("%s; the report of this night will not tell why", err.text);
+	if (failed && failure.exit_status == SERIES_EXIT_MOVE) {
+		if (move_current(&err) == 0)
+			return EX_OK;
+		log_warning("%s; the trial stays in its slot", err.text);
+	}
 	if ((!trials || run_state_get(&state, NULL) < 0 || !run_state_is_final(state)) &&
 	    after_halt(&err) < 0)
 		log_warning("%s; the series does not say that it waits", err.text);
