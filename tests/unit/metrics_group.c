@@ -11,8 +11,11 @@
 
 #include "model/plan/kernels.h"
 
-#define LIMIT  10
-#define CHUNKS 700u
+#define LIMIT 10
+/* The entries of the table, more than the items load at once. */
+#define CHUNKS_MAX 20003u
+/* Behind the table lie numbers that are no faults. */
+#define SLACK (TENSOR_SLACK / sizeof(uint32_t))
 
 static int open_gpu(void **state)
 {
@@ -25,11 +28,19 @@ static int open_gpu(void **state)
 struct batch {
 	uint64_t rows;
 	int32_t wrong_row, nan_row, faulty_chunk;
+	uint32_t chunks;
 };
 
 static const struct batch batches[] = {
-	{ 1, -1, -1, -1 },    { 33, -1, -1, -1 },     { 512, 40, -1, -1 },   { 8192, -1, -1, 699 },
-	{ 8193, -1, 17, -1 }, { 20011, -1, -1, 256 }, { 20011, 8200, 3, 5 }, { 300, -1, -1, 0 },
+	{ 1, -1, -1, -1, 700 },      { 33, -1, -1, -1, 700 },    { 512, 40, -1, -1, 700 },
+	{ 8192, -1, -1, 699, 700 },  { 8193, -1, 17, -1, 700 },  { 20011, -1, -1, 256, 700 },
+	{ 20011, 8200, 3, 5, 700 },  { 300, -1, -1, 0, 700 },    { 9, -1, -1, -1, 1 },
+	{ 9, -1, -1, 0, 1 },         { 9, -1, -1, -1, 3 },       { 9, -1, -1, 2, 3 },
+	{ 9, -1, -1, 1024, 1025 },   { 9, -1, -1, 1023, 1025 },  { 9, -1, -1, -1, 1025 },
+	{ 9, -1, -1, 8190, 8191 },   { 9, -1, -1, -1, 8191 },    { 9, -1, -1, 8192, 8193 },
+	{ 9, -1, -1, 1024, 8193 },   { 9, -1, -1, 7168, 8193 },  { 9, -1, -1, -1, 8193 },
+	{ 9, -1, -1, 20002, 20003 }, { 9, -1, -1, 9216, 20003 }, { 9, -1, -1, 16384, 20003 },
+	{ 9, -1, -1, -1, 20003 },
 };
 
 struct sums {
@@ -43,7 +54,7 @@ enum { HIT = 1, TOP = 2, WRONG = 4 };
 
 struct numbers {
 	float *loss;
-	uint32_t *hit, faults[CHUNKS];
+	uint32_t *hit, faults[CHUNKS_MAX + SLACK];
 	int64_t *label;
 };
 
@@ -65,7 +76,9 @@ static struct numbers numbers_open(const struct batch *batch)
 	}
 	if (batch->nan_row >= 0)
 		n.loss[batch->nan_row] = NAN;
-	for (int32_t c = batch->faulty_chunk; c >= 0 && c < (int32_t)CHUNKS; c += 3)
+	for (uint32_t c = batch->chunks; c < batch->chunks + SLACK; c++)
+		n.faults[c] = 1;
+	for (int32_t c = batch->faulty_chunk; c >= 0 && c < (int32_t)batch->chunks; c += 3)
 		n.faults[c] = 1000 + (uint32_t)c;
 	return n;
 }
@@ -91,22 +104,25 @@ enum {
 	TENSORS
 };
 
-static void emit(struct harness *h, const char *kernel, uint64_t rows, uint32_t tensor[static TENSORS])
+static void emit(struct harness *h, const char *kernel, const struct batch *batch,
+		 uint32_t tensor[static TENSORS])
 {
 	static const enum dtype dtypes[] = { DTYPE_F32, DTYPE_U32, DTYPE_F32, DTYPE_I64, DTYPE_I64,
 					     DTYPE_I64, DTYPE_I64, DTYPE_F32, DTYPE_U32, DTYPE_U32 };
-	const uint64_t sizes[] = { rows, rows, 2, 1, 1, 1, rows, 1, CHUNKS, FAULT_WORDS };
+	const uint64_t rows = batch->rows;
+	const uint64_t sizes[] = { rows, rows, 2, 1, 1, 1, rows, 1, batch->chunks + SLACK, FAULT_WORDS };
 
 	for (uint32_t i = 0; i < TENSORS; i++)
 		tensor[i] = harness_tensor(h, dtypes[i], sizes[i]);
-	plan_emit(&h->plan,
-		  &(struct launch){
-			  .kernel = kernel,
-			  ARGUMENTS(IN(tensor[ROW_LOSS]), IN(tensor[ROW_FLAGS]), AT(ROWS), AT(VALID_ROWS),
-				    INOUT(tensor[LOSS_SUM]), INOUT(tensor[CORRECT]), INOUT(tensor[TOP_SUM]),
-				    INOUT(tensor[ROWS_SUM]), IN(tensor[LABEL]), { .kind = ARGUMENT_NULL },
-				    INT(1), INT(LIMIT), AT(FIRST_ROW), IN(tensor[PENALTY]),
-				    IN(tensor[CHUNK_FAULT]), INT(CHUNKS), AT(STEP), INOUT(tensor[FAULT])) });
+	plan_emit(
+		&h->plan,
+		&(struct launch){ .kernel = kernel,
+				  ARGUMENTS(IN(tensor[ROW_LOSS]), IN(tensor[ROW_FLAGS]), AT(ROWS),
+					    AT(VALID_ROWS), INOUT(tensor[LOSS_SUM]), INOUT(tensor[CORRECT]),
+					    INOUT(tensor[TOP_SUM]), INOUT(tensor[ROWS_SUM]),
+					    IN(tensor[LABEL]), { .kind = ARGUMENT_NULL }, INT(1), INT(LIMIT),
+					    AT(FIRST_ROW), IN(tensor[PENALTY]), IN(tensor[CHUNK_FAULT]),
+					    INT(batch->chunks), AT(STEP), INOUT(tensor[FAULT])) });
 }
 
 static struct sums run(const char *kernel, const struct batch *batch)
@@ -126,7 +142,7 @@ static struct sums run(const char *kernel, const struct batch *batch)
 	struct harness h;
 
 	harness_open(&h, gpu, &config, true);
-	emit(&h, kernel, batch->rows, tensor);
+	emit(&h, kernel, batch, tensor);
 	harness_bind(&h, program);
 	for (uint32_t i = 0; i < TENSORS; i++)
 		harness_put(&h, tensor[i], data[i]);
