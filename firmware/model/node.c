@@ -172,16 +172,24 @@ static bool is_within(const struct tensor *tensor, uint64_t elements, uint64_t m
 	return true;
 }
 
-/* Checks that sums of the sizes of all parameters, their gradients and their slots fit 64 bits. */
-static void check_parameter(const struct node *node, const struct tensor *parameter,
-			    struct mistakes *mistakes)
+/* Returns whether kernels read copies of parameters and inputs in 16 bits (plan/storage.h). */
+static bool makes_copies(const struct graph *graph)
 {
+	return graph->config->model.precision != PRECISION_FLOAT32;
+}
+
+/* Checks that sums of the sizes of all parameters, their gradients and their slots fit 64 bits, and that the
+ * kernel that copies a parameter can count its numbers. */
+static void check_parameter(const struct graph *graph, const struct node *node,
+			    const struct tensor *parameter, struct mistakes *mistakes)
+{
+	const uint64_t most = makes_copies(graph) ? UINT32_MAX : PARAMETER_MAX;
 	char shape[SHAPE_TEXT_BYTES];
 
-	if (!is_within(parameter, 1, PARAMETER_MAX))
+	if (!is_within(parameter, 1, most))
 		mistakes_add(mistakes, node->line,
 			     "model.layers: found %s of shape %s, allowed: at most %" PRIu64 " numbers",
-			     parameter->name, shape_text(parameter, shape), PARAMETER_MAX);
+			     parameter->name, shape_text(parameter, shape), most);
 }
 
 static void add_parameters(struct graph *graph, struct node *node, struct mistakes *mistakes)
@@ -202,7 +210,7 @@ static void add_parameters(struct graph *graph, struct node *node, struct mistak
 		tensor.l1 = node->l1[i];
 		tensor.l2 = node->l2[i];
 		(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, spec->name);
-		check_parameter(node, &tensor, mistakes);
+		check_parameter(graph, node, &tensor, mistakes);
 		node->parameter[i] = graph_tensor(graph, &tensor);
 		node->parameters = i + 1;
 		if (tensor.trainable)
@@ -233,15 +241,26 @@ static bool inputs_known(const struct graph *graph, const struct node *node)
 	return node->inputs > 0;
 }
 
-/* Checks that kernels can count the output in 32 bits. */
-static void check_size(const struct graph *graph, const struct node *node, const struct tensor *output,
-		       struct mistakes *mistakes)
+/* Checks that kernels can count the numbers of an input or output in 32 bits. */
+static void check_size(const struct graph *graph, const struct node *node, const char *what,
+		       const struct tensor *tensor, struct mistakes *mistakes)
 {
-	if (!is_within(output, graph->batch_rows, INT32_MAX))
+	if (!is_within(tensor, graph->batch_rows, INT32_MAX))
 		mistakes_add(mistakes, node->line,
-			     "model.layers: found an output of '%s' with more than %d numbers for %" PRIu64
+			     "model.layers: found an %s of '%s' with more than %d numbers for %" PRIu64
 			     " rows, allowed: at most %d",
-			     node->name, INT32_MAX, graph->batch_rows, INT32_MAX);
+			     what, node->name, INT32_MAX, graph->batch_rows, INT32_MAX);
+}
+
+/* Checks the inputs that a kernel copies; outputs of other layers were checked there. */
+static void check_inputs(const struct graph *graph, const struct node *node, struct mistakes *mistakes)
+{
+	for (uint32_t i = 0; makes_copies(graph) && i < node->inputs; i++) {
+		const struct tensor *input = graph_at(graph, node->input[i]);
+
+		if (input->role == ROLE_INPUT && input->dtype == DTYPE_F32 && input->rows)
+			check_size(graph, node, "input", input, mistakes);
+	}
 }
 
 static void check_shape(struct graph *graph, struct node *node, struct tensor *output,
@@ -253,7 +272,7 @@ static void check_shape(struct graph *graph, struct node *node, struct tensor *o
 		mistakes_add(mistakes, node->line, "model.layers.inputs: layer '%s' (%s): %s", node->name,
 			     node->op->name, err.text);
 	else
-		check_size(graph, node, output, mistakes);
+		check_size(graph, node, "output", output, mistakes);
 }
 
 void graph_add_node(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
@@ -275,8 +294,10 @@ void graph_add_node(struct graph *graph, const struct config_layer *layer, struc
 		attributes_read(node, layer, mistakes);
 		connect_node(graph, node, layer, mistakes);
 	}
-	if (inputs_known(graph, node))
+	if (inputs_known(graph, node)) {
+		check_inputs(graph, node, mistakes);
 		check_shape(graph, node, &output, mistakes);
+	}
 	(void)snprintf(output.name, sizeof(output.name), "%s", node->name);
 	node->output = graph_tensor(graph, &output);
 	if (graph_at(graph, node->output)->elements)

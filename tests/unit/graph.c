@@ -193,7 +193,17 @@ static void test_mistakes_around_layers(void **state)
 	expect(&config,
 	       "k.conf:6: model.layers: found an output of 'dense' with more than 2147483647 numbers "
 	       "for 65536 rows");
+	net[0].attribute[0].i = 2;
+	config.feature[0].shape[0] = 32768;
+	config.model.precision = PRECISION_MIXED_BFLOAT16;
+	expect(&config, "k.conf:6: model.layers: found an input of 'dense' with more than 2147483647 numbers "
+			"for 65536 rows");
 	config.run.batch_rows = 4;
+	config.feature[0].shape[0] = 65536;
+	net[0].attribute[0].i = 65536;
+	expect(&config, "found dense/kernel of shape [65536, 65536], allowed: at most 4294967295 numbers");
+	config.model.precision = PRECISION_FLOAT32;
+	config.feature[0].shape[0] = 8;
 	net[0].attribute[0].i = 2;
 	config.feature[0].rank = 2;
 	config.feature[0].shape[1] = 3;

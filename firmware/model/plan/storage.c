@@ -105,6 +105,7 @@ static void emit_copy(struct plan *plan, uint32_t from, uint32_t to)
 		launch->groups[0].per_row += tensor->elements;
 		launch->groups[0].extra++; /* the last group of each tensor may be a part */
 	} else {
+		assert(tensor->elements <= UINT32_MAX); /* graph_add_node() refuses more */
 		argument[COPY_COUNT] = (struct argument)UINT((uint32_t)tensor->elements);
 		launch->groups[0].fixed += round_up(tensor->elements, CONVERTED);
 	}
