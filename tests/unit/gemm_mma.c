@@ -24,9 +24,11 @@ static const struct tile_size tile_sizes[] = {
 /* How many of them the program has. */
 static size_t tile_sizes_count = sizeof(tile_sizes) / sizeof(*tile_sizes);
 
+/* Of a product in chunks `chunks` begins the name of the kernel that the plan must choose; others are
+ * computed with each tile. */
 struct shape {
 	uint64_t m, n, k;
-	bool in_chunks;
+	const char *chunks;
 };
 
 /* The numbers are of bfloat16 exactly: a float's upper half. */
@@ -79,8 +81,10 @@ static struct launch *emit(struct harness *h, const struct shape *s, enum form f
 	gemm_emit(&h->plan, &gemm);
 	launch = &h->plan.launch[h->plan.launches - 1];
 	assert_true(gemm_is(launch));
-	assert_int_equal(s->in_chunks, !strcmp(launch->kernel, "gemm_sum"));
-	if (!s->in_chunks) {
+	assert_int_equal(s->chunks != NULL, !strcmp(launch->kernel, "gemm_sum"));
+	if (s->chunks) {
+		assert_memory_equal(launch[-1].kernel, s->chunks, strlen(s->chunks));
+	} else {
 		assert_memory_equal(launch->kernel, "mma_", 4);
 		use_tile(launch, tile, form, s->k);
 	}
@@ -119,7 +123,8 @@ static void compare_sums(const struct shape *s, const uint16_t *b, const float *
 
 /* One product with the bias added, in bfloat16 or, as a gradient of weights, in float32; and the sums of B's
  * columns. */
-static void check(const struct shape *s, enum form form, const struct tile_size *tile, bool wide)
+static void check(const struct shape *s, enum tensor_cores cores, enum form form,
+		  const struct tile_size *tile, bool wide)
 {
 	const uint64_t rows = form == TN ? s->k : s->m;
 	struct harness h;
@@ -131,7 +136,7 @@ static void check(const struct shape *s, enum form form, const struct tile_size 
 	harness_open(&h, gpu, &config, false);
 	h.graph.batch_rows = rows;
 	h.graph.storage = DTYPE_BF16;
-	h.plan.tensor_cores = TENSOR_CORES_WARPS;
+	h.plan.tensor_cores = cores;
 	const uint32_t tensor[] = { harness_tensor(&h, DTYPE_BF16, s->m * s->k),
 				    harness_tensor(&h, DTYPE_BF16, s->k * s->n),
 				    harness_tensor(&h, wide ? DTYPE_F32 : DTYPE_BF16, s->m * s->n) },
@@ -168,14 +173,14 @@ static void check(const struct shape *s, enum form form, const struct tile_size 
 static void test_shapes(void **state)
 {
 	static const struct shape shapes[] = {
-		{ 8, 8, 8, false }, { 136, 72, 40, false }, { 64, 128, 96, false }, { 160, 200, 144, false }
+		{ 8, 8, 8, NULL }, { 136, 72, 40, NULL }, { 64, 128, 96, NULL }, { 160, 200, 144, NULL }
 	};
 
 	(void)state;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
 		for (enum form form = NN; form < FORMS; form++)
 			for (size_t t = 0; t < tile_sizes_count; t++)
-				check(&shapes[s], form, &tile_sizes[t], (s + t) % 2);
+				check(&shapes[s], TENSOR_CORES_WARPS, form, &tile_sizes[t], (s + t) % 2);
 }
 
 /* The rows of the batch are any number: M, or with a transposed A the terms; and the columns of B's
@@ -184,19 +189,24 @@ static void test_any_number_of_rows(void **state)
 {
 	(void)state;
 	for (size_t t = 0; t < tile_sizes_count; t++) {
-		check(&(struct shape){ 77, 72, 40, false }, NN, &tile_sizes[t], false);
-		check(&(struct shape){ 72, 40, 77, false }, TN, &tile_sizes[t], true);
-		check(&(struct shape){ 77, 41, 40, false }, NT, &tile_sizes[t], false);
+		check(&(struct shape){ 77, 72, 40, NULL }, TENSOR_CORES_WARPS, NN, &tile_sizes[t], false);
+		check(&(struct shape){ 72, 40, 77, NULL }, TENSOR_CORES_WARPS, TN, &tile_sizes[t], true);
+		check(&(struct shape){ 77, 41, 40, NULL }, TENSOR_CORES_WARPS, NT, &tile_sizes[t], false);
 	}
 }
 
 static void test_chunks(void **state)
 {
-	static const struct shape shape = { 40, 72, 8008, true };
+	static const struct shape of_warps[] = { { 40, 72, 8008, "mma_" }, { 136, 136, 8008, "mma_" } };
+	static const struct shape of_groups = { 136, 136, 8008, "wgmma_" };
 
 	(void)state;
-	for (enum form form = NN; form < FORMS; form++)
-		check(&shape, form, NULL, form == TN);
+	for (enum form form = NN; form < FORMS; form++) {
+		for (size_t s = 0; s < sizeof(of_warps) / sizeof(*of_warps); s++)
+			check(&of_warps[s], TENSOR_CORES_WARPS, form, NULL, form == TN);
+		if (tile_sizes_count == sizeof(tile_sizes) / sizeof(*tile_sizes))
+			check(&of_groups, TENSOR_CORES_WARP_GROUPS, form, NULL, form == TN);
+	}
 }
 
 static int open_all(void **state)
