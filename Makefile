@@ -270,8 +270,8 @@ SMALL_SHAPES  = ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
-# What belongs to `make test`: about a minute, and the root for rusticl.
-opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send) $(call on-opencl,rusticl,ops_block losses)
+# What belongs to `make test`: two minutes, and the root for rusticl.
+opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,ops_block losses)
 
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
