@@ -100,8 +100,9 @@ MUST_CHECK int gpu_host_create(struct gpu *gpu, uint64_t bytes, struct gpu_host 
 			       struct error *err);
 /* Pins the caller's memory where gpu_stages() says so, which takes 1 ms for 5 to 25 MB. The memory begins at
  * a page, may be written, and stays mapped until gpu_host_free(): NVIDIA's driver does not pin a mapping for
- * reading alone, without an error. Errors: -ENOMEM the driver does not pin it; the memory can be used as
- * before. */
+ * reading alone, without an error. A driver may keep a copy of it in device memory; nobody has measured
+ * whether one does. Errors: -ENOMEM and others of the driver, which does not pin it; the memory can be used
+ * as before. */
 MUST_CHECK int gpu_host_wrap(struct gpu *gpu, void *memory, uint64_t bytes, struct gpu_host **ret_host,
 			     struct error *err);
 void *gpu_host_memory(const struct gpu_host *host);

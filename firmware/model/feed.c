@@ -101,13 +101,14 @@ void feed_close(struct feed *feed)
 	gpu_host_free(feed->pinned);
 }
 
-void feed_pin(struct feed *feed, void *memory, uint64_t bytes)
+int feed_pin(struct feed *feed, void *memory, uint64_t bytes, struct error *err)
 {
 	gpu_host_free(feed->pinned);
 	feed->pinned = NULL;
 	feed->pinned_bytes = bytes;
-	if (memory && gpu_stages(feed->gpu))
-		(void)!gpu_host_wrap(feed->gpu, memory, bytes, &feed->pinned, NULL);
+	if (!memory || !gpu_stages(feed->gpu))
+		return 0;
+	return gpu_host_wrap(feed->gpu, memory, bytes, &feed->pinned, err);
 }
 
 /* Makes a buffer over host memory, which CPU devices then read in place. OpenCL allows reading in place with

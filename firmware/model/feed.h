@@ -53,9 +53,9 @@ struct feed {
 MUST_CHECK int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, struct error *err);
 void feed_close(struct feed *feed);
 /* Tells that batches will lie in this memory (gpu_host_wrap()), until the next call or feed_close(); NULL:
- * they lie anywhere. The batches that were fed must be complete. Where the driver does not pin the memory,
- * batches are copied through other memory. */
-void feed_pin(struct feed *feed, void *memory, uint64_t bytes);
+ * they lie anywhere. The batches that were fed must be complete. Errors: those of gpu_host_wrap(); batches
+ * in this memory are allowed, and are copied through other memory. */
+MUST_CHECK int feed_pin(struct feed *feed, void *memory, uint64_t bytes, struct error *err);
 
 /* Sets values->input to buffers with `rows` rows of each input; `input` is as in struct model_batch. The host
  * memory must stay until the kernels are done. Errors: -EBADMSG the splits of a ragged input do not begin at

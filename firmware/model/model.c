@@ -89,17 +89,19 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 			     sizeof(*model->read_fault), &flight->event, err);
 	if (r == 0)
 		r = gpu_flush(model->gpu, err);
-	if (r < 0)
+	if (r < 0) {
+		(void)!gpu_finish(model->gpu, NULL); /* the feed's next set may be one in flight */
 		return r;
+	}
 	flight->batch = *batch;
 	model->given++;
 	return 0;
 }
 
-void model_batch_memory(struct model *model, void *memory, uint64_t bytes)
+int model_batch_memory(struct model *model, void *memory, uint64_t bytes, struct error *err)
 {
 	(void)!gpu_finish(model->gpu, NULL);
-	feed_pin(&model->feed, memory, bytes);
+	return feed_pin(&model->feed, memory, bytes, err);
 }
 
 int model_train(struct model *model, const struct model_batch *batch, struct error *err)

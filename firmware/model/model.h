@@ -106,8 +106,10 @@ MUST_CHECK int model_init(struct model *model, struct error *err);
 /* Tells that batches will lie in this memory, such as a ring, so that a GPU with memory of its own copies
  * them from there without the host's help. The memory begins at a page, may be written, and stays mapped
  * until the next call or model_close(). NULL: batches lie anywhere, as after model_open(). Batches outside
- * the memory are allowed, too. Waits for the batches in flight. */
-void model_batch_memory(struct model *model, void *memory, uint64_t bytes);
+ * the memory are allowed, too. Waits for the batches in flight. Errors: -ENOMEM or another code of the
+ * driver, which does not pin the memory; batches may lie there, but the host copies each of them once more.
+ */
+MUST_CHECK int model_batch_memory(struct model *model, void *memory, uint64_t bytes, struct error *err);
 
 /* Enqueues one batch. If MODEL_BATCHES_AHEAD batches are in flight, first waits for the oldest of them.
  * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite; the text names tensor and

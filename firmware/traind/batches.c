@@ -131,10 +131,14 @@ static bool has_asked(struct train *train, const struct cursor *cursor)
 /* Lets the device copy from the slots of the ring. */
 static void show_ring(struct train *train)
 {
+	struct error err = { 0 };
 	uint64_t bytes;
 	void *memory = ring_memory(train->ring, &bytes);
 
-	model_batch_memory(train->model, memory, bytes);
+	if (model_batch_memory(train->model, memory, bytes, &err) == 0 || train->told_unpinned)
+		return;
+	log_info("the ring is not pinned, so the host copies each batch once more: %s", err.text);
+	train->told_unpinned = true;
 }
 
 int batches_attach(struct train *train, struct error *err)
@@ -151,7 +155,7 @@ int batches_attach(struct train *train, struct error *err)
 		return 0;
 	}
 	writer_wait(train);
-	model_batch_memory(train->model, NULL, 0);
+	(void)!model_batch_memory(train->model, NULL, 0, NULL); /* without memory nothing fails */
 	ring_close(train->ring);
 	train->ring = NULL;
 	for (;;) {

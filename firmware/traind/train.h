@@ -68,6 +68,7 @@ struct train {
 	struct gpu *gpu;
 	struct model *model;
 	struct ring *ring;           /* NULL while no ring is open */
+	bool told_unpinned;          /* the log says that the driver does not pin the ring */
 	struct alive_worker *worker; /* the main thread, which the watchdog observes */
 	struct adapt *adapt;         /* not NULL: layers still wait for statistics of the data */
 	bool finished; /* the model holds its final weights: those of the best epoch, or the moving average */

@@ -237,7 +237,7 @@ int main(int argc, char **argv)
 	open_data();
 	must(model_open(gpu, &config, true, &model, &err), &err);
 	must(model_init(model, &err), &err);
-	model_batch_memory(model, input[0], BATCHES * input_bytes());
+	must(model_batch_memory(model, input[0], BATCHES * input_bytes(), &err), &err);
 	verify(model);
 	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), plan_enqueued(&model->train));
 	measure(model, sgemm, rounds, number(argc > 3 ? argv[3] : NULL, 300));

@@ -364,7 +364,8 @@ static void test_batches_lie_in_known_memory(void **state)
 		char *in = step % 5 == 3 ? other : area;
 
 		if (step % 10 == 0)
-			model_batch_memory(known, step < 30 ? area : NULL, step < 30 ? AREA : 0);
+			must(model_batch_memory(known, step < 30 ? area : NULL, step < 30 ? AREA : 0, &err),
+			     &err);
 		fill_batch(step, ROWS, WIDE, CLASSES, numbers, label[step % BATCHES]);
 		batch.input[0] = numbers;
 		batch.ticket = &batch;
@@ -379,6 +380,78 @@ static void test_batches_lie_in_known_memory(void **state)
 	assert_same_state(apart, known);
 	for (uint64_t b = 0; b < BATCHES; b++)
 		fill_batch(b, ROWS, INPUTS, CLASSES, input[b], label[b]);
+}
+
+/* Takes back the tickets that the model hands back, at least one if `wait`, and spoils the memory of their
+ * batches. Returns how many. */
+static uint64_t take_back(struct model *model, bool wait, uint64_t bytes)
+{
+	struct error err = { 0 };
+	uint64_t taken = 0;
+	void *ticket;
+
+	for (;; taken++) {
+		must(model_batch_done(model, wait && taken == 0, &ticket, &err), &err);
+		if (!ticket)
+			return taken;
+		memset(ticket, 0xff, bytes);
+	}
+}
+
+/* Two batches are in flight, from memory that is overwritten as soon as it comes back: the same bits as with
+ * a model that waits for each. */
+static void test_memory_is_read_before_it_comes_back(void **state)
+{
+	enum { WIDE = 512, BYTES = ROWS * WIDE * sizeof(float), SLOTS = 3 };
+	struct config config = small_config();
+	CLEANUP(model_closep) struct model *apart = NULL, *known = NULL;
+	CLEANUP(free_ptr) char *area = aligned_alloc(4096, (size_t)SLOTS * BYTES);
+	CLEANUP(free_ptr) float *numbers = calloc(1, BYTES);
+	struct error err = { 0 };
+	uint64_t taken = 0;
+	void *ticket;
+
+	(void)state;
+	assert_true(area && numbers);
+	config.feature[0].shape[0] = WIDE;
+	apart = open_model(&config, true);
+	known = open_model(&config, true);
+	must(model_init(apart, &err), &err);
+	must(model_init(known, &err), &err);
+	must(model_batch_memory(known, area, (uint64_t)SLOTS * BYTES, &err), &err);
+	for (uint64_t step = 0; step < 40; step++) {
+		struct model_batch batch = batch_at(step);
+
+		taken += take_back(known, step - taken == SLOTS, BYTES);
+		fill_batch(step, ROWS, WIDE, CLASSES, numbers, label[step % BATCHES]);
+		batch.input[0] = batch.ticket = area + step % SLOTS * BYTES;
+		memcpy(batch.ticket, numbers, BYTES);
+		must(model_train(known, &batch, &err), &err);
+		batch.input[0] = numbers;
+		must(model_train(apart, &batch, &err), &err);
+		must(model_batch_done(apart, true, &ticket, &err), &err);
+	}
+	while (taken < 40)
+		taken += take_back(known, true, BYTES);
+	assert_same_state(apart, known);
+	for (uint64_t b = 0; b < BATCHES; b++)
+		fill_batch(b, ROWS, INPUTS, CLASSES, input[b], label[b]);
+}
+
+/* Memory that the driver does not pin is an error that allows batches there. */
+static void test_memory_that_is_not_pinned(void **state)
+{
+	const struct config config = small_config();
+	CLEANUP(model_closep) struct model *model = open_model(&config, true);
+	struct error err = { 0 };
+
+	(void)state;
+	if (!gpu_stages(gpu))
+		skip();
+	must(model_init(model, &err), &err);
+	assert_true(model_batch_memory(model, input, UINT64_C(1) << 60, &err) < 0);
+	assert_non_null(strstr(err.text, "bytes of host memory"));
+	train(model, 0, 3);
 }
 
 static void test_resume_continues_bits(void **state)
@@ -861,6 +934,8 @@ int main(void)
 		cmocka_unit_test(test_same_seed_same_bits),
 		cmocka_unit_test(test_batches_lie_anywhere),
 		cmocka_unit_test(test_batches_lie_in_known_memory),
+		cmocka_unit_test(test_memory_is_read_before_it_comes_back),
+		cmocka_unit_test(test_memory_that_is_not_pinned),
 		cmocka_unit_test(test_resume_continues_bits),
 		cmocka_unit_test(test_resume_between_updates),
 		cmocka_unit_test(test_finalize),
