@@ -26,6 +26,9 @@ ended() { in_slot "$1" trial-ended; }
 trains_until() { printf '%s' "$2" >"$KILN_ROOT/$run/$(slot_now "$1")/current/state"; } # slot, state
 says() { newest_series && of_series "$1"; }
 states() { says '[(x["state"], x.get("slot", 0)) for x in t]'; }
+asked_ago() { # seconds: the night was asked for so long ago
+	mkdir -p "$KILN_ROOT/$run" && printf '%s\n' "$(($(date +%s) - $1))" >"$KILN_ROOT/$run/asked"
+}
 case_of() { # name, configuration, devices
 	node "$1"
 	conf=$2
@@ -95,8 +98,7 @@ is "$(in_slot 0 begin --config "$work/grid.conf") $(says 's["slots"]')" "0 1" "a
 
 # ---- A stop of another night ----
 case_of night grid 2
-mkdir -p "$KILN_ROOT/$run"
-printf '%s\n' "$(($(date +%s) - 1000))" >"$KILN_ROOT/$run/asked"
+asked_ago 1000
 is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
 trains_until 0 stopped
 trains_until 1 stopped
@@ -109,6 +111,7 @@ is "$(ended 1) $(says 's["state"]')" "81 stopped" "until a person stops this nig
 
 # ---- A stop while a trial begins ----
 case_of begins grid 2
+asked_ago 1000
 is "$(begins 0)" 0 "a trial begins"
 newest_series
 stopped_in_begin() { # stops the series while slot 1 begins its trial; prints the run that the record has then, and the exit code

@@ -136,6 +136,36 @@ static void test_given_up(void **state)
 	assert_true(series_is_given_up(series));
 }
 
+static bool slots_are_asked_for(void)
+{
+	char path[PATH_BYTES];
+	const bool asked = file_exists(path_of(PATH_RUNS, SERIES_START_FILE, path), NULL) > 0;
+
+	(void)unlink(path);
+	return asked;
+}
+
+static void test_the_other_slots_are_asked_for(void **state)
+{
+	CLEANUP(json_free) cJSON *series = NULL, *found = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(series_ask_slots_again(&err), 0);
+	assert_false(slots_are_asked_for());
+	series = create("night");
+	series_set_state(series, SERIES_STOPPED);
+	assert_int_equal(series_write(series, &err), 0);
+	assert_int_equal(series_ask_slots_again(&err), 0);
+	assert_false(slots_are_asked_for());
+	(void)series_set(series, "slots", cJSON_CreateNumber(2));
+	assert_int_equal(series_write(series, &err), 0);
+	assert_int_equal(series_ask_slots_again(&err), 0);
+	assert_true(slots_are_asked_for());
+	assert_int_equal(series_load_unfinished(&found, &err), 0);
+	assert_int_equal(series_state_of(found), SERIES_RUNNING);
+}
+
 static void test_the_newest_are_kept(void **state)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
@@ -300,6 +330,7 @@ int main(void)
 		TEST(test_a_damaged_record_is_passed_over),
 		TEST(test_a_record_too_large_is_not_written),
 		TEST(test_given_up),
+		TEST(test_the_other_slots_are_asked_for),
 		TEST(test_the_newest_are_kept),
 		TEST(test_bad_records),
 		TEST(test_the_best_trial),

@@ -152,6 +152,16 @@ static int check_conf(struct call *call, struct error *err)
 	return r != -ENOENT ? r : error_prefix(err, "there is no configuration yet: kiln config apply FILE");
 }
 
+/* Where slot 0 trains, its target is active, and no kiln-begin runs: the other slots are asked for here. */
+static int start_beside(struct call *call, struct error *err)
+{
+	const struct status *trainer;
+
+	watch_sample(&call->box->watch);
+	trainer = watch_newest(&call->box->watch, STATUS_TRAIND);
+	return trainer && watch_is_alive(trainer) ? series_ask_slots_again(err) : 0;
+}
+
 int method_run_start(struct call *call, struct error *err)
 {
 	enum run_state state;
@@ -170,6 +180,8 @@ int method_run_start(struct call *call, struct error *err)
 		return r;
 	run_asked_over(false);
 	run_want_forget_stops();
+	if ((r = start_beside(call, err)) < 0)
+		return r;
 	beginning_mark(&call->box->beginning, goes_on);
 	r = steer_say(call, "run.start", started, err);
 	return r < 0 ? started(call, r, err) : r;

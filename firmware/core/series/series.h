@@ -58,6 +58,9 @@
 #define SERIES_KEPT_MAX 30u         /* series that a box keeps */
 #define SERIES_JSON_MAX (16u << 20) /* bytes of series.json */
 
+/* In PATH_RUNS: asks for the units of the slots from 1 on (oneshot/night/start_slots.h). */
+#define SERIES_START_FILE "start-slots"
+
 /* In the folder of a series: its frozen configuration, which oneshot/series/freeze.h writes from the member
  * "config". */
 #define SERIES_CONFIG_FILE "kiln.conf"
@@ -150,6 +153,13 @@ void series_set_state(cJSON *series, enum series_state state);
 unsigned series_slots(const cJSON *series);
 /* Returns how many slots work on the unfinished series; 1 where none is unfinished. */
 unsigned series_slots_tonight(void);
+
+/* Asks for the units of the other slots, where several work on the unfinished series: makes
+ * SERIES_START_FILE. */
+MUST_CHECK int series_ask_slots(struct error *err);
+/* The same while slot 0 works. Where the series was stopped, because a service of a slot failed, it goes on.
+ * Errors: -EBUSY, as series_lock_soon(). */
+MUST_CHECK int series_ask_slots_again(struct error *err);
 
 uint32_t series_trials(const cJSON *series);
 cJSON *series_trial(const cJSON *series, uint32_t index);

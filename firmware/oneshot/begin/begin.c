@@ -19,7 +19,6 @@
 #include "oneshot/begin/wait.h"
 #include "oneshot/night/expire.h"
 #include "oneshot/night/night.h"
-#include "oneshot/night/start_slots.h"
 #include "oneshot/series/after.h"
 
 #include <inttypes.h>
@@ -215,7 +214,7 @@ static int attempt(const struct how *how, struct error *err)
 				     : EXIT_NIGHT_OVER;
 	r = how->series ? begin_beside(how->file, how->series, err)
 			: begin(how->file, since, how->slots_max, err);
-	return how->waits && slot_now() == 0 && (r == 0 || r == SERIES_EXIT_WAIT) && start_slots_ask(err) < 0
+	return how->waits && slot_now() == 0 && (r == 0 || r == SERIES_EXIT_WAIT) && series_ask_slots(err) < 0
 		       ? err->code
 		       : r;
 }

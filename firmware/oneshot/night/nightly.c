@@ -176,6 +176,8 @@ static int nightly(unsigned wait_s, struct error *err)
 	}
 	if ((r = begin_tonight(&begun, err)) < 0)
 		return r;
+	if (!begun && series_ask_slots_again(err) < 0)
+		log_warning("%s; a slot whose service failed stays at rest", err->text);
 	/* An earlier night may have no report yet. */
 	report_ask_due(false);
 	return (r = forget_requests(err)) < 0 ? r : start_run(err);

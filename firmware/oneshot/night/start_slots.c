@@ -13,15 +13,6 @@
 
 #define LOOK_S 1 /* between two looks whether a slot works */
 
-int start_slots_ask(struct error *err)
-{
-	char path[PATH_BYTES];
-
-	return series_slots_tonight() == 1
-		       ? 0
-		       : file_write_durable(path_of(PATH_RUNS, START_SLOTS_FILE, path), "", 0, err);
-}
-
 /* ---- Each slot but 0 ---- */
 
 typedef int slot_fn(struct manager *manager, bool *ret_busy, struct error *err);
@@ -97,7 +88,7 @@ int oneshot_start_slots(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	/* First: a request that comes meanwhile starts this program again, and so does a failure. */
-	if (file_remove_durable(path_of(PATH_RUNS, START_SLOTS_FILE, path), &err) < 0 ||
+	if (file_remove_durable(path_of(PATH_RUNS, SERIES_START_FILE, path), &err) < 0 ||
 	    manager_open(&manager, &err) < 0 ||
 	    each_slot(manager, series_slots_tonight(), start, &busy, &err) < 0)
 		return fatal(&err);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The request for the units of the slots from 1 on. */
+#include "core/base/paths.h"
+#include "core/series/series.h"
+
+int series_ask_slots(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return series_slots_tonight() == 1
+		       ? 0
+		       : file_write_durable(path_of(PATH_RUNS, SERIES_START_FILE, path), "", 0, err);
+}
+
+static int go_on(struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_lock_soon(&lock, err);
+
+	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	if (series_slots(series) == 1 || series_state_of(series) != SERIES_STOPPED)
+		return 0;
+	series_set_state(series, SERIES_RUNNING);
+	return series_write(series, err);
+}
+
+int series_ask_slots_again(struct error *err)
+{
+	int r = go_on(err);
+
+	return r < 0 ? r : series_ask_slots(err);
+}
