@@ -55,6 +55,7 @@ like "$(head_of production)" "'kiln.report': '[0-9-]+'\}, \[\]" "the report of a
 get_object "lakefs://rep/production/runs" "$winner/report.json" >/dev/null
 ok $? "it is beside the files of its run"
 like "$(seen 'sorted(b)')" "'report-$winner-" "the branch of the report stays, too"
+like "$said" "insufficient permissions; the branch report-$winner-[0-9-]+ stays" "with a warning"
 lakefs_test deny '[]' >/dev/null
 rm -rf "$runs/reports"
 
@@ -92,6 +93,16 @@ p = sys.argv[1]; r = json.load(open(p)); r.pop("promotion"); json.dump(r, open(p
 promote
 is "$rc $(record_json 'r["promotion"]["outcome"]') $(seen "n(b['main']['commits'], 'kiln.judged')")" "0 kept 1" "a kill before the note makes no second commit" "$said"
 
+lakefs_test deny '["fs:DeleteBranch"]' >/dev/null
+for again in 1 2; do
+	sleep 1 # at_s of the outcome is another one
+	promote --series "$run"
+	is "$rc $(record_json 'r["promotion"]["outcome"]') $(seen "n(b['main']['commits'], 'kiln.judged')")" "0 kept $((1 + again))" "a branch that cannot be deleted blocks no record ($again)" "$said"
+done
+lakefs_test deny '[]' >/dev/null
+is "$(seen "[x for x in sorted(b) if x.startswith('promote')]")" "['promote-$run', 'promote-$run-2']" "the second record has a branch of its own"
+for branch in promote-$run promote-$run-2; do change delete "$branch" >/dev/null; done
+
 lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence"}' >/dev/null
 before=$(seen "b['main']['commits'][0]['id']")
 promote --series "$run" --force
@@ -123,6 +134,15 @@ promote --series "$run" --force
 like "$rc $said" "^0 .*insufficient permissions; the commit has no tag" "a champion without a tag is a champion"
 is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["merged"]["tag"]')" "$run $tags " "the record says so"
 lakefs_test deny '[]' >/dev/null
+
+# ---- A kill between the outcome and the deletion ----
+change branch "promote-$run" main >/dev/null
+promote
+is "$rc $(seen "[x for x in b if x.startswith('promote')]")" "0 ['promote-$run']" "a branch that no promotion has left stays" "$said"
+python3 -c 'import json, sys
+p = sys.argv[1]; r = json.load(open(p)); r["branches_left"] = ""; json.dump(r, open(p, "w"))' "$record/run.json"
+promote
+is "$rc $(seen "[x for x in b if x.startswith('promote')]") $(record_json 'r.get("branches_left")')" "0 [] None" "the next start deletes the branch that run.json says is left" "$said"
 
 # ---- A hook that refuses tags ----
 promote --series "$first" --force

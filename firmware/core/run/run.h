@@ -71,6 +71,7 @@
  * by kiln-oneshot promote:
  *   promotion        {outcome, why, at_s, number, champion, test}: whether the model was promoted, and why
  *                    (oneshot/promote/outcome.h)
+ *   branches_left    "": the branch of the promotion is still to be deleted (oneshot/promote/outcome.h)
  *
  * by traind:
  *   weights          {from, tensors, of, as_initialized, not_used}: what it read from model.weights

@@ -50,5 +50,6 @@ bool promote_is_due(void)
 
 	return run_load(&run, NULL) == 0 && run.state == RUN_FINISHED &&
 	       run.config.promote.against != AGAINST_OFF && run_record(&record, NULL) == 0 &&
-	       (!outcome_is_noted(load_series(record, &series), record) || outcome_left_branches(series));
+	       (!outcome_is_noted(load_series(record, &series), record) || outcome_left_branches(series) ||
+		outcome_left_branches(record));
 }

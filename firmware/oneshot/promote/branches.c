@@ -119,14 +119,12 @@ static int delete_of_older(const char *id)
 /* ---- A run of its own ---- */
 
 /* Returns as delete_all(). Deletes only what is there: the access key may not be allowed to. */
-static int delete_of_run(const struct winner *winner, struct error *err)
+static int delete_own(const struct winner *winner, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
 	int r;
 
-	if (winner->series || !*winner->run_id || !versions_has_branches(&winner->config.sink))
-		return 0;
 	if ((r = merge_versions(&winner->config, &versions, err)) < 0)
 		return r;
 	versions_promotion_branch(winner->run_id, branch);
@@ -134,6 +132,16 @@ static int delete_of_run(const struct winner *winner, struct error *err)
 	if (r == -ENOENT)
 		return FATE_DONE;
 	return (int)(r < 0 ? fail(err) : delete_one(versions, branch));
+}
+
+static int delete_of_run(const struct winner *winner, struct error *err)
+{
+	int r;
+
+	if (!outcome_left_branches(winner->record))
+		return 0;
+	r = delete_own(winner, err);
+	return r != 0 ? r : outcome_note_deleted(winner, err);
 }
 
 int branches_delete(const struct winner *winner, struct error *err)

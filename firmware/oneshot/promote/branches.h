@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which branches go once an outcome is noted: of a series those that sink.keep_branches does not keep, and
- * the branch by which a run of its own was promoted. outcome_note() notes in series.json that some are left.
- * Crash: the next start sees that, and goes on.
+ * the branch by which a run of its own was promoted. outcome_note() notes in series.json, or in run.json of
+ * such a run, that some are left. Crash: the next start sees that, and goes on.
  */
 #pragma once
 

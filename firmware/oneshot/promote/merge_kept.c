@@ -69,8 +69,11 @@ static int commit_kept(const struct winner *winner, const struct merge *merge, c
 	char id[VERSIONS_ID_BYTES];
 	int r;
 
-	if (merge->alone)
-		return merge_later(stage_merge(&stage, message, metadata, &options, err), err);
+	if (merge->alone) {
+		r = merge_later(stage_merge(&stage, message, metadata, &options, err), err);
+		merge_drop_stage(&winner->config, &stage);
+		return r;
+	}
 	r = merge_versions(&winner->config, &versions, err);
 	return r < 0 ? r : merge_commit(versions, merge->from.at, message, metadata, id, err);
 }

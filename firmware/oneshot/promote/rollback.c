@@ -113,14 +113,13 @@ static int put_former(const struct going_back *back, const struct champion *form
 static int go_back(struct going_back *back, struct champion *ret_former, uint64_t *ret_number,
 		   struct error *err)
 {
-	const struct store_options options = store_options_of(back->config);
 	int r;
 
 	if ((r = begin(back, err)) == 0 &&
 	    (r = champion_get_former(back->models, back->gone->before, ret_former, err)) == 0 &&
 	    (r = put_former(back, ret_former, ret_number, err)) == 0)
-		return merge(back, *ret_number, err);
-	stage_drop(&back->stage, &options);
+		r = merge(back, *ret_number, err);
+	merge_drop_stage(back->config, &back->stage);
 	return r;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/report/upload.h"
+#include "core/base/log.h"
 #include "core/run/spool.h"
 #include "drivers/store/store.h"
 #include "drivers/versions/versions_run.h"
@@ -98,13 +99,24 @@ static int put_forms(const struct report_upload *upload, struct store *sink, str
 	return put(upload, sink, "json", err);
 }
 
+static int fill_stage(const struct report_upload *upload, const struct stage *stage, const cJSON *metadata,
+		      const struct store_options *options, struct error *err)
+{
+	CLEANUP(store_closep) struct store *sink = NULL;
+	int r;
+
+	if ((r = store_open(&stage->at, options, &sink, err)) < 0 || (r = put_forms(upload, sink, err)) < 0)
+		return r;
+	return stage_merge(stage, upload->id, metadata, options, err);
+}
+
 /* Puts the report on a branch of its own, which is merged: a shared branch has nothing uncommitted. */
 static int put_by_stage(const struct report_upload *upload, const struct place *place,
 			const struct store_options *options, struct error *err)
 {
-	CLEANUP(store_closep) struct store *sink = NULL;
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
 	char name[CONFIG_REF_MAX + 1];
+	struct error left = { 0 };
 	struct stage stage;
 	int r;
 
@@ -112,12 +124,12 @@ static int put_by_stage(const struct report_upload *upload, const struct place *
 		       upload->run_id ? upload->run_id : upload->config->run.name, upload->id);
 	if (!cJSON_AddStringToObject(metadata, "kiln.report", upload->id))
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	if ((r = stage_open(&place->where, name, options, &stage, err)) < 0 ||
-	    (r = store_open(&stage.at, options, &sink, err)) < 0 || (r = put_forms(upload, sink, err)) < 0) {
-		stage_drop(&stage, options);
-		return r;
-	}
-	return stage_merge(&stage, upload->id, metadata, options, err);
+	r = stage_open(&place->where, name, options, &stage, err);
+	if (r == 0)
+		r = fill_stage(upload, &stage, metadata, options, err);
+	if (stage_drop(&stage, options, &left) < 0)
+		log_warning("%s; the branch %s stays", left.text, stage.at.at);
+	return r;
 }
 
 /* The report of a run whose files are not committed yet goes into kiln-uploadd's one commit of the run. */
