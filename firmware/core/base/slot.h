@@ -7,9 +7,9 @@
  *     its current run        PATH_RUN, and the notes beside it in PATH_SLOT (core/base/paths.h)
  *     its ring               PATH_RING
  *     its status pages       PATH_SLOT_STATUS, of fetchd and traind
- *     its units of systemd   kiln-run, -begin, -fetchd, -traind, -hugepages, -finished, -run-failed: from slot
- *                            1 on templates of the same text (rootfs/install), as kiln-traind@1.service
- *     its device             the slot'th one that the configuration may use (drivers/gpu/choose.h)
+ *     its units of systemd   kiln-run, -begin, -fetchd, -traind, -hugepages, -finished, -run-failed: from
+ * slot 1 on templates of the same text (rootfs/install), as kiln-traind@1.service its device             the
+ * slot'th one that the configuration may use (drivers/gpu/choose.h)
  *
  * All else belongs to the box: the lock of the records, the archive, parked runs, series, the spool, the
  * cache, kiln-uploadd, kiln-controld.
