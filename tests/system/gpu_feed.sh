@@ -23,6 +23,10 @@ is "$(value 'number of its copies') $(value 'number of its kernels') $(value 'nu
 is "$(value 'time of copies within kernels of other steps')" 0.00 "no copy is hidden" "$lines"
 like "$(value 'device time without a kernel')" '^[1-9][0-9]*\.' "the device waits between the kernels" "$lines"
 like "$(value 'speed of the copies')" '^[0-9]*\.[0-9]*$' "copies have a speed" "$lines"
+measure '2 4 9' gpu
+is "$code" 64 "a second window that begins within the first is refused"
+measure 20 gpu
+is "$code" 64 "a window without a length is refused"
 measure '2 4 12' gpu
 is "$(value 'few events: steps measured') $(value 'few events: number of its kernels')" "4.00 1.00" \
 	"a second window has one event of a step's kernels" "$lines"

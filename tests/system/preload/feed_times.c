@@ -10,15 +10,19 @@
  * An event makes a launch two to three times as long for the host on NVIDIA's driver, so that it may wait for
  * the host where it does not without events. From step ENDS on another COUNT steps are measured with three
  * events: of the copies, of the first kernel, and of the read behind the last one; the time from the first
- * kernel to the read counts as one kernel.
+ * kernel to the read counts as one kernel. The pauses within it count as work, so the share of hidden copies
+ * is an upper bound there. ENDS lies behind the first window and the STEPS_LATER steps after it.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
+#include <unistd.h>
 
 #define COMMANDS_MAX 262144u
 /* The commands of a window are complete so many steps later: a batch of the trainer is done two steps later.
@@ -37,6 +41,8 @@ static struct command {
 	double start_us, end_us;
 } command[COMMANDS_MAX];
 static unsigned commands, lost;
+/* The trainer's thread that writes checkpoints reads buffers, too. */
+static pthread_mutex_t commands_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Time that the host spends in calls of the window. WAIT: clWaitForEvents. */
 enum { WAIT = KINDS, CALLS };
@@ -69,6 +75,14 @@ __attribute__((constructor)) static void open_window(void)
 	first = strtoul(asked, &end, 10);
 	count = strtoul(end, &end, 10);
 	ends = strtoul(end, NULL, 10);
+	if (!count || (ends && ends < first + count + STEPS_LATER)) {
+		(void)fprintf(
+			stderr,
+			"KILN_FEED_STEPS: found \"%s\", allowed: \"FIRST COUNT [ENDS]\" with COUNT > 0 and "
+			"ENDS >= FIRST + COUNT + %u\n",
+			asked, STEPS_LATER);
+		_exit(EX_USAGE);
+	}
 }
 
 static int is_measured(unsigned long of_step)
@@ -89,15 +103,17 @@ static void note_command(enum kind kind, unsigned long of_step, cl_event event, 
 {
 	if (ret_event)
 		*ret_event = event;
-	if (!is_measured(of_step) || commands == COMMANDS_MAX) {
+	(void)pthread_mutex_lock(&commands_lock);
+	if (is_measured(of_step) && commands < COMMANDS_MAX) {
+		if (ret_event)
+			(void)clRetainEvent(event);
+		command[commands++] = (struct command){ .event = event, .kind = kind, .step = of_step };
+	} else {
 		lost += is_measured(of_step) != 0;
 		if (!ret_event)
 			(void)clReleaseEvent(event);
-		return;
 	}
-	if (ret_event)
-		(void)clRetainEvent(event);
-	command[commands++] = (struct command){ .event = event, .kind = kind, .step = of_step };
+	(void)pthread_mutex_unlock(&commands_lock);
 }
 
 /* ---- The report ---- */
@@ -215,7 +231,10 @@ static void print_device(FILE *out, double steps)
 	(void)total_us(KERNEL, &kernels);
 	for (unsigned i = 0; i < commands; i++)
 		hidden += command[i].kind == COPY ? hidden_us(&command[i]) : 0;
-	print(out, "time of copies within kernels of other steps", 100 * hidden / copy_us, "%");
+	print(out,
+	      only_ends ? "time of copies within kernels of other steps, at most"
+			: "time of copies within kernels of other steps",
+	      100 * hidden / copy_us, "%");
 	print(out, "device time without a kernel", 100 * (1 - idle.kernels_us / idle.all_us), "%");
 	print(out, "the same, between two steps", 100 * idle.between_steps_us / idle.all_us, "%");
 	print(out, "the same, between kernels of a step", 100 * idle.within_steps_us / idle.all_us, "%");
