@@ -3,8 +3,9 @@
 """The least time that each benchmark of a GPU can take on named devices, beside what was measured on an H200: README.md, "On a
 GPU". A part of a benchmark takes as long as its arithmetic at the device's peak, or as its bytes at the device's bandwidth,
 whichever is longer, without regard to caches that are smaller than a matrix; every launch takes LAUNCH_US of the host. A product of
-large tiles, its sums in one chunk, has the arithmetic of the units that its groups keep busy: the last groups leave units without
-work. The rest is what the kernels or the compiler leave. Units: 1e12 operations a second, GB/s, microseconds.
+tiles, its sums in one chunk, has the arithmetic of the units that its groups keep busy: the last groups leave units without
+work. Of the sizes of tile, the one counts that leaves the fewest so. The rest is what the kernels or the compiler leave.
+Units: 1e12 operations a second, GB/s, microseconds.
 
 A second table has the occupancy: the items of a kernel that a unit of a device holds at once, as a share of the most that it can
 hold, by README's table of tools/gpu-static. A product needs few items, because each has many sums under way; a kernel that only
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 
 LAUNCH_US = 5.5  # measured, README.md
-TILE = 128  # rows and columns of the largest tile, firmware/model/plan/tiles.h
+TILES = (128, 128), (128, 64), (64, 64), (64, 32)  # rows and columns, firmware/model/plan/tiles.h
 FLOAT = 4
 ADAM_BYTES = 7 * FLOAT  # reads weight, gradient and two moments, writes three of them
 
@@ -34,8 +35,8 @@ DEVICES = {
 
 
 def product(m, n, k, kind="float32", size=FLOAT, tiled=False):
-    """(kind, operations, bytes, groups) of C [m, n] = A [m, k] x B [k, n]; groups: of large tiles, None = not taken into account."""
-    groups = -(-m // TILE) * -(-n // TILE) if tiled else None
+    """(kind, operations, bytes, groups) of C [m, n] = A [m, k] x B [k, n]; groups: of each size of tile, none = not taken into account."""
+    groups = [-(-m // rows) * -(-n // columns) for rows, columns in TILES] if tiled else []
     return kind, 2 * m * n * k, size * (m * k + k * n + m * n), groups
 
 
@@ -43,11 +44,11 @@ def convolution(rows, side, channels, filters, kernel):
     """A convolution that keeps the size of the image."""
     positions = rows * side * side
     return ("float32", 2 * positions * filters * channels * kernel * kernel,
-            FLOAT * (positions * (channels + filters) + channels * filters * kernel * kernel), None)
+            FLOAT * (positions * (channels + filters) + channels * filters * kernel * kernel), [])
 
 
 def adam(parameters):
-    return "float32", 12 * parameters, ADAM_BYTES * parameters, None
+    return "float32", 12 * parameters, ADAM_BYTES * parameters, []
 
 
 def dense_step(sizes, rows):
@@ -62,7 +63,7 @@ def dense_step(sizes, rows):
 
 def counted(operations, size):
     """A network by its operations and the bytes of its weights and activations."""
-    return [("float32", operations, size, None)]
+    return [("float32", operations, size, [])]
 
 
 # Benchmark: its parts, its launches, and where README has the figure: the start of its row, and in the column "now" the number
@@ -86,8 +87,8 @@ BENCHES = {
 
 
 def busy(device, groups):
-    """The share of a device's units that have work, in the mean, until the last group is done."""
-    return groups / (device["units"] * -(-groups // device["units"])) if groups else 1
+    """The share of a device's units that have work, in the mean, until the last group is done, with the best of these numbers of groups."""
+    return max((n / (device["units"] * -(-n // device["units"])) for n in groups), default=1)
 
 
 def least_us(device, parts, launches):
