@@ -91,7 +91,9 @@ void gpu_buffer_free(struct gpu_buffer *buffer);
 void gpu_buffer_freep(struct gpu_buffer **buffer);
 
 /* Returns whether the device has memory of its own and a driver that pins host memory: then copies from and
- * into the memory of a struct gpu_host run while caller and kernels go on, others may not. False on a CPU. */
+ * into the memory of a struct gpu_host run while caller and kernels go on, others may not. False on a CPU.
+ * Whether the driver pins is known after the first gpu_host_create(): until then true is a guess, and one
+ * that fails makes it false for the device from then on. */
 bool gpu_stages(const struct gpu *gpu);
 /* Makes zeroed host memory, pinned where gpu_stages() says so; else, and where the driver pins none, it is
  * normal memory. Frees nothing in use: free it when the copies from and into it are complete. Errors:

@@ -385,6 +385,15 @@ uint64_t model_classes(const struct model *model)
 	return graph_at(&model->graph, model->graph.output)->elements;
 }
 
+const char *model_tensor_cores(const struct model *model)
+{
+	static const char *const names[] = { [TENSOR_CORES_NONE] = "none",
+					     [TENSOR_CORES_WARPS] = "warps",
+					     [TENSOR_CORES_WARP_GROUPS] = "warp groups" };
+
+	return names[model->predict.tensor_cores];
+}
+
 uint64_t model_parameters(const struct model *model)
 {
 	return model->graph.parameters;

@@ -212,3 +212,6 @@ struct model_input model_sample_weight(const struct model *model);
 /* Returns the number of outputs of a row. */
 uint64_t model_classes(const struct model *model);
 uint64_t model_parameters(const struct model *model);
+/* Returns which tensor cores of the device compute products: "none", those of "warps", or of "warp groups".
+ * Each has bits of its own. */
+const char *model_tensor_cores(const struct model *model);

@@ -72,6 +72,8 @@ static int open_run(struct train *train, struct error *err)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
+	if (!gpu_is_cpu(train->gpu))
+		log_info("tensor cores that compute products: %s", model_tensor_cores(train->model));
 	report_open(train);
 	save_open(train);
 	session_begin(train);

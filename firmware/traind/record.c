@@ -161,10 +161,15 @@ static bool add_bytes(struct train *train, cJSON *object)
 	       json_add_u64(store, "since_us", train->record.fetchd_us);
 }
 
+static bool add_device(struct train *train, cJSON *object)
+{
+	return cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu))) &&
+	       cJSON_AddStringToObject(object, "tensor_cores", model_tensor_cores(train->model));
+}
+
 static bool add_time(struct train *train, cJSON *object)
 {
-	return add_bytes(train, object) && stages_add(&train->stages, object) &&
-	       cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu)));
+	return add_bytes(train, object) && stages_add(&train->stages, object) && add_device(train, object);
 }
 
 static int write_record(struct train *train, struct error *err)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What traind writes into run.json (core/run/run.h): "epochs" and "metrics" (history.h), "confusion"
- * (core/run/run_confusion.h), "time" (stages.h), "device", "store" (the bytes on kiln-fetchd's status page),
- * "quarantine" if records were left out (quarantine.h), and "throttled_s" if the run paused to cool down.
+ * (core/run/run_confusion.h), "time" (stages.h), "device", "tensor_cores" (model_tensor_cores()),
+ * "store" (the bytes on kiln-fetchd's status page), "quarantine" if records were left out (quarantine.h), and
+ * "throttled_s" if the run paused to cool down.
  * record_write() also writes the event files by epoch (curves.h). Main thread only.
  *
  * Order: record_open -> (record_pass | record_confusion | record_changed | record_write)* -> record_close.
@@ -40,5 +41,5 @@ void record_changed(struct train *train);
 /* Writes run.json, and the event files that have one point per epoch. When this returns 0, the metrics of all
  * passes so far are on the disk. */
 MUST_CHECK int record_write(struct train *train, struct error *err);
-/* Writes only "time", "device" and "store" into run.json. */
+/* Writes only "time", "device", "tensor_cores" and "store" into run.json. */
 MUST_CHECK int record_write_time(struct train *train, struct error *err);

@@ -19,6 +19,7 @@ epochs=$(record_json '[r["epochs"], r["metrics"]]')
 is "$(record_json '[(e["epoch"], e["step"]) for e in r["epochs"]] == [(k, 338 * k + 338) for k in range(12)]')" True \
 	"run.json has every epoch with its step"
 is "$(record_json 'r["metrics"]["test"]["rows"]')" 200 "run.json has the test result"
+is "$(record_json 'r["tensor_cores"]')" none "run.json says that no tensor cores compute products"
 is "$(record_json 'r["metrics"]["test"]["accuracy"] > 0.9 and r["epochs"][11]["validation_accuracy"] > 0.9')" True \
 	"the model learns"
 is "$(find "$KILN_ROOT/data/kiln/cache/kernels" -type f ! -name '*.bin' | wc -l)" 0 \
