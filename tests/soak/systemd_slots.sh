@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Trials side by side under a real systemd, in a container with two devices (PoCL's), the long test: a trial of slot 1 fails,
-# and slot 1 goes on; the runs of both slots pause, go on, and stop at once; kiln-begin of both slots is killed; with one device
-# the series goes on in turn.
+# and slot 1 goes on; the runs of both slots pause, go on, and stop at once; kiln-begin of both slots is killed; the device of
+# slot 1 is gone; with one device the series goes on in turn.
 . "$(dirname "$0")/../system/systemd_lib.sh"
 
 installed 600
@@ -68,6 +68,20 @@ for unit in begin begin@1; do
 done
 wait_for 60 both_train
 ok $? "begin of both slots is killed: both train" "$(shown)"
+
+# ---- A device is gone ----
+drop_in kiln-traind@.service Service 'Environment="POCL_DEVICES=basic"'
+inside systemctl daemon-reload
+inside systemctl kill -s KILL kiln-traind@1.service
+moved() {
+	[ "$(of_series '[(x["state"], x["slot"], x.get("moved")) for x in t if x["name"] == "other"]')" = "[('running', 0, True)]" ] &&
+		is_down kiln-run@1.target kiln-traind@1
+}
+wait_for 120 moved
+ok $? "the device of slot 1 is gone: its trial waits for slot 0, and slot 1 rests" "$(shown)"
+is_active kiln-traind
+ok $? "slot 0 trains on"
+is "$(of_series 's["state"]')" running "and so does the series"
 
 # ---- Fewer devices ----
 inside kiln stop >"$work/said" 2>&1

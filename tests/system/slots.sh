@@ -37,6 +37,7 @@ case_of() { # name, configuration, devices
 
 # ---- Only slot 1 had work when the night ended ----
 case_of rests grid 2
+asked_ago 1000
 is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
 trains_until 0 finished
 is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"

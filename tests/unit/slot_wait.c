@@ -16,6 +16,7 @@ static void test_changes(void **state)
 	CLEANUP(json_free) cJSON *series = create_a_series("running");
 	const struct wait_state before = wait_state_now();
 	cJSON *trial = series_trial(series, 0);
+	struct error err = { 0 };
 
 	(void)state;
 	assert_string_equal(before.id, series_id(series));
@@ -35,6 +36,8 @@ static void test_changes(void **state)
 	assert_false(is_state(series, &before));
 	series_set_state(series, SERIES_RUNNING);
 	assert_true(is_state(series, &before));
+	must(series_give_up(series, &err), &err);
+	assert_false(is_state(series, &before));
 }
 
 static void test_none(void **state)

@@ -277,8 +277,8 @@ static bool is_mine(const cJSON *series, uint32_t index)
 {
 	const cJSON *trial = series_trial(series, index);
 
-	return !series_is_final(series) && trial_state_of(trial) == TRIAL_RUNNING &&
-	       trial_slot(trial) == slot_now();
+	return !series_is_final(series) && !series_is_given_up(series) &&
+	       trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) == slot_now();
 }
 
 static int ask_stop(struct error *err)

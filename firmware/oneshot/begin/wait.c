@@ -18,6 +18,7 @@ static uint64_t trials_of(const cJSON *series)
 {
 	uint64_t hash = add(0xcbf29ce484222325u, series_state_of(series));
 
+	hash = add(hash, series_is_given_up(series));
 	for (uint32_t i = 0; i < series_trials(series); i++) {
 		const cJSON *trial = series_trial(series, i);
 

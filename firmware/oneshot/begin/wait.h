@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slot that has nothing to do for the unfinished series waits until a trial of another slot begins or ends,
- * or the series itself has another state. The record says so; the slots tell each other nothing else. One
- * thread.
+ * or the series itself has another state, or a person gives it up. The record says so; the slots tell each
+ * other nothing else. One thread.
  */
 #pragma once
 

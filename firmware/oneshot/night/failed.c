@@ -81,8 +81,7 @@ static bool is_no_failure(int32_t exit_status)
 }
 
 /* Finds the service that ended, and sends the event. Returns false where the service did not fail. Asks
- * systemd, because $MONITOR_UNIT and the like are not set where several
- * units have this one in OnFailure=. */
+ * systemd, because $MONITOR_UNIT and the like are not set where several units have this one in OnFailure=. */
 static bool say_which(char *out, size_t size, struct manager_failure *ret_failure)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;

@@ -226,15 +226,15 @@ static int put_away(const struct run *run, uint64_t wait_min, struct error *err)
 	return r == 0 && run_state_is_final(run->state) ? run_archive(err) : r;
 }
 
-/* Returns whether a person stopped the run of this slot. A run that stopped because of heat does not count. A
- * request that cannot be read may be a person's. */
+/* Returns whether a person stopped the run of this slot, or asked it to stop before the power failed. A run
+ * that stopped because of heat does not count. A request that cannot be read may be a person's. */
 static bool is_stopped(void)
 {
 	enum run_state state;
 	struct run_want want;
 	struct error err;
 
-	return run_state_get(&state, NULL) == 0 && state == RUN_STOPPED &&
+	return run_state_get(&state, NULL) == 0 && !run_state_is_final(state) &&
 	       (run_want_get(&want, &err) < 0 || want.state == RUN_STOPPED);
 }
 
