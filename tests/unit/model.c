@@ -442,12 +442,13 @@ static void test_memory_is_read_before_it_comes_back(void **state)
 static void test_memory_that_is_not_pinned(void **state)
 {
 	const struct config config = small_config();
-	CLEANUP(model_closep) struct model *model = open_model(&config, true);
+	CLEANUP(model_closep) struct model *model = NULL;
 	struct error err = { 0 };
 
 	(void)state;
 	if (!gpu_stages(gpu))
 		skip();
+	model = open_model(&config, true);
 	must(model_init(model, &err), &err);
 	assert_true(model_batch_memory(model, input, UINT64_C(1) << 60, &err) < 0);
 	assert_non_null(strstr(err.text, "bytes of host memory"));
