@@ -55,6 +55,10 @@ MUST_CHECK int lakefs_find_commit(struct lakefs *lakefs, const char *branch, con
  * has all of the metadata `mine` (lakefs_find_commit()). Errors: -EEXIST it is another's. */
 MUST_CHECK int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
 			     struct error *err);
+/* Creates a branch at a commit. Errors: -EEXIST there is one of this name; also where the answer to an
+ * attempt that made it was lost. */
+MUST_CHECK int lakefs_branch_new(struct lakefs *lakefs, const char *branch, const char *commit,
+				 struct error *err);
 /* Deletes a branch. No error where there is none. */
 MUST_CHECK int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, struct error *err);
 

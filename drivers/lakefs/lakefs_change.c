@@ -94,18 +94,31 @@ int lakefs_find_commit(struct lakefs *lakefs, const char *branch, const cJSON *m
 
 /* ---- Branches ---- */
 
-int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
-		  struct error *err)
+static int send_branch(struct lakefs *lakefs, const char *branch, const char *commit, long *ret_status,
+		       struct error *err)
 {
 	cJSON *body = cJSON_CreateObject();
-	char head[LAKEFS_ID_BYTES];
-	long status = 0;
-	int r;
 
 	(void)cJSON_AddStringToObject(body, "name", branch);
 	(void)cJSON_AddStringToObject(body, "source", commit);
 	(void)cJSON_AddFalseToObject(body, "hidden");
-	r = send_named(lakefs, "branches", body, &status, err);
+	return send_named(lakefs, "branches", body, ret_status, err);
+}
+
+int lakefs_branch_new(struct lakefs *lakefs, const char *branch, const char *commit, struct error *err)
+{
+	long status;
+
+	return send_branch(lakefs, branch, commit, &status, err);
+}
+
+int lakefs_branch(struct lakefs *lakefs, const char *branch, const char *commit, const cJSON *mine,
+		  struct error *err)
+{
+	char head[LAKEFS_ID_BYTES];
+	long status = 0;
+	int r = send_branch(lakefs, branch, commit, &status, err);
+
 	if (status != 409)
 		return r;
 	if ((r = lakefs_find_commit(lakefs, branch, mine, head, err)) != 0)

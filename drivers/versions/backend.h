@@ -11,6 +11,8 @@ struct versions_ops {
 			   struct error *err);
 	int (*branch)(struct versions *versions, const char *branch, const char *commit, const cJSON *mine,
 		      struct error *err);
+	int (*branch_new)(struct versions *versions, const char *branch, const char *commit,
+			  struct error *err);
 	int (*branch_delete)(struct versions *versions, const char *branch, struct error *err);
 	int (*commit)(struct versions *versions, const char *branch, const char *message,
 		      const cJSON *metadata, bool empty, char *ret_id, struct error *err);

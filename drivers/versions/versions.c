@@ -59,6 +59,11 @@ int versions_branch(struct versions *versions, const char *branch, const char *c
 	return versions->ops->branch(versions, branch, commit, mine, err);
 }
 
+int versions_branch_new(struct versions *versions, const char *branch, const char *commit, struct error *err)
+{
+	return versions->ops->branch_new(versions, branch, commit, err);
+}
+
 int versions_branch_delete(struct versions *versions, const char *branch, struct error *err)
 {
 	return versions->ops->branch_delete(versions, branch, err);

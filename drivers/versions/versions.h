@@ -52,6 +52,10 @@ MUST_CHECK int versions_find_commit(struct versions *versions, const char *branc
  * has all of the metadata `mine` (an object of strings; may be NULL). */
 MUST_CHECK int versions_branch(struct versions *versions, const char *branch, const char *commit,
 			       const cJSON *mine, struct error *err);
+/* Creates a branch that no other box of the store has, whatever their prefixes are. Errors: -EEXIST there is
+ * one of this name, at whatever commit; also where the answer to an attempt that made it was lost. */
+MUST_CHECK int versions_branch_new(struct versions *versions, const char *branch, const char *commit,
+				   struct error *err);
 /* Deletes a branch, on a store without branches nothing. No error where there is none. */
 MUST_CHECK int versions_branch_delete(struct versions *versions, const char *branch, struct error *err);
 

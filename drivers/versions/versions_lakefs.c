@@ -44,6 +44,11 @@ static int branch(struct versions *versions, const char *name, const char *commi
 	return lakefs_branch(of_lakefs(versions)->lakefs, name, commit, mine, err);
 }
 
+static int branch_new(struct versions *versions, const char *name, const char *commit, struct error *err)
+{
+	return lakefs_branch_new(of_lakefs(versions)->lakefs, name, commit, err);
+}
+
 static int branch_delete(struct versions *versions, const char *name, struct error *err)
 {
 	return lakefs_branch_delete(of_lakefs(versions)->lakefs, name, err);
@@ -124,6 +129,7 @@ static const struct versions_ops ops = { .close = close_lakefs,
 					 .resolve = resolve,
 					 .find_commit = find_commit,
 					 .branch = branch,
+					 .branch_new = branch_new,
 					 .branch_delete = branch_delete,
 					 .commit = commit,
 					 .merge = merge,

@@ -52,6 +52,11 @@ static int branch(struct versions *versions, const char *name, const char *commi
 	return 0;
 }
 
+static int branch_new(struct versions *versions, const char *name, const char *commit, struct error *err)
+{
+	return branch(versions, name, commit, NULL, err);
+}
+
 static int branch_delete(struct versions *versions, const char *name, struct error *err)
 {
 	(void)versions;
@@ -128,6 +133,7 @@ static const struct versions_ops ops = { .close = close_plain,
 					 .resolve = resolve,
 					 .find_commit = find_commit,
 					 .branch = branch,
+					 .branch_new = branch_new,
 					 .branch_delete = branch_delete,
 					 .commit = commit,
 					 .merge = merge,

@@ -60,6 +60,29 @@ for box in one two; do
 	rm -rf "$KILN_ROOT/data/kiln/run" "$KILN_ROOT/data/kiln/spool"
 done
 
+# ---- The same second, with a prefix for each box ----
+begun=()
+for box in one two; do
+	sed "s#/main/runs\"#/main/$box\"#" "$work/same.conf" >"$work/$box.conf"
+done
+sleep "0.$(printf %09d $((999999999 - 10#$(date +%N))))"
+for box in one two; do
+	KILN_ROOT=$work/nodes/$box timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/$box.conf" >"$work/$box.id" 2>"$work/$box.log" &
+	begun[${#begun[@]}]=$!
+done
+wait "${begun[@]}"
+for box in one two; do
+	at $box
+	series=$(series_json 's["id"]')
+	is "$(seen "[p.split('/')[0] for p in b['exp-$series-adam']['uncommitted'] if 'series.json' in p]")" "['$box']" \
+		"the branch of the first trial of $box has no other claim" "$(cat "$work/$box.log")"
+	echo "$series" >"$work/$box.series"
+	"$KILN_BIN/kiln-oneshot" abandon >/dev/null 2>&1
+	rm -rf "$KILN_ROOT/data/kiln/run" "$KILN_ROOT/data/kiln/spool"
+done
+[ "$(cat "$work/one.series")" != "$(cat "$work/two.series")" ]
+ok $? "each box has a series of its own, also with a prefix of its own"
+
 # ---- Another champion during the judgement ----
 at two
 conf kiln 'epochs = 1; seed = 7;' "$sink" "$trials"

@@ -37,6 +37,10 @@ static void test_run(void **state)
 	assert_true(promote_is_due());
 	note("{\"promotion\": {\"outcome\": \"%s\"}}", "kept");
 	assert_false(promote_is_due());
+	note("{\"branches_left\": %s}", "\"\"");
+	assert_true(promote_is_due());
+	note("{\"branches_left\": %s}", "null");
+	assert_false(promote_is_due());
 }
 
 /* The outcome of a series is noted last, so the run's alone is not enough. */
@@ -53,7 +57,7 @@ static void test_series(void **state)
 	assert_true(series_set(series, "promotion", cJSON_Parse("{\"outcome\": \"kept\"}")));
 	must(series_write(series, &err), &err);
 	assert_false(promote_is_due());
-	assert_true(series_set(series, OUTCOME_BRANCHES_LEFT, cJSON_CreateBool(true)));
+	assert_true(series_set(series, OUTCOME_BRANCHES_LEFT, cJSON_CreateString("")));
 	must(series_write(series, &err), &err);
 	assert_true(promote_is_due());
 }

@@ -51,25 +51,29 @@ static int make_claim(const cJSON *series, char **ret_text, struct error *err)
 	return r < 0 ? r : json_print(record, ret_text, err);
 }
 
-/* Makes the branch of the first trial, where the claim lies on a store with branches. -EEXIST: the branch
- * does not begin where those of this series do, so it is another's. */
-static int make_branch(const struct config *config, const cJSON *series,
+/* Makes the branch of the first trial, where the claim lies on a store with branches. -EEXIST: somebody has
+ * it. The branch is the claim of all prefixes of the repository; with `goes_on` an earlier attempt may have
+ * made it. */
+static int make_branch(const struct config *config, const cJSON *series, bool goes_on,
 		       char branch[static CONFIG_REF_MAX + 1], struct error *err)
 {
 	const struct store_options options = store_options_of(config);
+	const char *start = series_text(series, "sink_commit");
 	CLEANUP(versions_closep) struct versions *versions = NULL;
 	int r;
 
 	versions_trial_branch(series_id(series), series_text(series_trial(series, 0), "name"), branch);
-	r = versions_sink_open(config, &options, &versions, err);
-	return r < 0 ? r : versions_branch(versions, branch, series_text(series, "sink_commit"), NULL, err);
+	if ((r = versions_sink_open(config, &options, &versions, err)) < 0)
+		return r;
+	return goes_on ? versions_branch(versions, branch, start, NULL, err)
+		       : versions_branch_new(versions, branch, start, err);
 }
 
-static int open_sink(const struct config *config, const cJSON *series, struct store **ret_sink,
+static int open_sink(const struct config *config, const cJSON *series, bool goes_on, struct store **ret_sink,
 		     struct error *err)
 {
 	struct config_store where = config->sink;
-	int r = versions_has_branches(&where) ? make_branch(config, series, where.at, err) : 0;
+	int r = versions_has_branches(&where) ? make_branch(config, series, goes_on, where.at, err) : 0;
 
 	return r < 0 ? r : configured_store_open(config, &where, ret_sink, err);
 }
@@ -82,7 +86,7 @@ static int claim(const struct config *config, const cJSON *series, bool goes_on,
 	bool ours;
 	int r;
 
-	if ((r = open_sink(config, series, &sink, err)) < 0 ||
+	if ((r = open_sink(config, series, goes_on, &sink, err)) < 0 ||
 	    (r = look(sink, series_key(series_id(series), key), goes_on, &ours, err)) < 0 || ours)
 		return r;
 	if ((r = make_claim(series, &text, err)) < 0 || (r = claim_put(sink, key, text, err)) < 0)
