@@ -57,6 +57,12 @@ for kind in grid halving; do
 	trains_until 0 failed
 	is "$(ended 0) $(begins 0) $(states)" "0 0 [('failed', 0), ('running', 1), ('running', 0)]" "$kind: slot 0 has a later trial than slot 1"
 	devices 1
+	spool=$(find "$KILN_ROOT/data/kiln/spool" -type d -name "$(says 't[1]["run"]')")
+	exec 9<"$spool"
+	flock 9 # as a trainer
+	is "$(begins 0) $(grep -c "slot 1 is not used any more" "$KILN_ROOT/log")" "69 1" "$kind: with one device slot 0 waits for the trainer of slot 1" \
+		"$(tail -n 5 "$KILN_ROOT/log")"
+	exec 9<&-
 	is "$(begins 0) $(states)" "0 [('failed', 0), ('running', 0), ('running', 0)]" "$kind: with one device slot 0 goes on with its own" "$(tail -n 5 "$KILN_ROOT/log")"
 	is "$(begins 0) $(says '[x.get("moved", False) for x in t]')" "0 [False, True, False]" "$kind: also after a kill"
 	trains_until 0 failed

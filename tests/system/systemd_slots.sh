@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Trials side by side under a real systemd, in a container with two devices (PoCL's). The timer starts a series in two slots.
-# Slot 0 trains two short trials and waits, slot 1 trains a long one. The trainer of slot 1 is killed, a person stops the night,
-# the next night goes on, and the power fails in its middle. The trials have the bits that they have in turn. There is one
-# report for each night, and slot 0 switches the box off when the series has ended.
+# Slot 0 trains two short trials and waits, slot 1 trains a long one. The trainer of slot 1 is killed, a person stops the first
+# night, and the second one at once, and the power fails in the middle of the third one. The trials have the bits that they have
+# in turn. There is one report for each night, and slot 0 switches the box off when the series has ended.
 . "$(dirname "$0")/systemd_lib.sh"
 
 installed 600
@@ -53,8 +53,8 @@ ok $? "kiln stop" "$(cat "$work/said")"
 stopped() { [ "$(of_series 's["state"]')" = stopped ] && is_down kiln-traind@1 kiln-run.target kiln-run@1.target; }
 wait_for 60 stopped
 ok $? "the trial of slot 1 stops, and the series waits" "$(shown)"
-one_report() { [ "$(reports)" = 1 ]; }
-wait_for 60 one_report
+has_reports() { [ "$(reports)" = "$1" ]; }
+wait_for 60 has_reports 1
 ok $? "the night has one report" "$(ls -l "$root/data/kiln/run/reports"; shown)"
 gone
 is $? 1 "and the box stays on"
@@ -64,6 +64,18 @@ no_unit_failed
 timer_soon
 wait_for 60 slot_0_waits
 ok $? "the next night goes on in slot 1" "$(shown)"
+inside kiln stop --now >"$work/said" 2>&1
+ok $? "kiln stop --now" "$(cat "$work/said")"
+wait_for 60 stopped
+ok $? "ends the trial of slot 1" "$(shown)"
+wait_for 60 has_reports 2
+ok $? "and slot 0 ends the night" "$(ls -l "$root/data/kiln/run/reports"; shown)"
+no_unit_failed
+
+# ---- The third night ----
+timer_soon
+wait_for 60 slot_0_waits
+ok $? "the third night goes on in slot 1" "$(shown)"
 inside systemctl reboot --force --force >/dev/null 2>&1 || true
 wait_for 60 gone || kill -KILL "$nspawn" ${leader:+$leader}
 is_up() { # kiln-begin waits, so systemd says "starting" until the night ends
@@ -78,7 +90,7 @@ wait_for 240 gone
 ok $? "the box switches itself off" "$(shown)"
 is "$(of_series 's["state"], {x["state"] for x in t}, len({x["run"] for x in t})')" "('finished', {'finished'}, 3)" \
 	"after the last trial, and each trial has run once" "$(of_series t)"
-is "$(reports)" 2 "the night has one report"
+is "$(reports)" 3 "the night has one report"
 is "$(find "$root/data/kiln/store/runs" -name model.safetensors | wc -l)" 3 "every model is in the store"
 
 # ---- In turn ----

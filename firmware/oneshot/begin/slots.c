@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/base/slot.h"
 #include "core/box/usable.h"
+#include "core/run/spool.h"
 #include "oneshot/boot/release.h"
 #include "oneshot/series/after.h"
 #include "oneshot/series/move.h"
@@ -21,6 +22,19 @@ static int fail_stray(const cJSON *record, struct error *err)
 	return run_archive(err);
 }
 
+/* Parks the run of a slot that is not used any more. Errors: -EBUSY its trainer of the night before works
+ * still. */
+static int park(cJSON *series, uint32_t index, const cJSON *record, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	const char *id = series_text(record, "id");
+	int r = spool_make(id, err);
+
+	if (r == 0 && (r = spool_lock_run(id, &lock, err)) == -EBUSY)
+		(void)error_prefix(err, "slot %u is not used any more", slot_now());
+	return r < 0 ? r : move_park(series, index, record, err);
+}
+
 /* Puts the current run of this slot in order. `used`: the slot works on the series tonight. */
 static int tidy(cJSON *series, const struct config *config, bool used, struct error *err)
 {
@@ -35,7 +49,7 @@ static int tidy(cJSON *series, const struct config *config, bool used, struct er
 		return used ? 0 : after_final_run(series, config, err);
 	if (index < 0)
 		return fail_stray(record, err);
-	return used ? 0 : move_park(series, (uint32_t)index, record, err);
+	return used ? 0 : park(series, (uint32_t)index, record, err);
 }
 
 /* Gives the trials of a slot that is not used any more to slot 0. */
