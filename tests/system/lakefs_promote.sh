@@ -84,6 +84,12 @@ lakefs_test faults '[]' >/dev/null
 promote
 is "$rc $(seen "[x for x in b if '$series' in x]")" "0 []" "and does" "$said"
 
+change branch "exp-$series-short" "$(series_json 's["sink_commit"]')" >/dev/null
+python3 -c 'import json, sys
+p = sys.argv[1]; s = json.load(open(p)); s["branches_left"] = ""; json.dump(s, open(p, "w"))' "$runs/series/$series/series.json"
+promote
+is "$rc $(seen "[x for x in b if '$series' in x]")" "0 []" "the branch of a trial without a commit goes, too" "$said"
+
 # ---- The champion stays ----
 a_night 'epochs = 1; seed = 3;' 'merge_into = "production"; keep_branches = "winner";' "$trials $against"
 winner=$(series_json 's["winner"]')
@@ -125,6 +131,8 @@ is "$rc $(champion production '[r["number"], r["series"], r["before"]]')" "0 [3,
 put_object "lakefs://rep/exp-$series-short/runs" models/t/next.json "of a start that was killed"
 promote --series "$series" --trial short --force
 is "$rc $(champion production '[r["number"], r["trial"], r["before"]]')" "0 [4, 'short', 3]" "what the first has left is no conflict" "$said"
+promote --series "$series" --trial short --force
+is "$rc $(grep -c "already" <<<"$said") $(grep -c "merged into production" <<<"$said")" "0 1 0" "the same again, while its branch is there, sends no event of a merge" "$said"
 is "$(seen "[b[x]['uncommitted'] for x in ('production', 'exp-$series-short')]")" "[[], []]" "and nothing is uncommitted"
 
 # ---- Back ----

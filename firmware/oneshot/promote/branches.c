@@ -34,16 +34,20 @@ static enum fate delete_one(struct versions *versions, const char *branch)
 
 /* ---- A series ---- */
 
-/* Tells whether a branch is that of a trial: 1 or 0. That of a trial that never ran has no commit: it may be
- * there because its name is the claim of the series. */
-static int is_of_trial(struct versions *versions, const cJSON *series, const char *branch, const char *run_id,
+/* Tells whether a branch is that of a trial: 1 or 0. It has the commit of the trial or, where the trial's
+ * files were never committed, is where the branches of the series begin. A trial that never ran has none,
+ * except for the first one, whose branch is the claim of the series. */
+static int is_of_trial(struct versions *versions, const cJSON *series, const cJSON *trial, const char *branch,
 		       struct error *err)
 {
+	const char *run_id = series_text(trial, "run");
 	char head[VERSIONS_ID_BYTES];
 	int r;
 
-	if (*run_id)
-		return versions_run_find(versions, branch, run_id, err);
+	if (!*run_id && trial != series_trial(series, 0))
+		return 0;
+	if (*run_id && (r = versions_run_find(versions, branch, run_id, err)) != 0)
+		return r;
 	r = versions_resolve(versions, branch, head, err);
 	return r == 0 ? strcmp(head, series_text(series, "sink_commit")) == 0 : r == -ENOENT ? 0 : r;
 }
@@ -62,7 +66,7 @@ static enum fate delete_of_trial(struct versions *versions, const cJSON *series,
 			   run_id);
 		return FATE_LATER;
 	}
-	r = is_of_trial(versions, series, branch, run_id, &err);
+	r = is_of_trial(versions, series, trial, branch, &err);
 	return r < 0 ? fail(&err) : r > 0 ? delete_one(versions, branch) : FATE_DONE;
 }
 
