@@ -57,6 +57,7 @@ fetchds() {
 }
 both_wait() { [ -e "$work/proxy/held" ] && [ "$(fetchds | wc -l)" = 2 ]; }
 echo '[{ "fault": "hold", "match": "^GET /kiln/data/train-00007", "count": 1 }]' >"$work/proxy/faults"
+before=$(wc -l <"$work/proxy/requests")
 node killed
 mkdir -p "$KILN_ROOT/data/kiln/cache"
 cp -a "$work/nodes/list/data/kiln/cache/kernels" "$KILN_ROOT/data/kiln/cache/"
@@ -65,11 +66,17 @@ night=$!
 wait_for 60 both_wait
 ok $? "two fetchds work, and the answer for a shard is held back"
 mapfile -t pids < <(fetchds)
+[ "$(tail -n +$((before + 1)) "$work/proxy/requests" | grep -c '/kiln/data/train-00007')" -le 1 ]
+ok $? "one of them has asked for it" "$(tail -n 5 "$work/proxy/requests")"
+since=$SECONDS
 kill -KILL "${pids[0]}"
 sleep 0.3
 kill -KILL "${pids[1]}" 2>/dev/null
 wait $night
 code=$?
+took=$((SECONDS - since))
 touch "$work/proxy/released"
 newest_series
+[ "$took" -lt 60 ]
+ok $? "no fetchd waits a minute for the shard of one that was killed" "it took $took s"
 is "$code $(of_series 's["state"]') $(bits killed)" "0 finished $expected" "both are killed, and the night ends with the same bits" "$(tail -n 5 "$KILN_ROOT/log")"
