@@ -64,7 +64,8 @@ MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, u
  * was killed before it noted the outcome; on a store without branches 0. */
 MUST_CHECK int merge_keep_begin(const struct winner *winner, struct merge *merge, struct error *err);
 /* Commits the records there; those of a run of its own appear on the branch of sink.url. What a hook refuses
- * stays uncommitted, with a warning. */
+ * gets no commit, with a warning: it stays uncommitted on a trial's branch, and is deleted with the stage of
+ * a run of its own. */
 MUST_CHECK int merge_keep(const struct winner *winner, const struct merge *merge, struct error *err);
 
 /* Turns the branch of a store into its newest commit, whose objects can be read alone. Does nothing on a
