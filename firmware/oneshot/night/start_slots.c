@@ -18,16 +18,20 @@
 typedef int slot_fn(struct manager *manager, bool *ret_busy, struct error *err);
 
 /* Starts the units of a slot where none works. A service that notes the end of a trial goes on first: the
- * start of the target would end it. */
+ * start of the target would end it. RUN_REST_FILE of another night is removed: kiln-finished would end the
+ * units at once. kiln-begin notes what its run did. */
 static int start(struct manager *manager, bool *ret_busy, struct error *err)
 {
+	char path[PATH_BYTES];
 	bool started = false;
 	int r;
 
 	while ((r = manager_run_is_started(manager, &started, err)) == 0 && !started &&
 	       (r = manager_slot_is_busy(manager, ret_busy, err)) == 0 && *ret_busy)
 		(void)sleep(LOOK_S);
-	return r < 0 || started ? r : manager_start_trial(manager, err);
+	if (r < 0 || started || (r = file_remove_durable(path_of(PATH_RUN, RUN_REST_FILE, path), err)) < 0)
+		return r;
+	return manager_start_trial(manager, err);
 }
 
 /* Calls `act` for the slots 1 .. slots - 1. *ret_busy: one of them is busy. */
@@ -38,7 +42,7 @@ static int each_slot(struct manager *manager, unsigned slots, slot_fn *act, bool
 
 	*ret_busy = false;
 	for (unsigned slot = 1; r == 0 && slot < slots; slot++) {
-		bool busy;
+		bool busy = false;
 
 		(void)slot_use(slot);
 		r = act(manager, &busy, err);
