@@ -35,6 +35,19 @@ case_of() { # name, configuration, devices
 	devices "$3"
 }
 
+# ---- A kill of begin after the store has the claim of a run, before the disk and the series note it ----
+case_of claimed grid 1
+is "$(begins 0)" 0 "a trial begins"
+python3 - "$KILN_ROOT/$run/current/run.json" "$KILN_ROOT"/data/kiln/series/*/series.json <<-'PY'
+	import json, sys
+	record, series = (json.load(open(path)) for path in sys.argv[1:])
+	del record["machine"], series["trials"][0]["run"]
+	for path, content in zip(sys.argv[1:], (record, series)):
+	    json.dump(content, open(path, "w"))
+PY
+claimed=$(cd "$work/runs/grid" && ls -d */run.json)
+is "$(begins 0) $(cd "$work/runs/grid" && ls -d */run.json)" "0 $claimed" "the same run goes on: the store has no other one" "$(tail -n 5 "$KILN_ROOT/log")"
+
 # ---- Only slot 1 had work when the night ended ----
 case_of rests grid 2
 asked_ago 1000
