@@ -69,14 +69,13 @@ static int begin_asked(const char *file, const struct run *last, bool unstarted,
 {
 	CLEANUP(json_free) cJSON *overrides = NULL;
 	struct new_run new = { .file = file, .last = last, .unstarted = unstarted };
-	bool adopted;
 	int r;
 
 	if ((r = overrides_asked(&overrides, err)) < 0 ||
 	    (unstarted && !overrides && (r = overrides_of_run(&overrides, err)) < 0))
 		return r;
 	new.overrides = overrides;
-	return begin_new(&new, ret_run, &adopted, err);
+	return begin_new(&new, ret_run, err);
 }
 
 /* Goes on with the last run. */

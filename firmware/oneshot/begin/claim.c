@@ -83,8 +83,12 @@ static int claim(struct store *sink, const struct run *run, bool goes_on, struct
 	if (r < 0 || ours)
 		return r;
 	(void)snprintf(key, sizeof(key), "%s/run.json", run->id);
-	if ((r = make_claim(&text, err)) < 0 || (r = claim_put(sink, key, text, err)) < 0)
+	if ((r = make_claim(&text, err)) < 0 ||
+	    ((r = claim_put(sink, key, text, err)) < 0 && (r != -EEXIST || !goes_on)))
 		return r;
+	/* A begin that was killed may end its last request meanwhile. */
+	if (r == -EEXIST)
+		return look(sink, run, true, &ours, err);
 	if (r > 0)
 		return 0;
 	claim_settle(sink);

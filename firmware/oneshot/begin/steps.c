@@ -61,7 +61,7 @@ int begin_set_aside(struct error *err)
 	return r < 0 ? r : 0;
 }
 
-int begin_new(const struct new_run *new, struct run *ret_run, bool *ret_adopted, struct error *err)
+int begin_new(const struct new_run *new, struct run *ret_run, struct error *err)
 {
 	CLEANUP(config_done) struct config own = { 0 };
 	/* The graph is built only as a check: it finds mistakes that config_load() cannot find. The run
@@ -71,7 +71,7 @@ int begin_new(const struct new_run *new, struct run *ret_run, bool *ret_adopted,
 	const char *file = new->file;
 	char path[PATH_BYTES];
 	struct start start;
-	bool commits;
+	bool adopted, commits;
 	int r;
 
 	if ((!new->config && (r = overrides_apply(new->file, new->overrides, path, &file, &own, err)) < 0) ||
@@ -85,7 +85,7 @@ int begin_new(const struct new_run *new, struct run *ret_run, bool *ret_adopted,
 	if (!*start.path)
 		start.with = (struct run_start){ 0 };
 	start.with.members = new->members;
-	r = run_begin(file, new->last->id, &start.with, ret_run, ret_adopted, err);
+	r = run_begin(file, new->last->id, &start.with, ret_run, &adopted, err);
 	if (r == 0 && commits)
 		r = commits_fix(ret_run, config, err);
 	return r < 0 ? r : overrides_done(new->overrides, err);

@@ -21,10 +21,8 @@ struct new_run {
 };
 
 /* Begins a new run after every check of its configuration, its weights and its data. The last run is given up
- * only after the checks, so that a mistake in kiln.conf does not end it. *ret_adopted: the run goes on,
- * because an earlier call was killed after it had begun the run. */
-MUST_CHECK int begin_new(const struct new_run *new, struct run *ret_run, bool *ret_adopted,
-			 struct error *err);
+ * only after the checks, so that a mistake in kiln.conf does not end it. */
+MUST_CHECK int begin_new(const struct new_run *new, struct run *ret_run, struct error *err);
 
 /* Goes on with the unfinished current run, with the configuration that its record has frozen; later changes
  * of `file` have no effect on it. `brought`: the run comes from the store. */

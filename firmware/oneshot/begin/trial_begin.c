@@ -116,8 +116,7 @@ static int fix_commits(struct held *held, uint32_t trial, struct config *config,
 
 /* Begins the run of a trial that waits. Each trial starts as if it were the only one: with
  * run.start_from = "latest" from the run before the series. */
-static int begin_waiting(struct held *held, const struct next *next, struct run *ret_run, bool *ret_adopted,
-			 struct error *err)
+static int begin_waiting(struct held *held, const struct next *next, struct run *ret_run, struct error *err)
 {
 	CLEANUP(json_free)
 	cJSON *members = members_of(held->series, series_trial(held->series, next->trial), next->epochs);
@@ -136,7 +135,7 @@ static int begin_waiting(struct held *held, const struct next *next, struct run 
 	if ((r = fix_commits(held, next->trial, &config, members, err)) < 0)
 		return r;
 	(void)snprintf(before.id, sizeof(before.id), "%s", series_text(held->series, "before"));
-	return begin_new(&new, ret_run, ret_adopted, err);
+	return begin_new(&new, ret_run, err);
 }
 
 /* Returns the time at which the budget of the series is spent; 0 = never. */
@@ -190,7 +189,7 @@ static int begin_run(const char *file, struct held *held, const struct next *nex
 
 	how->adopted = *run_id;
 	if (!how->adopted)
-		r = begin_waiting(held, next, ret_run, &how->adopted, err);
+		r = begin_waiting(held, next, ret_run, err);
 	else if ((r = run_unpark(run_id, next->epochs, err)) == -ENOENT)
 		r = error_set(err, -EBADMSG, "the record of its run %s is lost", run_id);
 	else if (r == 0)
