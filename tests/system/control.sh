@@ -126,12 +126,12 @@ requested() {
 : >"$words"
 code 0 "promote the winner" "$kiln" experiments promote
 is "$(cat "$words"): $(requested)" \
-	"experiments.promote: {'rollback': False, 'force': False, 'series': '', 'trial': '', 'from': 0}" "one word to kiln-steer, and a request"
+	"experiments.promote: {'rollback': False, 'force': False, 'series': '', 'trial': '', 'from': 0, 'mark': 0}" "one word to kiln-steer, and a request"
 code 0 "promote a trial" "$kiln" experiments promote t-series-20260101-000000 wide --force
-is "$(requested)" "{'rollback': False, 'force': True, 'series': 't-series-20260101-000000', 'trial': 'wide', 'from': 0}" "by name"
+is "$(requested)" "{'rollback': False, 'force': True, 'series': 't-series-20260101-000000', 'trial': 'wide', 'from': 0, 'mark': 0}" "by name"
 code 1 "a name that can be none" "$kiln" experiments promote ../t
 code 0 "the former champion" "$kiln" experiments rollback
-is "$(requested)" "{'rollback': True, 'force': False, 'series': '', 'trial': '', 'from': 0}" "comes back"
+is "$(requested)" "{'rollback': True, 'force': False, 'series': '', 'trial': '', 'from': 0, 'mark': 0}" "comes back"
 echo "error kiln-promote.service failed" >"$answers"
 code 1 "a promotion that kiln-steer refuses" "$kiln" experiments promote
 test ! -e "$KILN_ROOT/data/kiln/run/promote.json"
