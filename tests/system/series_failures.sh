@@ -130,6 +130,7 @@ is "$code $(records) $(state)" "0 1 grid-02 running" "the next night begins the 
 finish_run stopped
 ended
 is "$code $(of_series 's["state"]')" "81 stopped" "a trial is stopped: the series waits"
+sleep 1 # a night is known by the second in which it was asked for
 begin nights
 is "$code $(records) $(state) $(of_series 's["state"]')" "0 1 grid-02 running running" "kiln start goes on with this trial" "$(tail -n 5 "$KILN_ROOT/log")"
 
