@@ -2,8 +2,8 @@
 /*
  * systemd's manager (org.freedesktop.systemd1) over the system bus: start and stop units, look at their
  * state. The units of a run are those of the slot that this thread uses (core/base/slot.h). Only root may
- * start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what manager_set_wait() says;
- * only manager_run() waits until the job is done; the other calls queue a job and return.
+ * start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what manager_set_wait()
+ * says; only manager_run() waits until the job is done; the other calls queue a job and return.
  *
  * Threads: one caller at a time for each struct manager. Crash: jobs that were queued go on.
  * Errors of every call: -ENOTCONN and the like where there is no bus; else what systemd said, as text.

@@ -85,8 +85,8 @@ enum trial_state {
 };
 
 /* How `kiln-oneshot trial-ended` exits where no other trial follows, and with SERIES_EXIT_REST,
- * SERIES_EXIT_OVER or, without --wait, SERIES_EXIT_WAIT `kiln-oneshot begin`; with SERIES_EXIT_MOVE kiln-traind. `kiln run` and systemd
- * (kiln-begin.service, kiln-traind.service) read the code. */
+ * SERIES_EXIT_OVER or, without --wait, SERIES_EXIT_WAIT `kiln-oneshot begin`; with SERIES_EXIT_MOVE
+ * kiln-traind. `kiln run` and systemd (kiln-begin.service, kiln-traind.service) read the code. */
 enum series_exit {
 	SERIES_EXIT_NONE = 80, /* the run was no trial */
 	SERIES_EXIT_REST,      /* the series waits: stopped, or its night is over */

@@ -2,9 +2,10 @@
 /*
  * Tiles of the products and convolutions of devices that are not CPUs: the one list of their sizes, and the
  * choice of a size, and of how many chunks a sum is cut into so that all units of a GPU have work. The choice
- * depends only on the shape and on the kind of kernel (enum tile_kernel), so these determine the order of every
- * sum: a chunk's terms in order, then the chunks in order. kernels/tiles.clh, mma_tiles.clh and wgmma_tiles.clh
- * have the same sizes; kernels/gemm_tiled.cl, gemm_mma.cl, conv_tiled.cl and conv_mma.cl have their kernels.
+ * depends only on the shape and on the kind of kernel (enum tile_kernel), so these determine the order of
+ * every sum: a chunk's terms in order, then the chunks in order. kernels/tiles.clh, mma_tiles.clh and
+ * wgmma_tiles.clh have the same sizes; kernels/gemm_tiled.cl, gemm_mma.cl, conv_tiled.cl and conv_mma.cl have
+ * their kernels.
  */
 #pragma once
 
