@@ -233,6 +233,7 @@ night_ends() { # state of the update in progress
 config 2 "" "power: { when_finished = \"off\"; wake_by = \"other\"; upload_wait_min = 0; };" |
 	sed "s/ at = \"[^\"]*\"/ at = \"$(date -u -d '+6 hours' +%H:%M)\"/" >"$root/etc/kiln/kiln.conf"
 echo expired >"$record/state"
+rm -f "$record/want" # of the kiln stop above; the timer forgets it, too
 inside systemctl start --no-block kiln-update-fetch.service
 night_ends installing
 says 30 "a night ends while an update is installed: the box stays on" 'stays on: an update is on its way' -b -u kiln-finished
