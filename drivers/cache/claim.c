@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_DIGITS 15u /* of the name, in hex: the number fits a file offset */
+#define NUMBER_DIGITS \
+	15u /* digits of an object's name, in hex, that make its number: the number fits a file offset */
 
 void cache_claims_open(struct cache *cache)
 {

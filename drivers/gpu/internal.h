@@ -20,7 +20,7 @@ struct gpu {
 	cl_command_queue sending;
 	cl_event sent;
 	bool cpu;
-	bool stages;             /* what gpu_stages() returns */
+	bool stages;             /* gpu_stages() returns this */
 	struct said *said;       /* owned: the last message of the driver about an error */
 	char pci[GPU_PCI_BYTES]; /* PCI address, "" = not known */
 	/* one line each for platform, its version, device and driver; part of the hash that names a cached
@@ -61,7 +61,7 @@ struct said *said_new(void);
  * this function on any thread. */
 void CL_CALLBACK gpu_said(const char *text, const void *more, size_t bytes, void *context);
 
-/* What the name of a cached binary ends with. */
+/* Suffix of the names of cached binaries. */
 #define GPU_BINARY_END ".bin"
 /* Removes the binaries of the folder that are unused for longest, by the time of the last change, until the
  * others have at most `most_bytes` together. Keeps the youngest one, and every other file. What cannot be

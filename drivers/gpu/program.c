@@ -14,9 +14,10 @@
 
 #define SOURCES_MAX      40u
 #define BINARY_MAX_BYTES (UINT64_C(256) << 20)
-#define CACHE_MAX_BYTES  (UINT64_C(512) << 20) /* of all binaries; one has a few MB */
-#define DIGEST_BYTES     32u
-#define BUILD_LOG_MAX    (ERROR_TEXT_MAX - 200u)
+#define CACHE_MAX_BYTES \
+	(UINT64_C(512) << 20) /* limit of all cached binaries together; a binary has a few MB */
+#define DIGEST_BYTES  32u
+#define BUILD_LOG_MAX (ERROR_TEXT_MAX - 200u)
 
 struct gpu_program {
 	struct gpu *gpu;

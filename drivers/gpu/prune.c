@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a walk over the binaries of the cache found. */
+/* Result of a walk over the binaries of the cache. */
 struct binaries {
 	uint64_t bytes;
 	uint32_t count;

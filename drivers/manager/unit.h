@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What manager.c and run.c share. Errors: those of manager.h. */
+/* Shared by manager.c and run.c. Errors: those of manager.h. */
 #pragma once
 
 #include "drivers/manager/manager.h"

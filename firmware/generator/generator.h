@@ -19,7 +19,7 @@
 
 struct units_file {
 	const char *unit;     /* the unit that the drop-in belongs to */
-	const char *template; /* of the same unit in slots 1, 2 ... (core/base/slot.h); NULL: there is none */
+	const char *template; /* template of this unit for slots 1, 2 ... (core/base/slot.h); NULL: none */
 	char text[UNITS_TEXT_BYTES];
 };
 

@@ -33,7 +33,7 @@ struct feed_wrap {
 struct feed_set {
 	struct gpu_buffer *small; /* holds the small tensors; NULL: there are none */
 	struct gpu_buffer *device[FEED_TENSORS];
-	struct gpu_host *small_host;         /* what `small` is copied from */
+	struct gpu_host *small_host;         /* pinned memory, from which `small` is copied */
 	struct gpu_host *host[FEED_TENSORS]; /* of large tensors; NULL: not needed so far */
 };
 

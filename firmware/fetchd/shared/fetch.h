@@ -82,8 +82,8 @@ struct fetch {
 	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
 	bool objects;         /* a plan of objects: each shard is one record, as it is */
 	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
-	unsigned slots;       /* that work tonight, a fetchd each: they divide memory and cores */
-	struct budget budget; /* this slot's share of fetch.memory_bytes, for all windows */
+	unsigned slots;       /* number of slots of this night: their fetchds divide memory and cores */
+	struct budget budget; /* memory of all windows: the share of this slot in fetch.memory_bytes */
 	/* fetch.memory_bytes: the most that one window may take. What is refused does not depend on `slots`.
 	 */
 	uint64_t window_max;
