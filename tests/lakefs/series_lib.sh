@@ -51,3 +51,14 @@ whole_night() { # name: a whole night
 get_object() { # URL, key: its text
 	"$KILN_BUILD/system/store" download "$1" "$2" "$work/object" >/dev/null && cat "$work/object"
 }
+
+a_night() { # run keys, sink keys, more: a whole night with its promotion
+	conf kiln "$1" "$2" "${3:-}"
+	whole_night kiln
+	series=$(series_json 's["id"]' 2>/dev/null)
+}
+
+promote() { # arguments
+	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
+	rc=$?
+}

@@ -10,17 +10,6 @@ start_production "promotion in lakeFS"
 node whole
 runs=$KILN_ROOT/data/kiln/run
 
-a_night() { # run keys, sink keys, more: a whole night with its promotion
-	conf kiln "$1" "$2" "${3:-}"
-	whole_night kiln
-	series=$(series_json 's["id"]' 2>/dev/null)
-}
-
-promote() { # arguments
-	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
-	rc=$?
-}
-
 champion() { # branch, python expression of r
 	get_object "lakefs://rep/$1/runs/models/t" champion.json | python3 -c 'import json, sys; r = json.load(sys.stdin); print(eval(sys.argv[1]))' "$2"
 }

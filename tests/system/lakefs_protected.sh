@@ -12,17 +12,6 @@ protect '["prod*"]'
 node whole
 runs=$KILN_ROOT/data/kiln/run
 
-a_night() { # run keys, sink keys, more: a whole night with its promotion
-	conf kiln "$1" "$2" "${3:-}"
-	whole_night kiln
-	series=$(series_json 's["id"]' 2>/dev/null)
-}
-
-promote() { # arguments
-	said=$("$KILN_BIN/kiln-oneshot" promote "$@" 2>&1)
-	rc=$?
-}
-
 report() { # run: the report of a night that is over
 	printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "finished"}\n' "$(date +%s)" "$(date +%s)" "$1" >"$runs/tonight.json"
 	said=$("$KILN_BIN/kiln-oneshot" report 2>&1)

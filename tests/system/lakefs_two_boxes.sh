@@ -35,13 +35,17 @@ a_box two b
 
 # ---- The same second ----
 conf same 'epochs = 1;' "$sink" "$trials"
-begun=()
-sleep "0.$(printf %09d $((999999999 - 10#$(date +%N))))" # to the begin of a second
-for box in one two; do
-	KILN_ROOT=$work/nodes/$box timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/same.conf" >"$work/$box.id" 2>"$work/$box.log" &
-	begun[${#begun[@]}]=$!
-done
-wait "${begun[@]}"
+begin_both() { # configuration of box one, that of box two: both begin in the same second
+	local begun=() box
+	sleep "0.$(printf %09d $((999999999 - 10#$(date +%N))))" # to the begin of a second
+	for box in one two; do
+		KILN_ROOT=$work/nodes/$box timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$1" >"$work/$box.id" 2>"$work/$box.log" &
+		begun[${#begun[@]}]=$!
+		shift
+	done
+	wait "${begun[@]}"
+}
+begin_both "$work/same.conf" "$work/same.conf"
 for box in one two; do
 	at $box
 	series=$(series_json 's["id"]')
@@ -61,16 +65,10 @@ for box in one two; do
 done
 
 # ---- The same second, with a prefix for each box ----
-begun=()
 for box in one two; do
 	sed "s#/main/runs\"#/main/$box\"#" "$work/same.conf" >"$work/$box.conf"
 done
-sleep "0.$(printf %09d $((999999999 - 10#$(date +%N))))"
-for box in one two; do
-	KILN_ROOT=$work/nodes/$box timeout 60 "$KILN_BIN/kiln-oneshot" begin --config "$work/$box.conf" >"$work/$box.id" 2>"$work/$box.log" &
-	begun[${#begun[@]}]=$!
-done
-wait "${begun[@]}"
+begin_both "$work/one.conf" "$work/two.conf"
 for box in one two; do
 	at $box
 	series=$(series_json 's["id"]')
