@@ -13,11 +13,6 @@ booted "it boots"
 trial() { echo "{ name = \"$1\"; overrides = { run = { epochs = $2; }; optimizer = { name = \"sgd\"; learning_rate = $3; }; }; }"; }
 config 1 'seed = 3;' "experiments = ( $(trial long 100000 0.001), $(trial wild 3 1e6), $(trial other 100000 0.002), $(trial last 2 0.003) );
 	series = { parallel = 0; }; checkpoint: { every_steps = 100; };" >"$root/etc/kiln/kiln.conf"
-of_series() { # python expression of the record s and its trials t
-	python3 -c 'import glob, json, sys
-s = json.load(open(glob.glob(sys.argv[1] + "/data/kiln/run/series/*/series.json")[0])); t = s["trials"]
-print(eval(sys.argv[2]))' "$root" "$1" 2>&1
-}
 shown() { # of the units of the slots, and the record
 	inside systemctl list-units --plain --no-legend --all 'kiln-*@*' 'kiln-begin*' 'kiln-run*'
 	of_series 's["state"], t'

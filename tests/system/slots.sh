@@ -38,13 +38,15 @@ case_of() { # name, configuration, devices
 # ---- A kill of begin after the store has the claim of a run, before the disk and the series note it ----
 case_of claimed grid 1
 is "$(begins 0)" 0 "a trial begins"
-python3 - "$KILN_ROOT/$run/current/run.json" "$KILN_ROOT"/data/kiln/series/*/series.json <<-'PY'
+python3 - "$KILN_ROOT/$run/current/run.json" "$KILN_ROOT/$run"/series/*/series.json <<-'PY'
 	import json, sys
 	record, series = (json.load(open(path)) for path in sys.argv[1:])
-	del record["machine"], series["trials"][0]["run"]
+	del record["machine"], record["root"]
+	series["trials"][0]["run"] = ""
 	for path, content in zip(sys.argv[1:], (record, series)):
 	    json.dump(content, open(path, "w"))
 PY
+ok $? "begin was killed before the disk and the series noted the run"
 claimed=$(cd "$work/runs/grid" && ls -d */run.json)
 is "$(begins 0) $(cd "$work/runs/grid" && ls -d */run.json)" "0 $claimed" "the same run goes on: the store has no other one" "$(tail -n 5 "$KILN_ROOT/log")"
 

@@ -317,3 +317,9 @@ tensors() { # file of safetensors
 		print(hashlib.sha256(data[8 + struct.unpack("<Q", data[:8])[0]:]).hexdigest())
 	PY
 }
+
+of_series() { # python expression of the record s and its trials t
+	python3 -c 'import glob, json, sys
+s = json.load(open(glob.glob(sys.argv[1] + "/data/kiln/run/series/*/series.json")[0])); t = s["trials"]
+print(eval(sys.argv[2]))' "$root" "$1" 2>&1
+}

@@ -17,11 +17,6 @@ others='split: { validation_percent = 20; }; checkpoint: { every_steps = 100; };
 config 1 'seed = 3;' "$trials series = { parallel = 2; }; $others power: { when_finished = \"off\"; wake_by = \"other\"; };" \
 	>"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "a configuration with trials"
-of_series() { # python expression of the record s and its trials t
-	python3 -c 'import glob, json, sys
-s = json.load(open(glob.glob(sys.argv[1] + "/data/kiln/run/series/*/series.json")[0])); t = s["trials"]
-print(eval(sys.argv[2]))' "$root" "$1" 2>&1
-}
 shown() { # of the units of the slots, and the record
 	inside systemctl list-units --plain --no-legend --all 'kiln-*@*' 'kiln-begin*' 'kiln-run*'
 	of_series 's["state"], t'
