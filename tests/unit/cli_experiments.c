@@ -192,6 +192,8 @@ static void test_list(void **state)
 	"\"device\":{\"a\":\"x\",\"b\":\"y\",\"same\":false},"                                               \
 	"\"weights\":{\"a\":\"\",\"b\":\"\",\"same\":true}},"                                                \
 	"\"parts\":{\"epoch\":1,\"figure\":\"loss\",\"a\":0.5,\"b\":0.25},\"compared\":3,"                   \
+	"\"gap\":{\"epoch\":2,\"figure\":\"validation_accuracy\",\"a\":0.5,\"b\":0.75},"                     \
+	"\"ahead\":{\"epoch\":2,\"run\":\"b\"},"                                                             \
 	"\"figures\":[{\"key\":\"epochs\",\"a\":3,\"b\":4},{\"key\":\"test_accuracy\",\"a\":0.5,\"b\":null}" \
 	","                                                                                                  \
 	"{\"key\":\"took_s\",\"a\":90,\"b\":95}]}"
@@ -203,24 +205,30 @@ static void test_compare(void **state)
 	CLEANUP(free_ptr) char *csv = text_of(difference, differs_print_csv);
 
 	(void)state;
-	assert_string_equal(text, "a  t-1, trial adam\n"
-				  "b  t-2\n"
-				  "\n"
-				  "setting         a     b\n"
-				  "optimizer.name  adam  sgd\n"
-				  "\n"
-				  "plan        the same: ab\n"
-				  "device      a x\n"
-				  "            b y\n"
-				  "curves      part at epoch 1: loss 0.5 and 0.25\n"
-				  "\n"
-				  "figure               a     b\n"
-				  "epochs               3     4\n"
-				  "test accuracy  50.00 %     -\n"
-				  "took              90 s  95 s\n");
+	assert_string_equal(text,
+			    "a  t-1, trial adam\n"
+			    "b  t-2\n"
+			    "\n"
+			    "setting         a     b\n"
+			    "optimizer.name  adam  sgd\n"
+			    "\n"
+			    "plan        the same: ab\n"
+			    "device      a x\n"
+			    "            b y\n"
+			    "curves      part at epoch 1: loss 0.5 and 0.25\n"
+			    "            are furthest apart at epoch 2: validation accuracy 50.00 % and "
+			    "75.00 %\n"
+			    "            b is ahead from epoch 2 on\n"
+			    "\n"
+			    "figure               a     b\n"
+			    "epochs               3     4\n"
+			    "test accuracy  50.00 %     -\n"
+			    "took              90 s  95 s\n");
 	assert_non_null(
 		strstr(csv, "what,key,a,b\r\nfact,run,t-1,t-2\r\nsetting,optimizer.name,adam,sgd\r\n"));
 	assert_non_null(strstr(csv, "\r\nparts,\"epoch 1, loss\",0.5,0.25\r\n"));
+	assert_non_null(strstr(csv, "\r\ngap,\"epoch 2, validation_accuracy\",0.5,0.75\r\n"
+				    "ahead,from epoch 2 on,,ahead\r\n"));
 	assert_non_null(strstr(csv, "\r\nfigure,test_accuracy,0.5,\r\n"));
 }
 

@@ -274,6 +274,55 @@ static void test_curves(void **state)
 	}
 }
 
+#define EPOCH(number, figure, value) "{\"epoch\":" #number ",\"" figure "\":" #value "}"
+#define ACCURACY(number, value)      EPOCH(number, "validation_accuracy", value)
+#define LOSS(number, value)          EPOCH(number, "validation_loss", value)
+
+static const struct {
+	const char *label, *config, *a, *b, *gap, *ahead;
+} races[] = {
+	{ "b overtakes a", "", "[" ACCURACY(0, 0.5) "," ACCURACY(1, 0.625) "," ACCURACY(2, 0.75) "]",
+	  "[" ACCURACY(0, 0.25) "," ACCURACY(1, 0.75) "," ACCURACY(2, 0.875) "]",
+	  "{\"epoch\":1,\"figure\":\"validation_accuracy\",\"a\":0.5,\"b\":0.25}",
+	  "{\"epoch\":2,\"run\":\"b\"}" },
+	{ "a lower loss is better", "", "[" LOSS(0, 3) "," LOSS(1, 1) "]", "[" LOSS(0, 2) "," LOSS(1, 5) "]",
+	  "{\"epoch\":2,\"figure\":\"validation_loss\",\"a\":1,\"b\":5}", "{\"epoch\":2,\"run\":\"a\"}" },
+	{ "the objective of the configuration", "promote: { objective = \"train.loss\"; };",
+	  "[{\"epoch\":0,\"loss\":1,\"validation_accuracy\":1}]",
+	  "[{\"epoch\":0,\"loss\":2,\"validation_accuracy\":2}]",
+	  "{\"epoch\":1,\"figure\":\"loss\",\"a\":1,\"b\":2}", "{\"epoch\":1,\"run\":\"a\"}" },
+	{ "its direction", "promote: { objective = \"train.loss\"; direction = \"max\"; };",
+	  "[" EPOCH(0, "loss", 1) "]", "[" EPOCH(0, "loss", 2) "]",
+	  "{\"epoch\":1,\"figure\":\"loss\",\"a\":1,\"b\":2}", "{\"epoch\":1,\"run\":\"b\"}" },
+	{ "the same", "", "[" ACCURACY(0, 0.5) "]", "[" ACCURACY(0, 0.5) "]", "null", "null" },
+	{ "the same at the end", "", "[" ACCURACY(0, 0.5) "," ACCURACY(1, 1) "]",
+	  "[" ACCURACY(0, 0.25) "," ACCURACY(1, 1) "]",
+	  "{\"epoch\":1,\"figure\":\"validation_accuracy\",\"a\":0.5,\"b\":0.25}", "null" },
+	{ "an epoch without a figure", "",
+	  "[" ACCURACY(0, 0.5) "," ACCURACY(1, null) "," ACCURACY(2, 0.75) "]",
+	  "[" ACCURACY(0, 0.25) "," ACCURACY(1, 1) "," ACCURACY(2, 0.5) "]",
+	  "{\"epoch\":1,\"figure\":\"validation_accuracy\",\"a\":0.5,\"b\":0.25}",
+	  "{\"epoch\":1,\"run\":\"a\"}" },
+	{ "no figure that both have", "", "[" ACCURACY(0, 0.5) "]", "[" LOSS(0, 1) "]", "null", "null" },
+};
+
+static void test_races(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(races) / sizeof(races[0]); i++) {
+		char config[4096];
+
+		(void)snprintf(config, sizeof(config), "%s%s", CONFIG("", END), races[i].config);
+		CLEANUP(json_free) cJSON *a = run_of(config, races[i].a), *b = run_of(config, races[i].b);
+		CLEANUP(json_free) cJSON *found = difference_of(a, b);
+		CLEANUP(free_ptr) char *gap = cJSON_PrintUnformatted(json_member(found, "gap"));
+		CLEANUP(free_ptr) char *ahead = cJSON_PrintUnformatted(json_member(found, "ahead"));
+
+		if (strcmp(gap, races[i].gap) != 0 || strcmp(ahead, races[i].ahead) != 0)
+			fail_msg("%s: found %s, %s", races[i].label, gap, ahead);
+	}
+}
+
 static void test_unread(void **state)
 {
 	CLEANUP(json_free)
@@ -291,7 +340,8 @@ int main(void)
 		cmocka_unit_test(test_settings),       cmocka_unit_test(test_settings_differ),
 		cmocka_unit_test(test_compared),       cmocka_unit_test(test_compared_minimum),
 		cmocka_unit_test(test_compared_wrong), cmocka_unit_test(test_difference),
-		cmocka_unit_test(test_curves),         cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_curves),         cmocka_unit_test(test_races),
+		cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests_name("compare", tests, NULL, NULL);

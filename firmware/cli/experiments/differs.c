@@ -109,6 +109,42 @@ static void print_facts(const cJSON *all, FILE *out)
 	}
 }
 
+/* Writes a key as words: "test_loss" becomes "test loss", and "took_s" "took". */
+static const char *words_of(const char *key, char *out, size_t size)
+{
+	const size_t length = strlen(key);
+	const bool seconds = length > 2 && strcmp(key + length - 2, "_s") == 0;
+
+	(void)snprintf(out, size, "%.*s", (int)(seconds ? length - 2 : length), key);
+	for (char *at = out; (at = strchr(at, '_'));)
+		*at = ' ';
+	return out;
+}
+
+/* Writes a figure as `kiln runs` prints it. */
+static const char *figure_text(const char *key, double value, char out[static FORMAT_BYTES])
+{
+	return strstr(key, "accuracy") ? format_number(100 * value, "%.2f %%", out)
+				       : format_number(value, "%.4f", out);
+}
+
+/* Prints the widest gap of the objective, and who stays ahead. */
+static void print_race(const cJSON *difference, FILE *out)
+{
+	const cJSON *gap = json_member(difference, "gap"), *ahead = json_member(difference, "ahead");
+	const char *figure = client_text(gap, "figure");
+	char words[64], a[FORMAT_BYTES], b[FORMAT_BYTES];
+
+	if (cJSON_IsObject(gap))
+		fprintf(out, "%-12sare furthest apart at epoch %.0f: %s %s and %s\n", "",
+			client_number(gap, "epoch"), words_of(figure, words, sizeof(words)),
+			figure_text(figure, client_number(gap, "a"), a),
+			figure_text(figure, client_number(gap, "b"), b));
+	if (cJSON_IsObject(ahead))
+		fprintf(out, "%-12s%s is ahead from epoch %.0f on\n", "", client_text(ahead, "run"),
+			client_number(ahead, "epoch"));
+}
+
 static void print_curves(const cJSON *difference, FILE *out)
 {
 	const cJSON *parts = json_member(difference, "parts");
@@ -126,9 +162,9 @@ static void print_curves(const cJSON *difference, FILE *out)
 	} else {
 		fputs("no epoch that both have\n", out);
 	}
+	print_race(difference, out);
 }
 
-/* Adds a figure as `kiln runs` prints it. */
 static void add_figure(struct grid *grid, const char *key, const cJSON *item)
 {
 	const double value = cJSON_IsNumber(item) ? item->valuedouble : NAN;
@@ -142,22 +178,8 @@ static void add_figure(struct grid *grid, const char *key, const cJSON *item)
 		grid_add(grid, format_span(value, text));
 	else if (strcmp(key, "epochs") == 0)
 		grid_add(grid, format_number(value, "%.0f", text));
-	else if (strstr(key, "accuracy"))
-		grid_add(grid, format_number(100 * value, "%.2f %%", text));
 	else
-		grid_add(grid, format_number(value, "%.4f", text));
-}
-
-/* Writes a key as words: "test_loss" becomes "test loss", and "took_s" "took". */
-static const char *words_of(const char *key, char *out, size_t size)
-{
-	const size_t length = strlen(key);
-	const bool seconds = length > 2 && strcmp(key + length - 2, "_s") == 0;
-
-	(void)snprintf(out, size, "%.*s", (int)(seconds ? length - 2 : length), key);
-	for (char *at = out; (at = strchr(at, '_'));)
-		*at = ' ';
-	return out;
+		grid_add(grid, figure_text(key, value, text));
 }
 
 static void print_figures(const cJSON *rows, FILE *out)
@@ -196,12 +218,37 @@ static void add_line(struct grid *grid, const char *what, const char *key, const
 	add_both(grid, key, row, "");
 }
 
+/* Adds the epoch at which the curves part, or are furthest apart. */
+static void add_epoch(struct grid *grid, const char *what, const cJSON *at)
+{
+	char epoch[64];
+
+	if (!cJSON_IsObject(at))
+		return;
+	(void)snprintf(epoch, sizeof(epoch), "epoch %.0f, %s", client_number(at, "epoch"),
+		       client_text(at, "figure"));
+	add_line(grid, what, epoch, at);
+}
+
+static void add_ahead(struct grid *grid, const cJSON *ahead)
+{
+	const bool is_a = strcmp(client_text(ahead, "run"), "a") == 0;
+	char epoch[64];
+
+	if (!cJSON_IsObject(ahead))
+		return;
+	(void)snprintf(epoch, sizeof(epoch), "from epoch %.0f on", client_number(ahead, "epoch"));
+	grid_add(grid, "ahead");
+	grid_add(grid, epoch);
+	grid_add(grid, is_a ? "ahead" : "");
+	grid_add(grid, is_a ? "" : "ahead");
+}
+
 void differs_print_csv(const cJSON *difference, FILE *out)
 {
 	static const char *const names[] = { "what", "key", "a", "b" };
-	const cJSON *row, *parts = json_member(difference, "parts");
+	const cJSON *row;
 	CLEANUP(grid_done) struct grid grid = { 0 };
-	char epoch[64];
 
 	grid_open(&grid, COUNT(names));
 	for (size_t i = 0; i < COUNT(names); i++)
@@ -214,11 +261,9 @@ void differs_print_csv(const cJSON *difference, FILE *out)
 		add_line(&grid, "setting", client_text(row, "key"), row);
 	cJSON_ArrayForEach(row, json_member(difference, "facts"))
 		add_line(&grid, "fact", row->string, row);
-	if (cJSON_IsObject(parts)) {
-		(void)snprintf(epoch, sizeof(epoch), "epoch %.0f, %s", client_number(parts, "epoch"),
-			       client_text(parts, "figure"));
-		add_line(&grid, "parts", epoch, parts);
-	}
+	add_epoch(&grid, "parts", json_member(difference, "parts"));
+	add_epoch(&grid, "gap", json_member(difference, "gap"));
+	add_ahead(&grid, json_member(difference, "ahead"));
 	cJSON_ArrayForEach(row, json_member(difference, "figures"))
 		add_line(&grid, "figure", client_text(row, "key"), row);
 	grid_print_csv(&grid, out);

@@ -2,6 +2,7 @@
 #include "core/series/difference.h"
 
 #include "core/run/run_summary.h"
+#include "core/series/curves.h"
 #include "core/series/settings.h"
 
 #include <string.h>
@@ -76,67 +77,20 @@ static bool add_facts(cJSON *out, const cJSON *a, const cJSON *b)
 
 /* ---- Curves ---- */
 
-static const char *const figures[] = { "loss", "accuracy", "validation_loss", "validation_accuracy" };
-
-static uint64_t number_of(const cJSON *epoch, uint64_t place)
-{
-	uint64_t number;
-	struct error err;
-
-	return json_get_u64("epoch", epoch, "epoch", &number, &err) < 0 ? place : number;
-}
-
-/* Whether a figure of an epoch is the same in both runs. An epoch whose validation is not done yet has no
- * figure of it. */
-static bool is_same(const cJSON *a, const cJSON *b)
-{
-	return !cJSON_IsNumber(a) || !cJSON_IsNumber(b) || a->valuedouble == b->valuedouble;
-}
-
-static bool add_parting(cJSON *out, uint64_t number, const char *figure, const cJSON *a, const cJSON *b)
-{
-	cJSON *parts = cJSON_AddObjectToObject(out, "parts");
-
-	return json_add_u64(parts, "epoch", number + 1) && cJSON_AddStringToObject(parts, "figure", figure) &&
-	       add_both(parts, a, b);
-}
-
-/* Returns the figure in which an epoch differs; NULL: none. */
-static const char *parts_in(const cJSON *a, const cJSON *b)
-{
-	for (size_t i = 0; i < COUNT(figures); i++)
-		if (!is_same(json_member(a, figures[i]), json_member(b, figures[i])))
-			return figures[i];
-	return NULL;
-}
-
-/* Walks through both lists, in which the epochs ascend; a list of many epochs has not all of them. */
 static bool add_curves(cJSON *out, const cJSON *a, const cJSON *b)
 {
-	const cJSON *of_a = a ? a->child : NULL, *of_b = b ? b->child : NULL;
-	uint64_t place_a = 0, place_b = 0, compared = 0;
-	bool good = true, parted = false;
+	const cJSON *of_a = json_member(a, "epochs"), *of_b = json_member(b, "epochs");
+	CLEANUP(json_free) cJSON *settings = NULL;
+	struct objective objective;
+	struct error err;
 
-	while (of_a && of_b) {
-		const uint64_t at_a = number_of(of_a, place_a), at_b = number_of(of_b, place_b);
-		const char *figure = at_a == at_b && !parted ? parts_in(of_a, of_b) : NULL;
-
-		if (figure)
-			good = add_parting(out, at_a, figure, json_member(of_a, figure),
-					   json_member(of_b, figure));
-		parted = parted || figure;
-		compared += at_a == at_b;
-		if (at_a <= at_b) {
-			of_a = of_a->next;
-			place_a++;
-		}
-		if (at_b <= at_a) {
-			of_b = of_b->next;
-			place_b++;
-		}
-	}
-	return good && (parted || cJSON_AddNullToObject(out, "parts")) &&
-	       json_add_u64(out, "compared", compared);
+	if (!curves_add_parting(out, of_a, of_b))
+		return false;
+	if (read_settings(a, &settings, &err) < 0)
+		settings = NULL;
+	if (curves_objective(settings, of_a, of_b, &objective))
+		return curves_add_race(out, &objective, of_a, of_b);
+	return cJSON_AddNullToObject(out, "gap") && cJSON_AddNullToObject(out, "ahead");
 }
 
 /* ---- Figures ---- */
@@ -169,9 +123,7 @@ cJSON *difference_of(const cJSON *a, const cJSON *b)
 	CLEANUP(json_free) cJSON *out = cJSON_CreateObject();
 
 	return out && add_run(out, "a", a) && add_run(out, "b", b) && add_settings(out, a, b) &&
-			       add_facts(out, a, b) &&
-			       add_curves(out, json_member(a, "epochs"), json_member(b, "epochs")) &&
-			       add_figures(out, a, b)
+			       add_facts(out, a, b) && add_curves(out, a, b) && add_figures(out, a, b)
 		       ? TAKE(out)
 		       : NULL;
 }

@@ -16,6 +16,10 @@
  *     facts      {plan, order, version, device, machine, seed, starts_from, weights}, each {a, b, same}
  *     parts      {epoch, figure, a, b}: the first epoch, counted from 1, with another figure, and the first
  *                such figure of it; null: they are the same as far as both go
+ *     gap        {epoch, figure, a, b}: the epoch, counted from 1, with the widest gap of the objective
+ *                (curves_objective()), and both values; null: there is no gap
+ *     ahead      {epoch, run: "a" or "b"}: the run that is better in the last epoch that both have, and the
+ *                epoch from which on it is; null: neither is
  *     compared   how many epochs both have
  *     figures    [{key, a, b}]: the members of run_summary(), as far as a run has them
  *
