@@ -45,6 +45,7 @@ like "$said" '^plan +the same: [0-9a-f]{64}$' "the plan is the same"
 like "$said" '^version +the same: [0-9]' "and the code"
 like "$said" '^device +the same: ' "and the device"
 like "$said" '^curves +part at epoch 1: loss [0-9.]+ and [0-9.]+$' "the curves part at once"
+like "$said" '^ +are furthest apart at epoch [1-3]: validation accuracy [0-9.]+ % and [0-9.]+ %$' "where they are furthest apart"
 like "$said" '^test accuracy +[0-9.]+ % +[0-9.]+ %$' "the figures"
 code 0 "a run and its repetition" "$kiln" experiments compare "$adam" "$again" $store --json
 is "$(field '[[r["key"] for r in j["settings"]], j["parts"], j["compared"], j["facts"]["plan"]["same"]]')" "[['run.name'], None, 3, True]" \
@@ -141,3 +142,5 @@ is "$(cat "$sink/$run"/logs/events.out.tfevents.* | grep -aoE '_hparams_/session
 code 0 "the page of a trial" "$kiln" report "$run" --config "$work/night" --html "$work/trial.html"
 is "$(grep -oE '<tr( class="winner")?><th>(adam|sgd)</th>' "$work/trial.html" | wc -l) $(grep -c 'class="chart parallel"' "$work/trial.html")" "2 1" \
 	"shows both trials"
+like "$(grep -c '<div class="overlay">' "$work/trial.html") $(grep -oE 'key (held|train)">(adam|sgd)</span>' "$work/trial.html" | tr '\n' ' ')" \
+	'^1 key held">(adam|sgd)</span> key train">(adam|sgd)</span> $' "and their curves over each other"

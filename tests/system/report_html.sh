@@ -83,13 +83,16 @@ run("hostile", {"epochs": [epoch(0)], "classes": [nasty] * 60, "confusion": conf
      "quarantine": {"records": [{"key": nasty, "offset": 1, "rest": True}] * 30, "more": 3},
      "left_behind": {"files": 2, "bytes": 1, "names": [nasty]}, "test_seen": {"run": nasty, "replaced": 1, "of": 2}})
 folder = pathlib.Path(sys.argv[1]) / "series"
+def curve(i, epochs):
+    return [[e, 0.55 + (i * 13 % 17 / 60 + 0.05) * (1 - math.exp(-e / (3 + i % 4))) + math.sin(e * 12.9898 + i) % 0.1 / 8] for e in range(1, epochs)]
 def series(id, keys, count, **more):
     def value(key, i):
         return {"optimizer.name": ["adam", "sgd", "rmsprop"][i % 3], "optimizer.learning_rate": round(10 ** (-4 + i * 7 % 12 / 4), 6),
                 "run.seed": i, "model.layers.dense_1.units": [64, 128, 256][i * 5 % 3]}.get(key, nasty if more else i * 3 % 11 / 10)
     trials = [{"name": f"random-{i + 1:02}", "overrides": {key: value(key, i) for key in keys}, "state": "finished" if i else "failed",
                "value": 0.6 + i * 13 % 17 / 60 if i else None, "best_epoch": i % 5 + 1, "summary": {"test_accuracy": 0.7},
-               "took_s": 61 + i, "rows_per_s": 12345.6, "bytes": 1234567 * i, "reason": "a NaN", **more} for i in range(count)]
+               "took_s": 61 + i, "rows_per_s": 12345.6, "bytes": 1234567 * i, "reason": "a NaN",
+               "curve": curve(i, 4 if i % 3 == 1 else 21), **more} for i in range(count)]
     (folder / id).mkdir(parents=True)
     (folder / id / "series.json").write_text(json.dumps({
         "version": 1, "id": id, "state": "finished", "objective": "validation.accuracy", "direction": "max", "winner": "random-05",

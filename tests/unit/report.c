@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report made of facts that the test gives: outcome, reason, curves, sentence, and the faults among the
  * events. */
+#include "core/box/reports.h"
 #include "oneshot/report/faults.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/report/make.c"   // NOLINT(bugprone-suspicious-include)
+#include "oneshot/report/series.c" // NOLINT(bugprone-suspicious-include)
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,6 +137,83 @@ static void test_sentence(void **state)
 		"store is away");
 }
 
+/* ---- A series ---- */
+
+#define SERIES_HEAD                                                                                 \
+	"{\"id\": \"t-series-1\", \"objective\": \"validation.accuracy\", \"direction\": \"max\", " \
+	"\"spent_s\": 75, "
+
+static const struct {
+	const char *label, *series, *outcome, *sentence;
+} series_cases[] = {
+	{ "promoted",
+	  SERIES_HEAD
+	  "\"state\": \"finished\", \"winner\": \"adam\", \"promotion\": {\"outcome\": \"promoted\", "
+	  "\"why\": \"better\"}, \"trials\": [{\"name\": \"sgd\", \"state\": \"pruned\", \"value\": 0.5}, "
+	  "{\"name\": \"adam\", \"state\": \"finished\", \"value\": 0.875}]}",
+	  "finished",
+	  "t-series-1: finished, 2 trials, 1 stopped early, adam won with validation accuracy 87.50 %, the "
+	  "model "
+	  "is the new champion" },
+	{ "kept, with a failed one",
+	  SERIES_HEAD
+	  "\"state\": \"finished\", \"winner\": \"adam\", \"promotion\": {\"outcome\": \"kept\"}, "
+	  "\"trials\": [{\"name\": \"sgd\", \"state\": \"failed\"}, "
+	  "{\"name\": \"adam\", \"state\": \"finished\", \"value\": 0.875}]}",
+	  "finished",
+	  "t-series-1: finished, 2 trials, 1 failed, adam won with validation accuracy 87.50 %, the champion "
+	  "stays" },
+	{ "its night is over",
+	  SERIES_HEAD
+	  "\"state\": \"expired\", \"winner\": null, \"trials\": [{\"name\": \"sgd\", \"state\": "
+	  "\"running\", \"value\": 0.5}, {\"name\": \"adam\", \"state\": \"finished\", \"value\": 0.875}]}",
+	  "expired", "t-series-1: expired, 1 of 2 trials ended" },
+	{ "a service ended for good",
+	  SERIES_HEAD "\"state\": \"running\", \"trials\": [{\"name\": \"sgd\", \"state\": \"running\"}]}",
+	  "halted", "t-series-1: halted, 0 of 1 trials ended" },
+};
+
+static void test_series(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(series_cases) / sizeof(series_cases[0]); i++) {
+		CLEANUP(json_free) cJSON *series = cJSON_Parse(series_cases[i].series);
+		CLEANUP(json_free) cJSON *member = report_series_of(series);
+		char text[512], small[8];
+
+		assert_non_null(member);
+		assert_int_equal(report_series_sentence(member, series_cases[i].outcome, text, sizeof(text)),
+				 strlen(series_cases[i].sentence));
+		if (strcmp(text, series_cases[i].sentence) != 0)
+			fail_msg("%s: %s", series_cases[i].label, text);
+		assert_int_equal(report_series_sentence(member, "finished", small, sizeof(small)), 7);
+	}
+}
+
+static void test_series_in_report(void **state)
+{
+	CLEANUP(json_free) cJSON *series = cJSON_Parse(series_cases[0].series);
+	CLEANUP(json_free) cJSON *report = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	struct tonight tonight = { 0 };
+	struct facts facts = { .tonight = &tonight, .outcome = "finished", .run.id = "t-1" };
+	size_t bytes;
+	FILE *out;
+
+	(void)state;
+	assert_true(cJSON_AddItemToObject(report, "series", report_series_of(series)));
+	assert_true(add_sentence(report, &facts, "box"));
+	assert_non_null(out = open_memstream(&text, &bytes));
+	report_print(report, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "box: t-series-1: finished, 2 trials"));
+	assert_non_null(
+		strstr(text, "series       t-series-1: finished\n"
+			     "             2 trials: 1 done, 0 failed, 1 stopped early, 1 min 15 s of work\n"
+			     "             adam won: validation accuracy 87.50 %\n"));
+	assert_non_null(strstr(text, "promotion    promoted: better\n"));
+}
+
 /* ---- Faults ---- */
 
 static void test_faults(void **state)
@@ -175,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outcomes), cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_curves),   cmocka_unit_test(test_sentence),
+		cmocka_unit_test(test_series),   cmocka_unit_test(test_series_in_report),
 		cmocka_unit_test(test_faults),   cmocka_unit_test(test_night_bounds),
 	};
 

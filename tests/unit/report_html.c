@@ -313,9 +313,47 @@ static void test_many_trials(void **state)
 	assert_null(wrong_tag(strstr(text, "<body>")));
 }
 
+/* The curves of ten trials: the winner and the next four have colours, and the key names the others once. */
+static void test_trial_curves(void **state)
+{
+	CLEANUP(json_free) cJSON *series = cJSON_Parse(SERIES);
+	cJSON *trials = cJSON_GetObjectItem(series, "trials");
+	CLEANUP(free_ptr) char *text = NULL, *path = malloc(4096);
+	char curve[128];
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		cJSON *trial = cJSON_Duplicate(cJSON_GetArrayItem(trials, 0), true);
+
+		(void)snprintf(curve, sizeof(curve), "<a>&%d", i);
+		assert_non_null(cJSON_SetValuestring(cJSON_GetObjectItem(trial, "name"), curve));
+		(void)cJSON_SetNumberValue(cJSON_GetObjectItem(trial, "value"), i / 20.0);
+		assert_true(cJSON_AddItemToArray(trials, trial));
+	}
+	for (int i = 0; i < 10; i++) { /* the trial 10 has no curve */
+		(void)snprintf(curve, sizeof(curve), "[[1,0.5],[2,null],[3,0.%d],[%d,0.75]]", 500 + i, 4 + i);
+		cJSON_AddItemToObject(cJSON_GetArrayItem(trials, i), "curve", cJSON_Parse(curve));
+	}
+	text = page_of_series(NULL, NULL, series);
+	assert_int_equal(count_of(text, "<div class=\"overlay\">"), 1);
+	assert_non_null(strstr(
+		text, "<figcaption><b>validation accuracy, %</b> <span class=\"key held\">wide</span>"));
+	assert_int_equal(count_of(text, "<span class=\"key"), 7); /* one is the winner's, of the summary */
+	assert_int_equal(count_of(text, "\">other trials</span>"), 1);
+	assert_int_equal(count_of(text, "<path class=\"held\" d="), 1);
+	assert_int_equal(count_of(text, "<path class=\"faint\" d="), 5);
+	assert_int_equal(count_of(text, "key third\">&lt;a&gt;&amp;6</span>"), 1);
+	find_path(text, 0, "dots held", path, 4096); /* only the epoch between two gaps */
+	assert_int_equal(count_of(path, "h0"), 1);
+	assert_null(wrong_tag(strstr(text, "<body>")));
+	assert_true(strstr(text, "<path class=\"held\" d=") > strstr(text, "<path class=\"faint\" d="));
+}
+
 static const char *const wrong_series[] = {
 	"{}",
 	"{\"trials\": [5, null, \"a\", {\"overrides\": [1], \"value\": \"a\"}]}",
+	"{\"trials\": [{\"curve\": [5, [], [1], [\"a\", null], [1, 1e999], [1e308, 2]]}, {\"curve\": 5}, "
+	"{\"curve\": {\"a\": [2, 1e-308]}}]}",
 	"{\"objective\": 7, \"trials\": [{\"overrides\": {\"a\": 1e308}, \"value\": 1e999}, "
 	"{\"overrides\": {\"a\": -1e308}, \"value\": 1e300, \"took_s\": -1e308, \"bytes\": 1e308}]}",
 	"{\"trials\": [{\"overrides\": {\"a\": 0}, \"value\": 0}, {\"overrides\": {\"a\": [[]]}, \"value\": "
@@ -595,6 +633,7 @@ int main(void)
 		cmocka_unit_test(test_warnings_and_lists),
 		cmocka_unit_test(test_series),
 		cmocka_unit_test(test_many_trials),
+		cmocka_unit_test(test_trial_curves),
 		cmocka_unit_test(test_wrong_series),
 		cmocka_unit_test(test_confusion),
 		cmocka_unit_test(test_many_classes),

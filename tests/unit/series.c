@@ -321,6 +321,34 @@ static void test_objective(void **state)
 	assert_false(objective_find("f1", &objective));
 }
 
+/* Of many epochs the curve has OBJECTIVE_POINTS_MAX, from the first to the last. */
+static void test_objective_curve(void **state)
+{
+	CLEANUP(json_free)
+	cJSON *record = cJSON_Parse("{\"epochs\":[{\"epoch\":0,\"loss\":0.123456789},"
+				    "{\"epoch\":1},{\"epoch\":2,\"loss\":2}]}");
+	CLEANUP(json_free) cJSON *curve = NULL, *many = NULL, *none = NULL;
+	CLEANUP(free_ptr) char *text = NULL;
+	struct objective objective;
+	cJSON *epochs = cJSON_GetObjectItem(record, "epochs");
+
+	(void)state;
+	assert_true(objective_find("train.loss", &objective));
+	curve = objective_curve(&objective, record);
+	text = cJSON_PrintUnformatted(curve);
+	assert_string_equal(text, "[[1,0.123457],[2,null],[3,2]]");
+	for (int i = 3; i < 1000; i++)
+		assert_true(cJSON_AddItemToArray(epochs, cJSON_CreateObject()));
+	many = objective_curve(&objective, record);
+	assert_int_equal(cJSON_GetArraySize(many), OBJECTIVE_POINTS_MAX);
+	assert_true(cJSON_GetArrayItem(cJSON_GetArrayItem(many, 0), 0)->valuedouble == 1);
+	assert_true(cJSON_GetArrayItem(cJSON_GetArrayItem(many, OBJECTIVE_POINTS_MAX - 1), 0)->valuedouble ==
+		    1000);
+	assert_true(objective_find("test.loss", &objective));
+	none = objective_curve(&objective, record);
+	assert_int_equal(cJSON_GetArraySize(none), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
@@ -336,6 +364,7 @@ int main(void)
 		TEST(test_the_best_trial),
 		TEST(test_summary),
 		TEST(test_objective),
+		TEST(test_objective_curve),
 	};
 
 	return cmocka_run_group_tests_name("series", tests, NULL, NULL);

@@ -13,20 +13,22 @@
 #include <stdio.h>
 
 struct chart_line {
-	const char *name, *class; /* words of Kiln, written as they are */
-	const double *value;      /* one for each point; a value that is not finite leaves a gap */
+	const char *name;    /* in the key above the picture; NULL = the line is not in it */
+	const char *class;   /* words of Kiln, written as they are */
+	const double *at;    /* number of the epoch of each point */
+	const double *value; /* of each point; one that is not finite leaves a gap */
+	uint32_t points;
 };
 
 struct chart {
-	const char *title; /* words of Kiln, written as they are */
-	const double *at;  /* number of the epoch of each point */
-	uint32_t points;
-	const struct chart_line *line;
+	const char *title;
+	const struct chart_line *line; /* the first one on top of the others */
 	uint32_t lines;
 	double most;      /* no value is above it: the axis ends here at the latest; INFINITY = no limit */
 	bool logarithmic; /* the axis of values is logarithmic where the values differ by a factor above 100
 			   */
 };
 
-/* Draws the lines that have a value; draws nothing where none has. */
+/* Draws the lines that have a value; draws nothing where none has. No character of a title or of a name has a
+ * meaning for the browser. */
 void chart_draw(const struct chart *chart, FILE *out);

@@ -23,12 +23,10 @@ static void draw_chart(const struct report_page *page, const struct report_figur
 {
 	const uint32_t points = (uint32_t)cJSON_GetArraySize(page->epochs);
 	const double factor = train->is_loss ? 1 : 100;
-	const struct chart_line lines[] = { { "training", "train", values },
-					    { "validation", "held", values + points } };
+	const struct chart_line lines[] = { { "training", "train", at, values, points },
+					    { "validation", "held", at, values + points, points } };
 	const struct chart chart = {
 		.title = train->label,
-		.at = at,
-		.points = points,
 		.line = lines,
 		.lines = sizeof(lines) / sizeof(lines[0]),
 		.most = train->is_loss ? INFINITY : 100,

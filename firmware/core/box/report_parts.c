@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/box/report_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -49,6 +50,46 @@ const char *report_date(double seconds, bool day, char out[static 32])
 	if (!day)
 		memmove(out, out + 11, strlen(out + 11) + 1);
 	return out;
+}
+
+/* ---- Words ---- */
+
+char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES])
+{
+	if (!is_loss)
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.2f %%", 100 * value);
+	else if (value == 0 || (fabs(value) >= 1e-3 && fabs(value) < 1e6))
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.4f", value);
+	else
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.3g", value);
+	return out;
+}
+
+char *report_span_text(double seconds, char out[static REPORT_VALUE_BYTES])
+{
+	const double minutes = floor(seconds / 60);
+
+	if (seconds < 60)
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.1f s", seconds);
+	else if (minutes < 60)
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.0f min %02.0f s", minutes,
+			       floor(seconds - 60 * minutes));
+	else
+		(void)snprintf(out, REPORT_VALUE_BYTES, "%.0f h %02.0f min", floor(minutes / 60),
+			       fmod(minutes, 60));
+	return out;
+}
+
+const char *report_promotion_words(const char *outcome)
+{
+	static const char *const outcomes[][2] = { { "promoted", "the model is the new champion" },
+						   { "kept", "the champion stays" },
+						   { "refused", "the model cannot be judged" } };
+
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		if (strcmp(outcome, outcomes[i][0]) == 0)
+			return outcomes[i][1];
+	return outcome;
 }
 
 /* ---- Curves ---- */

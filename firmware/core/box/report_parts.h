@@ -11,6 +11,15 @@ const char *report_words(const cJSON *object, const char *path);
 /* Formats a time as "2026-11-22 22:00:00" in UTC or, where `day` is false, without the date. */
 const char *report_date(double seconds, bool day, char out[static 32]);
 
+#define REPORT_VALUE_BYTES 64u
+/* Write a loss as "0.4435", another figure as "86.99 %", and a time as "12 min 03 s". Return `out`. */
+char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES]);
+char *report_span_text(double seconds, char out[static REPORT_VALUE_BYTES]);
+
+/* Returns what came out of a promotion, for a reader who does not know the outcomes' names; an outcome
+ * without words as it is. */
+const char *report_promotion_words(const char *outcome);
+
 /* The stages of the member "time". */
 struct report_stage {
 	const char *key, *label;

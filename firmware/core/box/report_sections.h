@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/box/report_parts.h"
+#include "core/series/compared.h"
 
 #include <stdio.h>
 
@@ -18,17 +19,15 @@ struct report_page {
 const cJSON *report_of(const struct report_page *page, const char *in_report, const char *in_record);
 const char *report_words_of(const struct report_page *page, const char *in_report, const char *in_record);
 
-/* Prints what came out of a promotion, as a sentence for a reader who does not know the outcomes' names. */
+/* Prints what came out of a promotion, as a sentence. */
 void report_promotion_sentence(const struct report_page *page, const cJSON *promotion);
-
-#define REPORT_VALUE_BYTES 64u
-/* Write a loss as "0.4435", another figure as "86.99 %", and a time as "12 min 03 s". Return `out`. */
-char *report_figure_text(double value, bool is_loss, char out[static REPORT_VALUE_BYTES]);
-char *report_span_text(double seconds, char out[static REPORT_VALUE_BYTES]);
 
 /* Prints the trials of the series side by side, as a picture and as a table. Without a series prints nothing.
  */
 void report_trials(const struct report_page *page);
+/* Draws the objective of the best `trials` trials by epoch, over each other: the winner and the next best
+ * ones in colours. Draws nothing where less than two have a curve, or memory is short. */
+void report_trial_curves(const struct compared *compared, uint32_t trials, FILE *out);
 /* Prints times, box, versions, and what the run trained on. */
 void report_facts(const struct report_page *page);
 /* Print the curves as charts, and the figures of the epochs and of the test as a table. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trials of a series side by side: as parallel coordinates, and as a table. */
+/* The trials of a series side by side: as parallel coordinates, their curves, and as a table. */
 #include "core/base/html.h"
 #include "core/box/parallel.h"
 #include "core/box/report_sections.h"
@@ -35,7 +35,8 @@ static void print_summary(const struct report_page *page, const struct compared 
 			   report_words(page->series, "winner"));
 	if (cJSON_IsObject(promotion))
 		print_promotion(page, promotion);
-	fputs("<p class=\"soft\">Each line of the picture is a trial: it runs through the trial's settings "
+	fputs("<p class=\"soft\">Each line of the first picture is a trial: it runs through the trial's "
+	      "settings "
 	      "to its "
 	      "best value, at the right. The table has the same trials, the best one first.</p>\n",
 	      page->out);
@@ -155,6 +156,7 @@ void report_trials(const struct report_page *page)
 	keys = compared.keys < KEYS_SHOWN ? compared.keys : KEYS_SHOWN;
 	print_summary(page, &compared);
 	parallel_draw(&compared, shown, page->out);
+	report_trial_curves(&compared, shown, page->out);
 	print_head(page, &compared, keys);
 	for (uint32_t i = 0; i < shown; i++)
 		print_trial(page, &compared, keys, compared.trial[i]);

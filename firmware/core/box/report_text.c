@@ -3,6 +3,7 @@
 #include "core/base/visible.h"
 #include "core/box/report_parts.h"
 #include "core/box/reports.h"
+#include "core/series/compared.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -175,18 +176,47 @@ static void print_run(const cJSON *report, FILE *out)
 	fprintf(out, "%-*s %s\n", WIDTH, "outputs", report_words(run, "outputs"));
 }
 
+/* Prints the series of the night, with the value of its winner. */
+static void print_series(const cJSON *series, FILE *out)
+{
+	const cJSON *value = member(series, "value");
+	char text[REPORT_VALUE_BYTES], objective[COMPARED_WORDS_BYTES];
+
+	if (!cJSON_IsObject(series))
+		return;
+	fprintf(out, "%-*s %s: %s\n", WIDTH, "series", report_words(series, "id"),
+		report_words(series, "state"));
+	fprintf(out, "%-*s %.0f trials: %.0f done, %.0f failed, %.0f stopped early, %s of work\n", WIDTH, "",
+		report_number(series, "trials"), report_number(series, "finished"),
+		report_number(series, "failed"), report_number(series, "pruned"),
+		report_span_text(report_number(series, "spent_s"), text));
+	if (cJSON_IsNumber(value))
+		fprintf(out, "%-*s %s won: %s %s\n", WIDTH, "", report_words(series, "winner"),
+			compared_objective(series, objective),
+			report_figure_text(value->valuedouble, !compared_is_share(series), text));
+}
+
+/* Prints the promotion of the series or, where the run is no trial, of the run. */
+static void print_promotion(const cJSON *report, FILE *out)
+{
+	const cJSON *of_series = json_member(report, "series.promotion");
+
+	report_print_promotion(cJSON_IsObject(of_series) ? of_series : member(report, "promotion"), out);
+}
+
 void report_print(const cJSON *report, FILE *out)
 {
 	const cJSON *daemon;
 
 	fprintf(out, "%s\n\n", report_words(report, "text"));
 	print_night(report, out);
+	print_series(member(report, "series"), out);
 	print_run(report, out);
 	print_unfit(member(report, "unfit"), out);
 	print_curves(member(report, "curves"), out);
 	report_print_seen(report, out);
 	report_print_test(member(report, "test"), out);
-	report_print_promotion(member(report, "promotion"), out);
+	print_promotion(report, out);
 	report_print_time(member(report, "time"), out);
 	print_faults(member(report, "faults"), out);
 	cJSON_ArrayForEach(daemon, member(report, "degraded"))

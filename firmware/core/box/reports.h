@@ -13,10 +13,13 @@
  *   night   {from_s, to_s, by: "timer" or "hand", next_s}
  *   run     {id, state, name, epochs, epochs_done, batch_rows, seed, started_s, start_run, plan_sha256,
  *           order_version, sources: [url], outputs: url, device} or null
+ *   series  {id, state, trials, finished, failed, pruned, objective, direction, spent_s: time of work, winner, value:
+ *           the winner's, promotion: {outcome, why} or null}, of a run that is a trial; else null
  *   curves  {loss, accuracy, validation_loss, validation_accuracy}, each {first, best, best_epoch, last}
  *   test    {loss, accuracy, rows}
  *   time    {starts, starting_s, waiting_s, training_s, evaluating_s, checkpoints_s, paused_s, throttled_s,
- *           upload_s}, of all nights of the run; uploads run at the same time as the other stages
+ *           upload_s}, of all nights of the run,
+ *           not of other trials; uploads run at the same time as the other stages
  *   faults  [{event, level, count, last_s, message}] of the night, by event (core/base/events.h); message: the
  *           last one; null: the journal cannot be read
  *   quarantine, left_behind, changed, validation_seen, test_seen, test_given_up, promotion: as in run.json

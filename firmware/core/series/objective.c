@@ -74,3 +74,44 @@ bool objective_best(const struct objective *objective, const cJSON *record, uint
 	*ret_epoch = 0;
 	return true;
 }
+
+static cJSON *value_of(const cJSON *entry, const char *key)
+{
+	const double value = json_number(entry, key, NAN);
+	char text[32];
+
+	if (!isfinite(value))
+		return cJSON_CreateNull();
+	(void)snprintf(text, sizeof(text), "%.6g", value);
+	return cJSON_CreateNumber(strtod(text, NULL));
+}
+
+static bool add_point(cJSON *curve, uint64_t epoch, cJSON *value)
+{
+	cJSON *point = cJSON_CreateArray();
+
+	return cJSON_AddItemToArray(curve, point) &&
+	       cJSON_AddItemToArray(point, cJSON_CreateNumber((double)epoch)) &&
+	       cJSON_AddItemToArray(point, value);
+}
+
+cJSON *objective_curve(const struct objective *objective, const cJSON *record)
+{
+	const cJSON *list = objective->test ? NULL : cJSON_GetObjectItemCaseSensitive(record, "epochs");
+	const uint64_t entries = (uint64_t)cJSON_GetArraySize(list), last = OBJECTIVE_POINTS_MAX - 1;
+	CLEANUP(json_free) cJSON *curve = cJSON_CreateArray();
+	bool good = curve;
+	const cJSON *entry;
+	uint64_t place = 0, points = 0;
+
+	cJSON_ArrayForEach(entry, list) {
+		if (entries > OBJECTIVE_POINTS_MAX && place < points * (entries - 1) / last) {
+			place++;
+			continue;
+		}
+		points++;
+		place++;
+		good = good && add_point(curve, epoch_of(entry, place), value_of(entry, objective->member));
+	}
+	return good ? TAKE(curve) : NULL;
+}

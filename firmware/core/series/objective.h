@@ -26,3 +26,10 @@ bool objective_find(const char *name, struct objective *ret_objective);
  * run has no value; a NaN is none. */
 bool objective_best(const struct objective *objective, const cJSON *record, uint64_t epochs,
 		    double *ret_value, uint64_t *ret_epoch);
+
+#define OBJECTIVE_POINTS_MAX 64u
+/* Returns the objective by epoch, from the run.json of a run: [[epoch, value]], with epochs counted from 1,
+ * values of 6 digits, and null for a value that the epoch does not have. Of more than OBJECTIVE_POINTS_MAX
+ * epochs it has that many, the first and the last one among them. An objective of the test has none. The
+ * caller frees it. NULL: no memory. */
+cJSON *objective_curve(const struct objective *objective, const cJSON *record);

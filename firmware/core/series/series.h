@@ -26,7 +26,7 @@
  *     sink_commit         of a lakefs:// sink: the commit at which the branch of every trial begins
  *     reason              why the series failed or ended before all trials; missing where nothing is to tell
  *     trials              [{name, overrides, state, slot, moved, run, rung, rungs, epochs, value, best_epoch,
- *                         reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of
+ *                         curve, reason, started_s, took_s, summary, bytes, rows_per_s}], in the order of
  *                         trials_make()
  *     next                name of the trial that begins or goes on next; missing while one is at work, or set
  *                         by the slot whose trial ended last
@@ -38,7 +38,8 @@
  * that is not used any more, or where it could not go on, its run is parked, and it waits for its turn in
  * slot 0, else missing; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the
  * value at the end of each, null where it is NaN; epochs: how many are trained; value: the best value of the
- * objective, or null; best_epoch: its epoch, counted from 1, 0 = none; reason: why it failed or was pruned;
+ * objective, or null; best_epoch: its epoch, counted from 1, 0 = none; curve:
+ * objective_curve(), missing before the first epoch; reason: why it failed or was pruned;
  * summary: members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
  *
  * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write

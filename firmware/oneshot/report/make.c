@@ -8,6 +8,7 @@
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
 #include "oneshot/report/faults.h"
+#include "oneshot/report/series.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -215,6 +216,15 @@ static bool add_degraded(cJSON *report)
 	return done;
 }
 
+/* Adds the member "series"; null where the run is no trial. */
+static bool add_series(cJSON *report, const struct facts *facts)
+{
+	CLEANUP(json_free) cJSON *series = report_series_load(facts->record);
+	cJSON *member = series ? report_series_of(series) : cJSON_CreateNull();
+
+	return cJSON_AddItemToObject(report, "series", member);
+}
+
 /* ---- The sentence ---- */
 
 static double figure(const cJSON *report, const char *curve, const char *key)
@@ -224,24 +234,34 @@ static double figure(const cJSON *report, const char *curve, const char *key)
 	return cJSON_IsNumber(item) ? item->valuedouble : -1;
 }
 
-static bool add_sentence(cJSON *report, const struct facts *facts, const char *host)
+/* Writes what became of the run of the night, or of the series of which it is a trial. Returns the bytes. */
+static size_t print_end(const cJSON *report, const struct facts *facts, char *out, size_t size)
 {
+	const cJSON *series = member(report, "series");
 	const double accuracy = figure(report, "validation_accuracy", "last");
-	const int faults = cJSON_GetArraySize(member(report, "faults"));
-	const char *reason = reason_of(facts);
-	char text[1024];
 	size_t used;
 
-	if (*facts->run.id)
-		used = (size_t)snprintf(text, sizeof(text), "%s: %s: %s, %" PRIu64 " of %" PRIu64 " epochs",
-					host, facts->run.id, facts->outcome,
-					run_epochs_done(member(facts->record, "epochs")),
-					facts->run.config.run.epochs);
-	else
-		used = (size_t)snprintf(text, sizeof(text), "%s: no run started", host);
+	if (cJSON_IsObject(series))
+		return report_series_sentence(series, facts->outcome, out, size);
+	if (!*facts->run.id)
+		return (size_t)snprintf(out, size, "no run started");
+	used = (size_t)snprintf(out, size, "%s: %s, %" PRIu64 " of %" PRIu64 " epochs", facts->run.id,
+				facts->outcome, run_epochs_done(member(facts->record, "epochs")),
+				facts->run.config.run.epochs);
 	if (accuracy >= 0)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, ", validation accuracy %.2f %%",
+		used += (size_t)snprintf(out + used, size - used, ", validation accuracy %.2f %%",
 					 100 * accuracy);
+	return used;
+}
+
+static bool add_sentence(cJSON *report, const struct facts *facts, const char *host)
+{
+	const int faults = cJSON_GetArraySize(member(report, "faults"));
+	const char *reason = reason_of(facts);
+	char text[1536];
+	size_t used = (size_t)snprintf(text, sizeof(text), "%s: ", host);
+
+	used += print_end(report, facts, text + used, sizeof(text) - used);
 	if (faults)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, ", %d kinds of faults", faults);
 	if (reason)
@@ -278,8 +298,8 @@ static bool add_all(cJSON *report, const struct facts *facts)
 	       add_text(report, "outcome", facts->outcome) && add_text(report, "reason", reason_of(facts)) &&
 	       add_text(report, "host", host) && add_text(report, "version", KILN_VERSION) &&
 	       image_add(report) && add_night(report, facts) && add_run(report, facts) &&
-	       add_unfit(report, facts) && add_curves(report, facts) && add_time(report, facts) &&
-	       add_faults(report, facts) && add_degraded(report) &&
+	       add_series(report, facts) && add_unfit(report, facts) && add_curves(report, facts) &&
+	       add_time(report, facts) && add_faults(report, facts) && add_degraded(report) &&
 	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
 	       copy(report, "changed", facts->record) && copy(report, "validation_seen", facts->record) &&
 	       copy(report, "test_seen", facts->record) && copy(report, "test_given_up", facts->record) &&

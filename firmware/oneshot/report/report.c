@@ -5,10 +5,10 @@
 #include "core/box/report_html.h"
 #include "core/box/tonight.h"
 #include "core/series/compared.h"
-#include "core/series/series.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
 #include "oneshot/report/send.h"
+#include "oneshot/report/series.h"
 #include "oneshot/report/whom.h"
 
 #include <string.h>
@@ -30,16 +30,15 @@ static void pages_done(struct pages *pages)
 	free(pages->html);
 }
 
-/* Loads the series of which the run of the night is a trial. Returns NULL where there is none. */
+/* Loads the series of the run, for people. Returns NULL where there is none. */
 static cJSON *load_series(const cJSON *record)
 {
-	const char *id = cJSON_GetStringValue(json_member(record, "series.id"));
-	cJSON *series = NULL;
+	cJSON *series = report_series_load(record);
 
-	if (!id || series_load(id, &series, NULL) < 0)
-		return NULL;
-	compared_prepare(series);
-	json_visible(series);
+	if (series) {
+		compared_prepare(series);
+		json_visible(series);
+	}
 	return series;
 }
 

@@ -18,15 +18,28 @@ int note_find(const cJSON *series, const cJSON *record)
 	return id && name && strcmp(id, series_id(series)) == 0 ? series_find_trial(series, name) : -1;
 }
 
+static bool objective_of_series(const cJSON *series, struct objective *ret_objective)
+{
+	if (!objective_find(member(series, "objective")->valuestring, ret_objective))
+		return false;
+	ret_objective->maximize = strcmp(member(series, "direction")->valuestring, "max") == 0;
+	return true;
+}
+
 static bool best_of(const cJSON *series, const cJSON *record, uint64_t epochs, double *ret_value,
 		    uint64_t *ret_epoch)
 {
 	struct objective objective;
 
-	if (!objective_find(member(series, "objective")->valuestring, &objective))
-		return false;
-	objective.maximize = strcmp(member(series, "direction")->valuestring, "max") == 0;
-	return objective_best(&objective, record, epochs, ret_value, ret_epoch);
+	return objective_of_series(series, &objective) &&
+	       objective_best(&objective, record, epochs, ret_value, ret_epoch);
+}
+
+static cJSON *curve_of(const cJSON *series, const cJSON *record)
+{
+	struct objective objective;
+
+	return objective_of_series(series, &objective) ? objective_curve(&objective, record) : NULL;
 }
 
 static double rows_per_s(const cJSON *record, double epochs)
@@ -50,6 +63,7 @@ void note_run(const cJSON *series, cJSON *trial, const cJSON *record)
 	(void)series_set(trial, "epochs", cJSON_CreateNumber(epochs));
 	(void)series_set(trial, "value", any ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 	(void)series_set(trial, "best_epoch", cJSON_CreateNumber((double)epoch));
+	(void)series_set(trial, "curve", curve_of(series, record));
 	(void)series_set(trial, "took_s", cJSON_CreateNumber(json_number(summary, "took_s", 0)));
 	(void)series_set(trial, "bytes", cJSON_CreateNumber(json_number(record, "store.bytes", 0)));
 	(void)series_set(trial, "rows_per_s", cJSON_CreateNumber(rows_per_s(record, epochs)));

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The series in the report of a night: its member "series" (core/box/reports.h), and its words. */
+#pragma once
+
+#include "core/base/json.h"
+
+#include <stddef.h>
+
+/* Loads the series of which a run is a trial. `record`: the run.json; NULL = none. The caller frees it. NULL:
+ * the run is no trial, or its series cannot be read. */
+cJSON *report_series_load(const cJSON *record);
+
+/* Makes the member "series" from a series.json. The caller frees it. NULL: no memory. */
+cJSON *report_series_of(const cJSON *series);
+
+/* Writes the sentence about a series, from its member: "t-series-1: finished, 4 trials, 1 failed, adam won
+ * with validation accuracy 91.20 %, the champion stays". `outcome`: that of the night, which counts where the
+ * night was halted or did not start. Returns how many bytes it wrote, at most `size` - 1. */
+size_t report_series_sentence(const cJSON *member, const char *outcome, char *out, size_t size);
