@@ -42,13 +42,17 @@ int want_leave(struct train *train, enum run_state rest, const char *why, struct
 	return error_set(err, -ECANCELED, "%s", why);
 }
 
-/* Returns whether the run must leave now to write another checkpoint before the night is over: that needs
- * twice the time of the last checkpoint, plus a second. */
+/* Returns whether the run must leave now to write another checkpoint before the night is over, or the budget
+ * is spent: that needs twice the time of the last checkpoint, plus a second. A jump of the time of day moves
+ * the night, but not the budget. */
 static bool night_is_over(struct train *train)
 {
 	const uint64_t reserve_us = 2 * writer_took_us(&train->writer) + 1000000;
+	const int64_t reserve_s = (int64_t)(reserve_us / 1000000);
+	const struct run *run = &train->run;
 
-	return train->run.ends_s && time(NULL) + (time_t)(reserve_us / 1000000) >= train->run.ends_s;
+	return (run->ends_s && time(NULL) + reserve_s >= run->ends_s) ||
+	       (run->budget_ends_s && (int64_t)clock_boot_s() + reserve_s >= run->budget_ends_s);
 }
 
 int want_check(struct train *train, const struct run_want *want, struct error *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A clock for durations that only moves forward (CLOCK_MONOTONIC); only differences of two times have a
- * meaning. clock_day_us() is the time of day; clock_synced() tells whether it is correct.
+ * meaning. clock_boot_s() counts as well while the box sleeps. clock_day_us() is the time of day;
+ * clock_synced() tells whether it is correct.
  */
 #pragma once
 
@@ -26,6 +27,15 @@ static inline uint64_t clock_us(void)
 static inline uint64_t clock_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+/* Returns the seconds since the boot, which no jump of the time of day changes. */
+static inline double clock_boot_s(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* Returns the Unix time. */

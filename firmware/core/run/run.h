@@ -36,6 +36,8 @@
  *   machine          machine-id(5) of the box that works on the run, where the box has one
  *   root             KILN_ROOT of that box, where it has one (core/base/machine.h)
  *   ends_s           where run.ends_at is given
+ *   budget_ends_s    of a trial: clock_boot_s() at which series.budget is spent; 0: there is no budget. Every
+ *                    begin writes it, also after a reboot
  *   night_s          of a trial: the since_s of its series when it began, or went on last
  *   commits          [id]: of each source, the commit of its lakefs:// repository that the run reads; "":
  *                    the source has none
@@ -160,6 +162,7 @@ struct run {
 	enum run_state state;
 	int64_t started_s;              /* Unix time */
 	int64_t ends_s;                 /* Unix time at which an unfinished run stops; 0 = never */
+	int64_t budget_ends_s;          /* clock_boot_s() at which it stops for the budget; 0 = never */
 	uint64_t rest_after_epoch;      /* the trainer stops after so many epochs; 0 = at the end */
 	char machine[MACHINE_ID_BYTES]; /* the machine that works on the run; "" = not known */
 	char root[PATH_BYTES];          /* that box's KILN_ROOT, as machine_root() writes it */

@@ -128,7 +128,7 @@ int run_is_ours(const struct run *run, struct error *err)
 int record_parse(const char *what, const cJSON *record, struct run *ret_run, struct error *err)
 {
 	const char *id, *start;
-	uint64_t version, started, ends = 0, rest = 0;
+	uint64_t version, started, ends = 0, budget_ends = 0, rest = 0;
 	int r;
 
 	if ((r = json_get_u64(what, record, "version", &version, err)) < 0 ||
@@ -136,6 +136,8 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	    (r = json_get_u64(what, record, "started_s", &started, err)) < 0 ||
 	    (cJSON_HasObjectItem(record, "ends_s") &&
 	     (r = json_get_u64(what, record, "ends_s", &ends, err)) < 0) ||
+	    (cJSON_HasObjectItem(record, "budget_ends_s") &&
+	     (r = json_get_u64(what, record, "budget_ends_s", &budget_ends, err)) < 0) ||
 	    (cJSON_HasObjectItem(record, "rest_after_epoch") &&
 	     (r = json_get_u64(what, record, "rest_after_epoch", &rest, err)) < 0) ||
 	    (r = json_get_string(what, record, "start_run", &start, err)) < 0 ||
@@ -158,6 +160,7 @@ int record_parse(const char *what, const cJSON *record, struct run *ret_run, str
 	(void)snprintf(ret_run->start_run, sizeof(ret_run->start_run), "%s", start);
 	ret_run->started_s = (int64_t)started;
 	ret_run->ends_s = (int64_t)ends;
+	ret_run->budget_ends_s = (int64_t)budget_ends;
 	ret_run->rest_after_epoch = rest;
 	return 0;
 }

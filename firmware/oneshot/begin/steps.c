@@ -113,17 +113,16 @@ int begin_go_on(const char *file, bool brought, struct run *ret_run, struct erro
 	return bring_checkpoint(sink, ret_run->id, &any, err);
 }
 
-/* Notes in the record when the run must stop: at the end of the night in which it was asked for, or earlier.
- */
+/* Notes in the record when the run must stop: at the end of the night in which it was asked for, or when the
+ * budget of its series is spent. */
 static int note_end(const struct run *run, const struct set_up *how, struct error *err)
 {
-	int64_t ends = night_end(&run->config, how->since_s);
-	char note[64];
+	const int64_t ends = night_end(&run->config, how->since_s);
+	char note[96];
 
-	if (how->ends_s && (!ends || how->ends_s < ends))
-		ends = how->ends_s;
-	(void)snprintf(note, sizeof(note), "{\"ends_s\": %" PRId64 "}", ends);
-	return ends == run->ends_s ? 0 : run_note(note, err);
+	(void)snprintf(note, sizeof(note), "{\"ends_s\": %" PRId64 ", \"budget_ends_s\": %" PRId64 "}", ends,
+		       how->budget_ends_s);
+	return ends == run->ends_s && how->budget_ends_s == run->budget_ends_s ? 0 : run_note(note, err);
 }
 
 /* Brings the encoder from beside the shards, or from the model of the run `repeats`, whose encoder has made

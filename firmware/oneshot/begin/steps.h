@@ -30,9 +30,9 @@ MUST_CHECK int begin_go_on(const char *file, bool brought, struct run *ret_run, 
 
 struct set_up {
 	int64_t since_s; /* when the run was asked for: its night ends at the first run.ends_at after it */
-	int64_t ends_s;  /* the run ends at this time at the latest; 0 = no limit */
-	bool adopted;    /* the run goes on */
-	const char *repeats; /* id of the run that this one repeats; "" = none */
+	int64_t budget_ends_s; /* clock_boot_s() at which the run ends at the latest; 0 = no limit */
+	bool adopted;          /* the run goes on */
+	const char *repeats;   /* id of the run that this one repeats; "" = none */
 };
 
 /* Prepares what a run needs in addition to its record: the claim of its id, the end of its night, its spool,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/begin/trial_begin.h"
+#include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
@@ -138,12 +139,12 @@ static int begin_waiting(struct held *held, const struct next *next, struct run 
 	return begin_new(&new, ret_run, err);
 }
 
-/* Returns the time at which the budget of the series is spent; 0 = never. */
-static int64_t ends_of(const cJSON *series, const struct config *config)
+/* Returns when the budget of the series is spent, by a clock that shows `now_s`; 0 = never. */
+static int64_t ends_of(const cJSON *series, const struct config *config, int64_t now_s)
 {
 	const int64_t left_s = spent_left_s(series, config->series.budget);
 
-	return left_s == INT64_MAX ? 0 : time(NULL) + (left_s > 0 ? left_s : 0);
+	return left_s == INT64_MAX ? 0 : now_s + (left_s > 0 ? left_s : 0);
 }
 
 /* Notes which trial this slot takes, before it makes the trial's run: after a crash no other slot takes it.
@@ -159,15 +160,15 @@ static int note_taken(cJSON *series, const struct next *next, struct error *err)
 		       : error_set(err, -ENOMEM, "series.json: no memory");
 }
 
-static int note_begun(cJSON *series, const struct next *next, const struct run *run, int64_t ends_s,
-		      struct error *err)
+static int note_begun(cJSON *series, const struct config *config, const struct next *next,
+		      const struct run *run, struct error *err)
 {
 	cJSON *trial = series_trial(series, next->trial);
 
 	note_next(series, NULL);
 	(void)series_set(trial, "run", cJSON_CreateString(run->id));
 	(void)series_set(trial, "started_s", cJSON_CreateNumber((double)run->started_s));
-	(void)series_set(series, "ends_s", cJSON_CreateNumber((double)ends_s));
+	(void)series_set(series, "ends_s", cJSON_CreateNumber((double)ends_of(series, config, time(NULL))));
 	return series_write(series, err);
 }
 
@@ -312,7 +313,7 @@ int trial_begin(const char *file, struct held *held, const struct config *config
 {
 	CLEANUP(run_done) struct run run = { 0 };
 	struct set_up how = { .since_s = (int64_t)json_number(held->series, "since_s", 0),
-			      .ends_s = ends_of(held->series, config),
+			      .budget_ends_s = ends_of(held->series, config, (int64_t)clock_boot_s()),
 			      .repeats = "" };
 	struct error why = { 0 };
 	int r = note_taken(held->series, next, err), begun;
@@ -335,7 +336,7 @@ int trial_begin(const char *file, struct held *held, const struct config *config
 										  : SERIES_BEGUN_NONE;
 	if (begun < 0)
 		give_back(held->series, next->trial);
-	else if ((r = note_begun(held->series, next, &run, how.ends_s, err)) < 0)
+	else if ((r = note_begun(held->series, config, next, &run, err)) < 0)
 		return r;
 	if (rests)
 		return rest(held->series, next->trial, err);

@@ -23,14 +23,6 @@ static void read_boot(char out[static BOOT_ID_BYTES])
 		*out = '\0';
 }
 
-static double boot_s(void)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Returns when a file was written; -INFINITY: it is not there. */
 static double written_s(const char *path)
 {
@@ -102,7 +94,7 @@ static double since(const cJSON *mark, const char *boot, double idle)
 	if (!mark)
 		return 0;
 	if (then && *then && strcmp(then, boot) == 0)
-		return fmax(boot_s() - json_number(mark, "boot_s", 0) - idle, 0);
+		return fmax(clock_boot_s() - json_number(mark, "boot_s", 0) - idle, 0);
 	return fmin(fmax((double)time(NULL) - json_number(mark, "unix_s", 0) - idle, 0), SPENT_JUMP_MAX_S);
 }
 
@@ -111,7 +103,7 @@ static void set_mark(cJSON *series, const char *boot)
 	cJSON *mark = cJSON_CreateObject();
 
 	cJSON_AddStringToObject(mark, "boot", boot);
-	cJSON_AddNumberToObject(mark, "boot_s", boot_s());
+	cJSON_AddNumberToObject(mark, "boot_s", clock_boot_s());
 	cJSON_AddNumberToObject(mark, "unix_s", (double)time(NULL));
 	(void)series_set(series, "mark", mark);
 }
