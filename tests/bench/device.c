@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures an OpenCL device for a trainer: the time to compile the kernels and to load them from the
- * cache, and the cost of a launch, of an empty queue and of a copy. Every copy is compared before it is
- * timed. Prints JSON lines, the device in the first. Part of tools/gpu-check. Usage: device
+ * cache, and the cost of a launch, of an empty queue and of a copy; on a GPU also of a batch's copy from
+ * memory that is not pinned, from pinned memory and from memory like a ring's. Every copy is compared before
+ * it is timed. Prints JSON lines, the device and its limits first. Part of tools/gpu-check. Usage: device
  */
 #include "tests/bench/measure.h"
 #include "tests/reference.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define COPY_BYTES  (256u << 20)
 #define SMALL_BYTES 4096u
+#define BATCH_BYTES 262144u /* of the article: 128 rows of 512 floats */
 #define ROUNDS      9u
 #define LAUNCHES    2000u
 #define ROWS        64u
@@ -155,6 +158,101 @@ static void time_copies(size_t bytes)
 	free(c.in);
 }
 
+/* ---- Copies of batches, which run beside kernels ---- */
+
+enum memory { PAGEABLE, PINNED, RING, MEMORIES };
+
+struct sent {
+	struct gpu_host *host; /* NULL: the memory is not pinned */
+	unsigned char *memory;
+	size_t bytes;
+};
+
+static void *shared_memory(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		abort();
+	return memory;
+}
+
+/* A ring is memory of its own that two processes share; the trainer asks the driver to pin it. */
+static void open_sent(struct sent *sent, enum memory kind, size_t bytes)
+{
+	struct error err = { 0 };
+
+	*sent = (struct sent){ .bytes = bytes };
+	if (kind == PINNED) {
+		must(gpu_host_create(gpu, bytes, &sent->host, &err), &err);
+		sent->memory = gpu_host_memory(sent->host);
+	} else {
+		sent->memory = shared_memory(bytes);
+	}
+	if (kind == RING)
+		must(gpu_host_wrap(gpu, sent->memory, bytes, &sent->host, &err), &err);
+	fill(sent->memory, bytes, 7 + kind);
+}
+
+static void close_sent(struct sent *sent, enum memory kind)
+{
+	gpu_host_free(sent->host);
+	if (kind != PINNED)
+		(void)munmap(sent->memory, sent->bytes);
+}
+
+static void send(const struct sent *sent, struct gpu_buffer *to)
+{
+	struct error err = { 0 };
+
+	must(gpu_send(gpu, to, 0, sent->memory, sent->bytes, &err), &err);
+	must(gpu_finish(gpu, &err), &err);
+}
+
+static double send_us(enum memory kind, size_t bytes, struct gpu_buffer *to, unsigned char *back)
+{
+	struct sent sent;
+	struct error err = { 0 };
+	double us[ROUNDS];
+
+	open_sent(&sent, kind, bytes);
+	send(&sent, to);
+	must(gpu_read(gpu, to, 0, back, bytes, NULL, &err), &err);
+	check_equal(back, sent.memory, bytes, "a batch");
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		const double start = now_us();
+
+		send(&sent, to);
+		us[r] = now_us() - start;
+	}
+	close_sent(&sent, kind);
+	return median(us, ROUNDS);
+}
+
+static void time_feeds(size_t bytes)
+{
+	static const char *const names[MEMORIES] = { "memory that is not pinned", "pinned memory",
+						     "a ring that the driver pins" };
+	unsigned char *back = aligned_alloc(4096, bytes);
+	struct gpu_buffer *to = NULL;
+	struct error err = { 0 };
+	char name[96];
+
+	if (!back)
+		abort();
+	must(gpu_buffer_create(gpu, bytes, &to, &err), &err);
+	for (enum memory kind = PAGEABLE; kind < MEMORIES; kind++) {
+		const double us = send_us(kind, bytes, to, back);
+
+		(void)snprintf(name, sizeof(name), "a batch of %zu bytes from %s%s", bytes, names[kind],
+			       kind == PAGEABLE || gpu_stages(gpu) ? "" : " (this driver pins none)");
+		print(name, bytes < COPY_BYTES ? us : (double)bytes / us / 1e3,
+		      bytes < COPY_BYTES ? "us" : "GB/s");
+	}
+	gpu_buffer_free(to);
+	free(back);
+}
+
 /* ---- Launches ---- */
 
 /* Enqueues the smallest possible kernel many times, then once with a wait for its end. */
@@ -207,6 +305,12 @@ static void print_device(void)
 	       "\"date\":\"%s\"}\n",
 	       gpu_is_cpu(gpu) ? "a CPU device" : "a device with memory of its own",
 	       sysconf(_SC_NPROCESSORS_ONLN), gpu_description(gpu), day);
+	print("limit: memory", (double)gpu_memory(gpu).bytes / 0x1p30, "GiB");
+	print("limit: the largest buffer that is promised", (double)gpu_memory(gpu).buffer_bytes / 0x1p30,
+	      "GiB");
+	print("limit: groups at the same time, about", gpu_units(gpu), "groups");
+	if (gpu_nvidia_capability(gpu))
+		print("compute capability", gpu_nvidia_capability(gpu) / 10.0, "1");
 }
 
 int main(void)
@@ -218,6 +322,10 @@ int main(void)
 	time_launches();
 	time_copies(SMALL_BYTES);
 	time_copies(COPY_BYTES);
+	if (!gpu_is_cpu(gpu)) {
+		time_feeds(BATCH_BYTES);
+		time_feeds(COPY_BYTES);
+	}
 	close_device(gpu);
 	return 0;
 }

@@ -3,7 +3,9 @@
  * Compares matrix products with OpenBLAS, or with CLBlast if the device is no CPU. Each product is timed with
  * all its launches. Some numbers of each result are compared with float64 first; then rounds of Kiln and of
  * the other library alternate. Prints a JSON line for each, with the median in gigaflops.
- * Usage: gemm [ROUNDS]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
+ * With bfloat16 the products have the type of a network in mixed_bfloat16, without another library; large
+ * ones are added where the device has tensor cores.
+ * Usage: gemm [ROUNDS] [bfloat16]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
  */
 #include "tests/bench/clblast.h"
 #include "tests/bench/measure.h"
@@ -26,8 +28,17 @@ static const struct product {
 	{ 128, 256, 512, false, false, "NN" },    { 512, 256, 128, true, false, "TN" },
 	{ 1024, 1024, 1024, false, false, "NN" }, { 512, 4096, 4096, false, false, "NN" },
 	{ 512, 4096, 4096, false, true, "NT" },   { 512, 4096, 4096, true, false, "TN" },
-	{ 4096, 4096, 512, true, false, "TN" },
+	{ 4096, 4096, 512, true, false, "TN" },   { 4096, 4096, 4096, false, false, "NN" },
+	{ 8192, 8192, 8192, false, false, "NN" },
 };
+
+static enum dtype storage = DTYPE_F32;
+static enum tensor_cores cores; /* what the products use */
+
+static bool is_for_tensor_cores(const struct product *p)
+{
+	return p->m >= 4096 && p->k >= 4096;
+}
 
 enum { A, B, C, TENSORS };
 
@@ -41,6 +52,36 @@ struct bench {
 static uint64_t operand_numbers(const struct product *p, int tensor)
 {
 	return tensor == A ? p->m * p->k : tensor == B ? p->k * p->n : p->m * p->n;
+}
+
+/* Numbers of bfloat16 are the upper halves of floats. */
+static float of_storage(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	bits &= storage == DTYPE_BF16 ? 0xffff0000u : 0xffffffffu;
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
+
+static void put(struct bench *bench, int tensor)
+{
+	const uint64_t count = operand_numbers(bench->product, tensor);
+	const float *numbers = bench->numbers[tensor];
+	uint16_t *halves;
+
+	if (storage == DTYPE_F32) {
+		harness_put(&bench->harness, bench->tensor[tensor], numbers);
+		return;
+	}
+	halves = calloc(count, sizeof(*halves));
+	if (!halves)
+		abort();
+	for (uint64_t i = 0; i < count; i++)
+		memcpy(&halves[i], (const char *)&numbers[i] + 2, sizeof(*halves));
+	harness_put(&bench->harness, bench->tensor[tensor], halves);
+	free(halves);
 }
 
 static void open_bench(struct bench *bench, struct gpu *gpu, const struct config *config,
@@ -58,21 +99,23 @@ static void open_bench(struct bench *bench, struct gpu *gpu, const struct config
 
 	bench->product = p;
 	harness_open(h, gpu, config, gpu_is_cpu(gpu));
+	h->graph.storage = storage;
+	h->plan.tensor_cores = cores;
 	for (int t = A; t < TENSORS; t++) {
-		bench->tensor[t] = harness_tensor(h, DTYPE_F32, operand_numbers(p, t));
+		bench->tensor[t] = harness_tensor(h, storage, operand_numbers(p, t));
 		bench->numbers[t] = calloc(operand_numbers(p, t), sizeof(float));
 		if (!bench->numbers[t])
 			abort();
 		for (uint64_t i = 0; t < C && i < operand_numbers(p, t); i++)
-			bench->numbers[t][i] = (float)noise(&seed);
+			bench->numbers[t][i] = of_storage((float)noise(&seed));
 	}
 	gemm.a = bench->tensor[A];
 	gemm.b = bench->tensor[B];
 	gemm.c = bench->tensor[C];
 	gemm_emit(&h->plan, &gemm);
 	harness_bind(h, program);
-	harness_put(h, bench->tensor[A], bench->numbers[A]);
-	harness_put(h, bench->tensor[B], bench->numbers[B]);
+	put(bench, A);
+	put(bench, B);
 }
 
 static void close_bench(struct bench *bench)
@@ -91,6 +134,8 @@ struct peer {
 static void open_peer(struct peer *peer, const struct gpu *gpu)
 {
 	*peer = (struct peer){ 0 };
+	if (storage != DTYPE_F32)
+		return;
 	if (!gpu_is_cpu(gpu) || getenv("KILN_BENCH_CLBLAST"))
 		clblast_open(&peer->clblast);
 	else
@@ -161,6 +206,13 @@ static double exact(const struct bench *bench, uint64_t i, uint64_t j, double *m
 	return sum;
 }
 
+/* Tensor cores cut off bits of a sum; what is stored as bfloat16 is rounded to 8 bits. */
+static double tolerance(uint64_t k, double magnitude, double wanted)
+{
+	return storage == DTYPE_F32 ? (double)k * 0x1p-24 * magnitude
+				    : (double)(k + 8) * 0x1p-22 * magnitude + 0x1p-8 * fabs(wanted);
+}
+
 /* Check before timing: a product must not be fast and wrong. */
 static void verify(struct bench *bench)
 {
@@ -172,14 +224,14 @@ static void verify(struct bench *bench)
 	if (!found)
 		abort();
 	(void)ours_us(bench, 1);
-	harness_get(&bench->harness, bench->tensor[C], found);
+	harness_get_float(&bench->harness, bench->tensor[C], found);
 	for (uint32_t s = 0; s < SAMPLES; s++) {
 		const uint64_t at =
 			s ? (uint64_t)((noise(&seed) + 1) / 2 * (double)numbers) % numbers : numbers - 1;
 		double magnitude;
 		const double wanted = exact(bench, at / p->n, at % p->n, &magnitude);
 
-		if (!(fabs((double)found[at] - wanted) <= (double)p->k * 0x1p-24 * magnitude)) {
+		if (!(fabs((double)found[at] - wanted) <= tolerance(p->k, magnitude, wanted))) {
 			(void)fprintf(stderr, "gemm: %s C[%" PRIu64 "][%" PRIu64 "] is %g, not %g\n", p->form,
 				      at / p->n, at % p->n, (double)found[at], wanted);
 			exit(1);
@@ -221,8 +273,8 @@ static void measure(struct bench *bench, struct peer *peer, uint32_t rounds)
 	const double value = flops / median(ours, rounds) / 1e3;
 
 	printf("{\"name\":\"gemm-cpu\",\"case\":\"%s %" PRIu64 "x%" PRIu64 "x%" PRIu64
-	       "\",\"value\":%.1f,\"unit\":\"Gflop/s\"",
-	       p->form, p->m, p->n, p->k, value);
+	       "%s\",\"value\":%.1f,\"unit\":\"Gflop/s\"",
+	       p->form, p->m, p->n, p->k, storage == DTYPE_F32 ? "" : ", bfloat16", value);
 	if (peer->openblas || peer->clblast.sgemm) {
 		const double of_peer = flops / median(theirs, rounds) / 1e3;
 
@@ -243,12 +295,18 @@ int main(int argc, char **argv)
 	struct gpu_program *program = NULL;
 	struct error err = { 0 };
 
-	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
+	if (argc > 2 && !strcmp(argv[2], "bfloat16"))
+		storage = DTYPE_BF16;
+	if (storage == DTYPE_BF16)
+		harness_must(kernels_tensor_cores(gpu, storage, &cores, &err), &err);
+	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
 	(void)fprintf(stderr, "%s\n", gpu_description(gpu));
 	open_peer(&peer, gpu);
 	for (size_t i = 0; i < sizeof(products) / sizeof(*products); i++) {
 		struct bench bench = { 0 };
 
+		if (is_for_tensor_cores(&products[i]) && cores == TENSOR_CORES_NONE)
+			continue;
 		open_bench(&bench, gpu, &config, program, &products[i]);
 		verify(&bench);
 		measure(&bench, &peer, rounds);
