@@ -266,12 +266,14 @@ lint: deps-test
 # chain.cl: its target has no atomic instructions, so clang calls functions such as __atomic_load_4, which it lacks; OpenCL 1.2's
 # own atomics do not order other accesses, as a chain needs. So `chain` is not among its tests. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
 OPENCL        = $(shell tests/opencl/on --list)
-SMALL_SHAPES  = ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
+SMALL_SHAPES  = $(EVERY_KERNEL) ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
+EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups transpose,every_kernel@test_$p)
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
-# What belongs to `make test`: two minutes, and the root for rusticl.
-opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,ops_block losses)
+# What belongs to `make test`: four minutes, and the root for rusticl and oclgrind, which runs each kernel with small shapes.
+opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,ops_block losses) \
+	$(call on-opencl,oclgrind-gpu,$(EVERY_KERNEL)) $(call on-opencl,oclgrind,every_kernel@test_networks every_kernel@test_transpose)
 
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))

@@ -78,6 +78,8 @@ void CL_CALLBACK gpu_said(const char *text, const void *more, size_t bytes, void
 
 	(void)more;
 	(void)bytes;
+	if (!said)
+		return; /* oclgrind 21.10 forgets what the context was made with */
 	(void)pthread_mutex_lock(&said->lock);
 	(void)snprintf(said->text, sizeof(said->text), "%s", text);
 	(void)pthread_mutex_unlock(&said->lock);

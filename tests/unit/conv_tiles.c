@@ -9,17 +9,12 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-#include "model/plan/gemm.h"
 #include "model/plan/tiles.h"
 #include "tests/unit/conv_shape.h"
+#include "tests/unit/conv_tile.h"
 #include "tests/unit/device.h"
 
 #define ROWS 3u
-
-struct tile_size {
-	const char *conv, *kernel;
-	uint64_t rows, columns;
-};
 
 struct shape {
 	const char *label;
@@ -28,7 +23,7 @@ struct shape {
 	const char *padding;
 };
 
-static const struct tile_size tiles[] = {
+static const struct conv_tile tiles[] = {
 #define TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
 	{ "conv_" #size, "conv_kernel_" #size, tile_rows, tile_columns },
 	TILE_SIZES(TILE_OF_SIZE) /**/
@@ -46,7 +41,7 @@ static const struct shape shapes[] = {
 };
 
 /* Those of kernels/conv_mma.cl. */
-static const struct tile_size group_tiles[] = {
+static const struct conv_tile group_tiles[] = {
 #define GROUP_TILE_OF_SIZE(size, tile_rows, tile_columns, ...) \
 	{ "wgmma_conv_" #size, "wgmma_conv_kernel_" #size, tile_rows, tile_columns },
 	WGMMA_SIZES(GROUP_TILE_OF_SIZE) /**/
@@ -95,35 +90,6 @@ static uint64_t size_of(const struct conv *conv, uint32_t which)
 
 /* ---- On the device ---- */
 
-static void use_conv(struct harness *h, const struct tile_size *tile, uint64_t columns)
-{
-	struct launch *launch = &h->plan.launch[h->plan.launches - 1];
-	uint64_t chunks = 1;
-
-	if (!strcmp(launch->kernel, "gemm_sum"))
-		chunks = (uint64_t)launch--->argument[GEMM_GROUP_ROWS].i;
-	assert_non_null(strstr(launch->kernel, "conv_"));
-	launch->kernel = tile->conv;
-	launch->groups[0].tile = tile->rows;
-	launch->groups[1] =
-		(struct extent){ .fixed = chunks * ((columns + tile->columns - 1) / tile->columns) };
-}
-
-/* The launch before that which adds the chunks. */
-static void use_kernel(struct harness *h, const struct tile_size *tile, uint64_t rows, uint64_t positions)
-{
-	enum { ARGUMENT_CHUNK_POSITIONS = 4, ARGUMENT_TILES = 7 };
-	struct launch *launch = &h->plan.launch[h->plan.launches - 2];
-	const uint64_t tiles_of_chunk = (rows + tile->rows - 1) / tile->rows;
-	const uint64_t length = (uint64_t)launch->argument[ARGUMENT_CHUNK_POSITIONS].i;
-
-	assert_non_null(strstr(launch->kernel, "conv_kernel_"));
-	launch->kernel = tile->kernel;
-	launch->groups[0].fixed = (positions + length - 1) / length * tiles_of_chunk;
-	launch->groups[1].tile = tile->columns;
-	launch->argument[ARGUMENT_TILES] = (struct argument)INT(tiles_of_chunk);
-}
-
 static bool is_stored(uint32_t which)
 {
 	return storage == DTYPE_BF16 && which != W && which != DW && which != DBIAS;
@@ -150,7 +116,7 @@ static void put(struct harness *h, uint32_t tensor, uint32_t which, const float 
 	free(stored);
 }
 
-static void run(const struct conv *conv, const struct tile_size *tile, bool bias,
+static void run(const struct conv *conv, const struct conv_tile *tile, bool bias,
 		float *const numbers[static TENSORS])
 {
 	const struct plan_values values = { .rows = ROWS, .valid_rows = ROWS, .update = 1 };
@@ -266,7 +232,7 @@ static float short_noise(uint64_t *seed)
 	return y;
 }
 
-static void check_shape(const struct shape *shape, const struct tile_size *tile, size_t count)
+static void check_shape(const struct shape *shape, const struct conv_tile *tile, size_t count)
 {
 	const struct conv conv = conv_of_shape(shape);
 	struct exact exact = { 0 };

@@ -50,6 +50,7 @@ static void test_what_the_driver_says(void **state)
 	struct error err = { 0 };
 
 	(void)state;
+	gpu_said("a message for nobody", NULL, 0, NULL);
 	gpu_said("an earlier message", NULL, 0, gpu->said);
 	gpu_said("Unspecified launch failure", NULL, 0, gpu->said);
 	assert_int_equal(cl_error(gpu, &err, CL_OUT_OF_RESOURCES, "clFinish"), -EIO);

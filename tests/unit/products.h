@@ -22,7 +22,7 @@ struct tile_size {
 
 static struct config config;
 
-static int open_products(enum dtype storage)
+UNUSED_OK static int open_products(enum dtype storage)
 {
 	open_kernels_of(storage);
 	config = model_config(NULL, 0, 1, 1, 1);
