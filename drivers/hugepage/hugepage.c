@@ -101,7 +101,8 @@ static const char *note_path(const char *folder, char path[static PATH_BYTES])
 
 /* ---- The pool ---- */
 
-static int reserve(const char *folder, uint64_t page, uint64_t bytes, uint64_t reuse_bytes, struct error *err)
+static int reserve(const char *folder, uint64_t page, uint64_t bytes, uint64_t reuse_bytes, int *ret_lock,
+		   struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
 	int64_t needed = (int64_t)((bytes + page - 1) / page) - (int64_t)(reuse_bytes / page);
@@ -128,6 +129,8 @@ static int reserve(const char *folder, uint64_t page, uint64_t bytes, uint64_t r
 	(void)note_path(folder, note);
 	if (added > 0)
 		number_write(note, number_read(note) + added);
+	*ret_lock = lock;
+	lock = -1;
 	return 0;
 }
 
@@ -185,17 +188,18 @@ int hugepage_release(const char *folder, struct error *err)
 }
 
 int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
-		     bool *ret_huge, struct error *err)
+		     bool *ret_huge, int *ret_lock, struct error *err)
 {
 	struct error why;
 	uint64_t page;
 	int r = path_make(folder, err);
 
+	*ret_lock = -1;
 	if (r < 0)
 		return r;
 	r = mount_here(folder, &page, &why);
 	if (r == 0)
-		r = reserve(folder, page, bytes, reuse_bytes, &why);
+		r = reserve(folder, page, bytes, reuse_bytes, ret_lock, &why);
 	if (r == 0) {
 		*ret_huge = true;
 		return 0;

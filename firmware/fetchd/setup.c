@@ -126,11 +126,12 @@ static void note_normal_pages(const struct fetch *fetch, const struct error *why
 		   "normal pages for the ring: %s", why->text);
 }
 
-/* Another process can take the free hugepages before ring_create() does: then the ring gets normal pages,
- * where the configuration allows them. */
+/* Another program can take the free hugepages before ring_create() does, where it is none of ours: then the
+ * ring gets normal pages, where the configuration allows them. */
 static int make_ring(struct fetch *fetch, const struct ring_geometry *geometry, struct error *err)
 {
 	const bool small_allowed = fetch->run.config.ring.small_pages;
+	CLEANUP(close_fd) int lock = -1;
 	char folder[PATH_BYTES], path[PATH_BYTES];
 	struct error why;
 	bool huge;
@@ -138,12 +139,14 @@ static int make_ring(struct fetch *fetch, const struct ring_geometry *geometry, 
 
 	path_of(PATH_RING, NULL, path);
 	r = hugepage_prepare(path_of(PATH_HUGE, NULL, folder), ring_file_bytes(geometry),
-			     ring_held_bytes(path), small_allowed, &huge, err);
+			     ring_held_bytes(path), small_allowed, &huge, &lock, err);
 	if (r < 0)
 		return r;
 	if (!huge)
 		note_normal_pages(fetch, err);
 	r = ring_create(path, geometry, RETIRE_WAIT_MS, &fetch->ring, err);
+	close_fd(&lock);
+	lock = -1;
 	if (r != -ENOMEM || !huge || !small_allowed)
 		return r;
 	why = *err;

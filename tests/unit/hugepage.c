@@ -48,12 +48,21 @@ static int remove_root(void **state)
 	return rmdir(root);
 }
 
+/* Lets the lock of the pool go at once. */
+static int prepare(uint64_t bytes, uint64_t reuse_bytes, bool small_allowed, bool *ret_huge,
+		   struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+
+	return hugepage_prepare(folder, bytes, reuse_bytes, small_allowed, ret_huge, &lock, err);
+}
+
 /* Where hugepages are not available at all, the test checks the refusal. */
 static bool can_have(void)
 {
 	struct error err;
 	bool huge;
-	int r = hugepage_prepare(folder, HUGEPAGE_BYTES, 0, false, &huge, &err);
+	int r = prepare(HUGEPAGE_BYTES, 0, false, &huge, &err);
 
 	if (r == 0)
 		return true;
@@ -90,6 +99,35 @@ static void foreign_lock(void **state)
 	(void)alarm(0);
 }
 
+static int pool_is_locked(void)
+{
+	CLEANUP(close_fd)
+	int fd = open("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", O_RDONLY | O_CLOEXEC);
+
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* Two rings that are made at the same time do not take each other's pages. */
+static void nobody_takes_the_pages_before_the_files_are_made(void **state)
+{
+	bool huge = false;
+	struct error err;
+	int lock = -1;
+
+	(void)state;
+	if (!can_have())
+		return;
+	assert_int_equal(hugepage_prepare(folder, HUGEPAGE_BYTES, 0, false, &huge, &lock, &err), 0);
+	assert_true(pool_is_locked());
+	close_fd(&lock);
+	/* A call that fails, or falls back to normal pages, leaves no lock. */
+	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, false, &huge, &lock, &err), -ENOMEM);
+	assert_int_equal(lock, -1);
+	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, true, &huge, &lock, &err), 0);
+	assert_int_equal(lock, -1);
+	assert_false(huge);
+}
+
 static void pages_come_and_go(void **state)
 {
 	struct error err;
@@ -98,7 +136,7 @@ static void pages_come_and_go(void **state)
 	(void)state;
 	if (!can_have())
 		return;
-	assert_int_equal(hugepage_prepare(folder, 2 * HUGEPAGE_BYTES, 0, false, &huge, &err), 0);
+	assert_int_equal(prepare(2 * HUGEPAGE_BYTES, 0, false, &huge, &err), 0);
 	assert_true(huge);
 	assert_true(on_hugetlbfs());
 	assert_int_equal(hugepage_release(folder, &err), 0);
@@ -118,9 +156,8 @@ static void what_was_added_is_given_back(void **state)
 	if (!can_have())
 		return;
 	/* More pages than are free, whatever other processes do meanwhile. */
-	assert_int_equal(hugepage_prepare(folder, (uint64_t)(pool("free_hugepages") + 8) * HUGEPAGE_BYTES, 0,
-					  false, &huge, &err),
-			 0);
+	assert_int_equal(
+		prepare((uint64_t)(pool("free_hugepages") + 8) * HUGEPAGE_BYTES, 0, false, &huge, &err), 0);
 	file = fopen(note, "re");
 	assert_non_null(file);
 	assert_int_equal(fscanf(file, "%" SCNd64, &added), 1);
@@ -138,7 +175,7 @@ static void what_files_hold_counts_as_free(void **state)
 	(void)state;
 	if (!can_have())
 		return;
-	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, TOO_MUCH, false, &huge, &err), 0);
+	assert_int_equal(prepare(TOO_MUCH, TOO_MUCH, false, &huge, &err), 0);
 	assert_true(huge);
 }
 
@@ -150,7 +187,7 @@ static void too_many_are_refused_by_number(void **state)
 	(void)state;
 	if (!can_have())
 		return;
-	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, false, &huge, &err), -ENOMEM);
+	assert_int_equal(prepare(TOO_MUCH, 0, false, &huge, &err), -ENOMEM);
 	assert_non_null(strstr(err.text, "536870912 hugepages of 2 MiB needed"));
 	assert_non_null(strstr(err.text, "free"));
 }
@@ -161,7 +198,7 @@ static void normal_pages_where_they_are_allowed(void **state)
 	bool huge = true;
 
 	(void)state;
-	assert_int_equal(hugepage_prepare(folder, TOO_MUCH, 0, true, &huge, &err), 0);
+	assert_int_equal(prepare(TOO_MUCH, 0, true, &huge, &err), 0);
 	assert_non_null(strstr(err.text, folder)); /* the message names the folder */
 	assert_false(huge);
 	assert_false(on_hugetlbfs());
@@ -198,6 +235,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(foreign_lock, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(nobody_takes_the_pages_before_the_files_are_made, make_root,
+						remove_root),
 		cmocka_unit_test_setup_teardown(pages_come_and_go, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_was_added_is_given_back, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_files_hold_counts_as_free, make_root, remove_root),
