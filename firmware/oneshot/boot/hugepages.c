@@ -62,19 +62,20 @@ static int mount_with(bool gib, struct error *err)
 	return (r = manager_open(&manager, err)) < 0 ? r : manager_reload(manager, err);
 }
 
-static bool fits_gib_pages(const struct run *run, uint64_t bytes)
+/* Tells whether the ring of slot 0 is on pages of 1 GiB; `bytes`: its size, which is that of the other slots.
+ */
+static bool fits_gib_pages(enum config_pages pages, uint64_t bytes)
 {
-	return slot_now() == 0 && run->config.ring.pages == PAGES_1GIB &&
-	       hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
+	return pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
 }
 
-static uint64_t held_by_all(unsigned slots)
+static uint64_t held_by_all(unsigned first, unsigned slots)
 {
 	const unsigned mine = slot_now();
 	uint64_t bytes = 0;
 	char path[PATH_BYTES];
 
-	for (unsigned slot = 0; slot < slots; slot++) {
+	for (unsigned slot = first; slot < slots; slot++) {
 		(void)slot_use(slot);
 		bytes += ring_held_bytes(path_of(PATH_RING, NULL, path));
 	}
@@ -82,9 +83,9 @@ static uint64_t held_by_all(unsigned slots)
 	return bytes;
 }
 
-/* Reserves pages of 2 MiB for the rings of all slots, because those that begin at the same time would count
- * the same free pages. Where there are too few, for this slot's ring alone. */
-static int reserve(int node, uint64_t bytes, struct error *err)
+/* Reserves pages of 2 MiB for the rings of the slots from `first` on, because those that begin at the same
+ * time would count the same free pages. Where there are too few, for this slot's ring alone. */
+static int reserve(int node, uint64_t bytes, unsigned first, struct error *err)
 {
 	const unsigned slots = series_slots_tonight();
 	char path[PATH_BYTES];
@@ -92,7 +93,8 @@ static int reserve(int node, uint64_t bytes, struct error *err)
 	int r = -ENOMEM;
 
 	if (slots > 1)
-		r = hugepage_node_reserve("", node, bytes * slots, held_by_all(slots), &pages, err);
+		r = hugepage_node_reserve("", node, bytes * (slots - first), held_by_all(first, slots),
+					  &pages, err);
 	if (r < 0)
 		r = hugepage_node_reserve("", node, bytes, ring_held_bytes(path_of(PATH_RING, NULL, path)),
 					  &pages, err);
@@ -129,16 +131,16 @@ static int hugepages(struct error *err)
 		return r == -EBUSY ? 0 : r;
 	batch_geometry(&run.config, &schema, &geometry);
 	bytes = ring_file_bytes(&geometry);
-	gib = fits_gib_pages(&run, bytes);
+	gib = fits_gib_pages(run.config.ring.pages, bytes);
 	if (slot_now() == 0 && (r = mount_with(gib, err)) < 0)
 		return r;
-	if (gib) {
+	if (gib && slot_now() == 0) {
 		log_info("%" PRIu64 " pages of 1 GiB were set aside at boot, for a ring of %" PRIu64 " bytes",
 			 hugepage_gib_pages(), bytes);
 		return 0;
 	}
 	wish = gpu_wish_of(&run.config);
-	return reserve(gpu_ring_node("", &wish, &cores.network), bytes, err);
+	return reserve(gpu_ring_node("", &wish, &cores.network), bytes, gib, err);
 }
 
 int oneshot_hugepages(int argc, char **argv)
