@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NOTE_BYTES 256u
+#define OOM_KILL   "oom-kill" /* $SERVICE_RESULT of systemd.exec(5) */
 
 /* What the file says. */
 struct note {
@@ -19,12 +20,17 @@ struct note {
 	unsigned tries; /* trainers of this run that the kernel has killed in a row */
 };
 
-static char *note_path(char out[static PATH_BYTES])
+static char *file_path(const char *name, char out[static PATH_BYTES])
 {
 	char tail[64];
 
-	(void)snprintf(tail, sizeof(tail), "%s/working", status_daemon_name(STATUS_TRAIND));
+	(void)snprintf(tail, sizeof(tail), "%s/%s", status_daemon_name(STATUS_TRAIND), name);
 	return path_of(PATH_SLOT_STATUS, tail, out);
+}
+
+static char *note_path(char out[static PATH_BYTES])
+{
+	return file_path("working", out);
 }
 
 static bool read_note(struct note *ret_note)
@@ -60,6 +66,18 @@ static uint64_t kernel_kills(void)
 	return 0;
 }
 
+/* Tells whether the kernel has killed the trainer before this one. systemd knows that of its unit; without
+ * systemd any process of the machine may have been the one. */
+static bool was_killed(const struct note *before, const struct note *now)
+{
+	CLEANUP(free_ptr) char *result = NULL;
+	char path[PATH_BYTES];
+
+	if (file_read(file_path("ended", path), NOTE_BYTES, &result, NULL, NULL) == 0)
+		return strncmp(result, OOM_KILL, strlen(OOM_KILL)) == 0;
+	return now->kills > before->kills;
+}
+
 static bool is_trial(void)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
@@ -82,7 +100,7 @@ int killed_look(const char *run_id, struct error *err)
 
 	(void)snprintf(note.run_id, sizeof(note.run_id), "%s", run_id);
 	if (read_note(&before) && strcmp(before.run_id, run_id) == 0)
-		note.tries = before.tries + (note.kills > before.kills && (!beside || slot_now() > 0));
+		note.tries = before.tries + (was_killed(&before, &note) && (!beside || slot_now() > 0));
 	if (note.tries >= KILLED_TRIES && is_trial() && beside && slot_now() > 0)
 		return error_set(err, -EUSERS,
 				 "the kernel has killed the trainer %u times for lack of memory beside the "

@@ -4,11 +4,12 @@
  * which is started again, and so on. After KILLED_TRIES such ends in a row the trial fails, so that the other
  * trials go on.
  *
- * A file beside the status page says that a trainer works and has written no checkpoint yet, and how many
- * processes the kernel had killed for lack of memory (oom_kill in /proc/vmstat). A trainer that finds the
- * file of its run knows that the one before was killed, or crashed: by the kernel, where that number has
- * grown since; the process that the kernel has killed may be another one of the machine. One that was killed
- * after a checkpoint does not count: the trial advances.
+ * A file beside the status page says that a trainer works and has written no checkpoint yet. A trainer that
+ * finds the file of its run knows that the one before was killed, or crashed. The kernel killed it for lack
+ * of memory where the file "ended" beside it says so: kiln-traind.service writes there how systemd saw the
+ * trainer end. Without systemd (kiln run) it counts as killed by the kernel where the kernel has killed any
+ * process of the machine since (oom_kill in /proc/vmstat). A trainer that was killed after a checkpoint does
+ * not count: the trial advances.
  *
  * While trials of other slots train, the machine may lack memory for all of them, but have it for each alone.
  * So no trial fails then: that of slot 0 tries on, and its kills do not count; that of another slot leaves

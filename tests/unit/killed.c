@@ -127,6 +127,21 @@ static void kills_by_others_do_not_count(void **state)
 		assert_int_equal(look("r-1"), 0);
 }
 
+/* The kernel kills other processes of the machine: systemd says how the trainer ended. */
+static void systemd_knows_which_process_was_killed(void **state)
+{
+	(void)state;
+	write_file(PATH_SLOT_STATUS, "traind/ended", "signal\n");
+	for (unsigned i = 0; i < 2 * KILLED_TRIES; i++) {
+		kernel_has_killed(i);
+		assert_int_equal(look("r-1"), 0);
+	}
+	write_file(PATH_SLOT_STATUS, "traind/ended", "oom-kill\n");
+	for (unsigned i = 1; i < KILLED_TRIES; i++)
+		assert_int_equal(look("r-1"), 0);
+	assert_int_equal(look("r-1"), -EBADMSG);
+}
+
 static void a_checkpoint_or_another_run_begins_the_count_anew(void **state)
 {
 	(void)state;
@@ -160,6 +175,7 @@ int main(void)
 		TEST(a_trial_of_slot_0_does_not_fail_beside_others),
 		TEST(a_trial_of_another_slot_leaves_it),
 		TEST(kills_by_others_do_not_count),
+		TEST(systemd_knows_which_process_was_killed),
 		TEST(a_checkpoint_or_another_run_begins_the_count_anew),
 		TEST(a_kernel_that_does_not_count_is_no_error),
 	};
