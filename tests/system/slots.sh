@@ -136,17 +136,17 @@ case_of begins grid 2
 asked_ago 1000
 is "$(begins 0)" 0 "a trial begins"
 newest_series
-stopped_in_begin() { # stops the series while slot 1 begins its trial; prints the run that the record has then, and the exit code
-	KILN_SLOT=1 python3 - "$series" "$KILN_BIN/kiln-oneshot" begin --config "$work/$conf.conf" <<-'PY' 2>>"$KILN_ROOT/log"
+changed_in_begin() { # member, value: of the series, while slot 1 begins its trial; prints the run that the record has then, and the exit code
+	KILN_SLOT=1 python3 - "$series" "$1" "$2" "$KILN_BIN/kiln-oneshot" begin --config "$work/$conf.conf" <<-'PY' 2>>"$KILN_ROOT/log"
 		import json, os, signal, subprocess, sys
 		def series():
 		    return json.load(open(sys.argv[1]))
-		begin = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+		begin = subprocess.Popen(sys.argv[4:], stdout=subprocess.DEVNULL)
 		while series()["trials"][1]["state"] != "running":
 		    pass
 		begin.send_signal(signal.SIGSTOP)
 		record = series()
-		record["state"] = "stopped"
+		record[sys.argv[2]] = json.loads(sys.argv[3])
 		with open(sys.argv[1] + ".new", "w") as file:
 		    json.dump(record, file)
 		os.rename(sys.argv[1] + ".new", sys.argv[1])
@@ -154,11 +154,18 @@ stopped_in_begin() { # stops the series while slot 1 begins its trial; prints th
 		print(repr(record["trials"][1]["run"]), begin.wait(timeout=60))
 	PY
 }
-is "$(stopped_in_begin)" "'' 81" "a person stops the series while slot 1 begins a trial: the slot rests" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(changed_in_begin state '"stopped"')" "'' 81" "a person stops the series while slot 1 begins a trial: the slot rests" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(cat "$KILN_ROOT/$run/slot-1/current/state") $(says 's["state"], t[1]["state"], bool(t[1]["run"])')" "stopped ('stopped', 'running', True)" \
 	"and the trial, too"
 like "$(cat "$KILN_ROOT/$run/slot-1/current/want")" '"state": ?"stopped"' "as where its trainer was asked"
 is "$(begins 0) $(begins 1) $(says 's["state"]')" "0 0 running" "the next night goes on with it"
+
+# ---- A pause while a trial begins ----
+case_of pauses grid 2
+is "$(begins 0)" 0 "a trial begins"
+newest_series
+is "$(changed_in_begin paused true)" "'' 0" "a person pauses the series while slot 1 begins a trial" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(cat "$KILN_ROOT/$run/slot-1/current/want")" '"state": ?"paused"' "its trainer is asked to pause"
 
 # ---- A device that is gone ----
 case_of gone grid 2

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kiln start, kiln stop and kiln abandon between two trials of a series. */
+/* kiln start, kiln stop, kiln pause and kiln abandon between two trials of a series. */
 #include "controld/methods/request.c"    // NOLINT(bugprone-suspicious-include): not of a library
 #include "controld/methods/run_change.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "controld/methods/run_start.c"  // NOLINT(bugprone-suspicious-include): not of a library
@@ -137,6 +137,36 @@ static void test_stop_between(void **state)
 	assert_int_equal(series_state_of(series), SERIES_STOPPED);
 }
 
+static bool pauses(bool paused)
+{
+	CLEANUP(json_free) cJSON *series = NULL, *result = NULL;
+	struct call call = { 0 };
+	struct error err = { 0 };
+
+	must(pause_all(&call, paused, &err), &err);
+	result = call.result;
+	assert_string_equal(series_text(result, "wanted"), paused ? "paused" : "running");
+	must(series_load_unfinished(&series, &err), &err);
+	return series_is_paused(series);
+}
+
+/* The same for a pause: the series is paused until a person resumes it. */
+static void test_pause_between(void **state)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	struct call call = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	begin_series();
+	assert_int_equal(pause_all(&call, true, &err), -ENOENT);
+	must(series_load_unfinished(&series, &err), &err);
+	(void)series_set(series, "slots", cJSON_CreateNumber(2));
+	must(series_write(series, &err), &err);
+	assert_true(pauses(true));
+	assert_false(pauses(false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +174,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_abandon, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_between, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_pause_between, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_beside, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_while_a_trial_begins, scratch_setup,
 						scratch_teardown),

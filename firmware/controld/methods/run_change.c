@@ -109,14 +109,28 @@ static int change_state(struct call *call, enum run_state wanted, struct error *
 	return ask_all(call, ask_state, wanted, err);
 }
 
+/* The same where several slots work on a series: the series is asked, too, for the sake of a slot that begins
+ * a trial at this moment, and so has no run that can be asked. */
+static int pause_all(struct call *call, bool paused, struct error *err)
+{
+	struct run_want want = { .state = paused ? RUN_PAUSED : RUN_RUNNING };
+	const enum run_state wanted = want.state;
+	int r = series_pause(paused, err);
+
+	if (r <= 0)
+		return r < 0 ? r : change_state(call, wanted, err);
+	r = ask_slots(ask_state, wanted, &want, err);
+	return r < 0 ? r : result_of(call, &want, err);
+}
+
 int method_run_pause(struct call *call, struct error *err)
 {
-	return change_state(call, RUN_PAUSED, err);
+	return pause_all(call, true, err);
 }
 
 int method_run_resume(struct call *call, struct error *err)
 {
-	return change_state(call, RUN_RUNNING, err);
+	return pause_all(call, false, err);
 }
 
 /* Tells whether several slots work on a series. */

@@ -180,6 +180,8 @@ int method_run_start(struct call *call, struct error *err)
 		return r;
 	run_asked_over(false);
 	run_want_forget_stops();
+	if ((r = series_pause(false, err)) < 0)
+		return r;
 	if ((r = start_beside(call, err)) < 0)
 		return r;
 	beginning_mark(&call->box->beginning, goes_on);

@@ -12,6 +12,8 @@
  *                         no budget
  *     spent_s, mark       time of work so far, and when it was counted last (oneshot/series/spent.h)
  *     cache_bytes         size of the disk cache of every trial
+ *     paused              true: a person paused the series, and each trial that begins is paused, too; else
+ *                         missing
  *     slots               how many trials train side by side at most: series.parallel, or fewer where the box
  *                         has fewer devices; as known when its present night began; missing: 1
  *     kiln_version
@@ -42,7 +44,7 @@
  * objective_curve(), missing before the first epoch; reason: why it failed or was pruned;
  * summary: members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
  *
- * kiln-oneshot writes series.json, and kiln-controld where kiln stop finds no trial at work. Each write
+ * kiln-oneshot writes series.json, and kiln-controld for kiln stop, pause and resume. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
  * series_lock() from before it loads the record until it has written it, because the trials of several slots
  * begin and end at the same time; promote, which changes a final record, needs no lock. The lock of the
@@ -161,6 +163,12 @@ MUST_CHECK int series_ask_slots(struct error *err);
 /* The same while slot 0 works. Where the series was stopped, because a service of a slot failed, it goes on.
  * Errors: -EBUSY, as series_lock_soon(). */
 MUST_CHECK int series_ask_slots_again(struct error *err);
+
+/* A person pauses the unfinished series, where several slots work on it, or lets it go on: a trial that
+ * begins at this moment has no run that can be asked. Returns 1 where several slots work on one, else 0.
+ * Errors: -EBUSY, as series_lock_soon(). */
+MUST_CHECK int series_pause(bool paused, struct error *err);
+bool series_is_paused(const cJSON *series);
 
 uint32_t series_trials(const cJSON *series);
 cJSON *series_trial(const cJSON *series, uint32_t index);

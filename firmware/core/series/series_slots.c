@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The request for the units of the slots from 1 on. */
+/* What a person and slot 0 ask of all slots. */
 #include "core/base/paths.h"
 #include "core/series/series.h"
 
@@ -31,4 +31,37 @@ int series_ask_slots_again(struct error *err)
 	int r = go_on(err);
 
 	return r < 0 ? r : series_ask_slots(err);
+}
+
+bool series_is_paused(const cJSON *series)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(series, "paused"));
+}
+
+/* Writes the member "paused", which nobody else changes. */
+static int note_paused(bool paused, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = series_lock_soon(&lock, err);
+
+	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
+		return r == -ENOENT ? 0 : r;
+	cJSON_DeleteItemFromObjectCaseSensitive(series, "paused");
+	if (paused && !series_set(series, "paused", cJSON_CreateTrue()))
+		return error_set(err, -ENOMEM, "series.json: no memory");
+	return series_write(series, err);
+}
+
+int series_pause(bool paused, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int several, r = series_load_unfinished(&series, err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	several = series_slots(series) > 1 && series_state_of(series) == SERIES_RUNNING;
+	if (series_is_paused(series) == paused || (paused && !several))
+		return several;
+	return (r = note_paused(paused, err)) < 0 ? r : several;
 }

@@ -282,12 +282,13 @@ static bool is_mine(const cJSON *series, uint32_t index)
 	       trial_state_of(trial) == TRIAL_RUNNING && trial_slot(trial) == slot_now();
 }
 
-static int ask_stop(struct error *err)
+/* Asks the run of this slot for a state, as kiln-controld would. */
+static int ask(enum run_state wanted, struct error *err)
 {
 	struct run_want want;
 	int r = run_want_get(&want, err);
 
-	want.state = RUN_STOPPED;
+	want.state = wanted;
 	want.seq++;
 	return r < 0 ? r : run_want_set(&want, err);
 }
@@ -302,7 +303,7 @@ static int rest(const cJSON *series, uint32_t index, struct error *err)
 
 	if (r <= 0 || run_state_is_final(run.state))
 		return r < 0 ? r : SERIES_BEGUN_REST;
-	if (stopped && (r = ask_stop(err)) < 0)
+	if (stopped && (r = ask(RUN_STOPPED, err)) < 0)
 		return r;
 	r = run_state_set(stopped ? RUN_STOPPED : RUN_EXPIRED, err);
 	return r < 0 ? r : SERIES_BEGUN_REST;
@@ -340,6 +341,8 @@ int trial_begin(const char *file, struct held *held, const struct config *config
 		return r;
 	if (rests)
 		return rest(held->series, next->trial, err);
+	if (begun == 0 && series_is_paused(held->series) && (r = ask(RUN_PAUSED, err)) < 0)
+		return r;
 	if (begun < 0)
 		return error_set(err, begun, "%s", why.text);
 	say_begun(held->series, next->trial, &run, how.adopted);
