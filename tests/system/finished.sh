@@ -12,20 +12,20 @@ next_s=$((($(date +%s) / 60 + 360) * 60)) # the next start, whatever the time of
 at() { # seconds of the clock: the minute, as in kiln.conf
 	date -u -d "@$1" +%H:%M
 }
-config() { # power
+config() { # power, further keys of run
 	mkdir -p "$KILN_ROOT/etc/kiln"
 	cat >"$KILN_ROOT/etc/kiln/kiln.conf" <<-CONF
-		run: { name = "t"; at = "$(at "$next_s")"; zone = "UTC"; };
+		run: { name = "t"; at = "$(at "$next_s")"; zone = "UTC"; ${2:-} };
 		source: { url = "file://$work/data"; };
 		sink: { url = "file://$sink"; };
 		power: { $1 };
 	CONF
 }
 
-begin() { # node, power
+begin() { # node, power, further keys of run
 	node "$1"
 	sink=$work/runs/$1
-	config "$2"
+	config "$2" "${3:-}"
 	again
 }
 
@@ -170,6 +170,24 @@ start_uploadd --drain
 wait $uploadd
 is "$? $(left files)" "0 " "uploaded while it is still the current run, the record no longer says so"
 like "$(cat "$sink/$id/run.json")" '"state":.*"finished"' "and the store has it"
+
+# ---- The night ends while the trial of a series is parked: there is no current run ----
+begin parked 'when_finished = "nothing"; upload_wait_min = 0; };
+	vary: { optimizer = { learning_rate = [ 0.1, 0.01, 0.001 ]; }; }; series: { method = "halving"; reduction = 3' 'epochs = 9; ends_at = "'"$(at $((next_s - 3600)))"'";'
+python3 - "$runs"/series/*/series.json "$record/run.json" <<-'PY'
+	import json, sys
+	series, run = (json.load(open(path)) for path in sys.argv[1:])
+	series["since_s"] -= 2 * 86400
+	run["night_s"] = series["since_s"]
+	run["epochs"] = [{"epoch": 0, "step": 1, "loss": 0.5, "accuracy": 0.5, "validation_loss": 0.5, "validation_accuracy": 0.5}]
+	for path, content in zip(sys.argv[1:], (series, run)):
+	    json.dump(content, open(path, "w"))
+PY
+rest stopped
+finished
+is "$rc $(ls "$runs/parked") $([ -e "$record" ] || echo none)" "0 $id none" "it is parked, and its night ends as any other" "$errors"
+like "$errors" 't-series-[0-9-]*: expired' "the journal says so"
+like "$(cat "$runs"/series/*/series.json)" '"state":[^"]*"expired"' "and the record of the series"
 
 # ---- An unfinished run ----
 begin night 'when_finished = "nothing"; upload_wait_min = 0;'

@@ -135,7 +135,7 @@ int oneshot_failed(int argc, char **argv)
 	char reason[1024];
 	struct error err = { 0 };
 	enum run_state state;
-	bool failed, trials;
+	bool failed, trials, there;
 
 	(void)argc;
 	(void)argv;
@@ -154,15 +154,13 @@ int oneshot_failed(int argc, char **argv)
 	if ((!trials || run_state_get(&state, NULL) < 0 || !run_state_is_final(state)) &&
 	    after_halt(&err) < 0)
 		log_warning("%s; the series does not say that it waits", err.text);
-	if (run_state_get(&state, NULL) < 0) {
-		report_failed();
-		return EX_OK;
-	}
-	log_notice("the run is %s", run_state_name(state));
-	if (!failed || run_state_is_final(state))
+	there = run_state_get(&state, NULL) == 0;
+	if (there)
+		log_notice("the run is %s", run_state_name(state));
+	if (there ? !failed || run_state_is_final(state) : !failed && after_rests())
 		return finished_rest(trials, true, &err) < 0 ? fatal(&err) : EX_OK;
 	/* kiln-oneshot begin removes the reason from the record when it goes on with the run. */
-	if (run_reason_set(reason, &err) < 0)
+	if (there && run_reason_set(reason, &err) < 0)
 		log_warning("%s; status will not tell why the run halted", err.text);
 	report_failed();
 	return EX_OK;

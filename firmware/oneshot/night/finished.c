@@ -5,7 +5,8 @@
  * power.upload_wait_min at most; has the model judged (promote.against), or leaves that to the end of the
  * uploads (core/run/unjudged.h); archives a final record; asks for the report; then does what
  * power.when_finished says. Before the box is switched off, the tracking server is told the rest, within the
- * same power.upload_wait_min.
+ * same power.upload_wait_min. A series whose trials are all parked, or work in other slots, has no run in
+ * slot 0: its night ends in the same way.
  */
 #include "oneshot/night/finished.h"
 #include "core/base/clock.h"
@@ -24,6 +25,7 @@
 #include "oneshot/promote/ask.h"
 #include "oneshot/report/ask.h"
 #include "oneshot/series/after.h"
+#include "oneshot/series/freeze.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -273,6 +275,20 @@ static int end_trial(struct error *err)
 	return (r = start_trial(err)) < 0 ? r : 1;
 }
 
+/* Loads the run of this slot. Where the series has parked it: what the end of the night needs to know of the
+ * series, which has the id and the configuration of a run. Errors: -ENOENT there is neither. */
+static int load_rested(struct run *ret_run, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+	int r = run_load(ret_run, err);
+
+	if (r != -ENOENT || series_load_unfinished(&series, NULL) < 0)
+		return r;
+	(void)snprintf(ret_run->id, sizeof(ret_run->id), "%s", series_id(series));
+	ret_run->state = series_state_of(series) == SERIES_STOPPED ? RUN_STOPPED : RUN_EXPIRED;
+	return freeze_config(series, &ret_run->config, err);
+}
+
 /* Whether the box is switched off depends on the present kiln.conf, and not on the frozen configuration of
  * the run. Where kiln.conf has mistakes the box stays on. */
 int finished_rest(bool trials, bool power, struct error *err)
@@ -296,7 +312,7 @@ int finished_rest(bool trials, bool power, struct error *err)
 	if (slot_now() > 0)
 		return 0;
 	start_slots_wait_rest();
-	if ((r = run_load(&run, err)) < 0)
+	if ((r = load_rested(&run, err)) < 0)
 		return r;
 	log_notice("%s: %s", run.id, run_state_name(run.state));
 	/* Note the night of this run now: another night may begin during the wait for the uploads. */

@@ -296,6 +296,13 @@ bool after_goes_on(void)
 	return series_load_unfinished(&series, NULL) == 0 && series_state_of(series) == SERIES_RUNNING;
 }
 
+bool after_rests(void)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	return series_load_unfinished(&series, NULL) == 0 && series_state_of(series) != SERIES_RUNNING;
+}
+
 /* ---- A service that cannot go on ---- */
 
 int after_failure(int exit_code, const char *reason, struct error *err)

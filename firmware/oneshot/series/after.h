@@ -63,6 +63,8 @@ int64_t after_since(void);
 
 /* Tells whether a series is at work: after a boot it goes on. */
 bool after_goes_on(void);
+/* Tells whether an unfinished series waits for its next night. Slot 0 may have no run then. */
+bool after_rests(void);
 
 /* The verb: notes the trial that has ended, for `kiln run`. Exits with 0 where another trial follows, else
  * with an enum series_exit. Options: --code CODE, the exit code of the daemon that ended. */
