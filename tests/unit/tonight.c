@@ -2,6 +2,7 @@
 #include "core/box/tonight.h"
 
 #include "core/base/paths.h"
+#include "core/series/series.h"
 #include "tests/unit/scratch.h"
 
 #include <pthread.h>
@@ -218,6 +219,69 @@ static void test_run(void **state)
 	assert_string_equal(get().run_id, "");
 }
 
+/* A series that worked in a night that was asked for at `since_s`; the current run is one of its trials. */
+static void begin_series(int64_t since_s)
+{
+	CLEANUP(json_free)
+	cJSON *series = cJSON_Parse("{\"objective\":\"validation.accuracy\",\"direction\":\"max\","
+				    "\"method\":\"grid\",\"config\":\"\",\"trials\":[{\"name\":\"a\","
+				    "\"run\":\"\",\"state\":\"waiting\"}]}");
+	char note[RUN_ID_BYTES + 64];
+	struct error err;
+
+	(void)series_set(series, "since_s", cJSON_CreateNumber((double)since_s));
+	if (series_create("night", series, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)snprintf(note, sizeof(note), "{\"series\": {\"id\": \"%s\"}}", series_id(series));
+	assert_int_equal(run_note(note, &err), 0);
+}
+
+/* Checks which run a night has that begins at `from_s`, and ends. */
+static void assert_run_of_night(int64_t from_s, const char *run_id)
+{
+	char id[REPORT_ID_BYTES], text[128];
+	struct tonight night;
+	struct error err;
+
+	(void)snprintf(text, sizeof(text),
+		       "{\"from_s\": %lld, \"by\": \"hand\", \"run\": \"\", \"reason\": \"\"}",
+		       (long long)from_s);
+	put(text);
+	assert_int_equal(tonight_end(from_s, &err), 0);
+	assert_int_equal(tonight_load_over(report_id(from_s, id), &night, &err), 0);
+	assert_string_equal(night.run_id, run_id);
+	assert_int_equal(tonight_reported(id, &err), 0);
+}
+
+static void test_series(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *series = NULL;
+	struct error err;
+	int64_t from_s;
+
+	(void)state;
+	begin_run(&run);
+	assert_int_equal(run_end(RUN_FAILED, "a test", &err), 0);
+	put("{\"from_s\": 100, \"by\": \"hand\", \"run\": \"\", \"reason\": \"\"}");
+	begin_series(100);
+	assert_int_equal(tonight_begin(false, &err), 0);
+	assert_int_equal(get().from_s, 100); /* another trial follows: the night goes on */
+	assert_int_equal(series_load_unfinished(&series, &err), 0);
+	series_set_state(series, SERIES_FINISHED);
+	assert_int_equal(series_write(series, &err), 0);
+	assert_int_equal(tonight_begin(false, &err), 0);
+	assert_over(100, run.id, "");
+	/* The winner has trained in an earlier night. */
+	from_s = run.started_s + 50;
+	(void)series_set(series, "since_s", cJSON_CreateNumber((double)from_s + 1));
+	assert_int_equal(series_write(series, &err), 0);
+	assert_run_of_night(from_s, run.id);
+	(void)series_set(series, "since_s", cJSON_CreateNumber((double)from_s - 1));
+	assert_int_equal(series_write(series, &err), 0);
+	assert_run_of_night(from_s, "");
+}
+
 static void test_damaged(void **state)
 {
 	static const char text[] = "{\"from_s\": 1}\n";
@@ -275,6 +339,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_at_the_end, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_reason, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_run, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_series, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_at_once, scratch_setup, scratch_teardown),
 	};

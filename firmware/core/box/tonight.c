@@ -3,6 +3,7 @@
 
 #include "core/base/json.h"
 #include "core/base/paths.h"
+#include "core/series/series.h"
 
 #include <string.h>
 #include <systemd/sd-id128.h>
@@ -89,6 +90,20 @@ static int load(const char *path, struct tonight *ret_tonight, struct error *err
 	return 0;
 }
 
+/* Tells whether the series of the current run worked in the night: the current run is that of the winner
+ * then, which may have trained in an earlier one. */
+static bool has_series(const struct tonight *tonight)
+{
+	CLEANUP(json_free) cJSON *record = NULL, *series = NULL;
+	const char *id;
+
+	if (run_record(&record, NULL) < 0)
+		return false;
+	id = cJSON_GetStringValue(json_member(record, "series.id"));
+	return id && series_load(id, &series, NULL) == 0 &&
+	       json_number(series, "since_s", 0) >= (double)tonight->from_s;
+}
+
 /* Writes the end of the night to the file first, then renames the file. After a power cut between these steps
  * tonight_settle() finds a night with an end, and renames it. */
 static int put_over(struct tonight *tonight, struct error *err)
@@ -101,7 +116,7 @@ static int put_over(struct tonight *tonight, struct error *err)
 		tonight->over_s = time(NULL);
 		if (run_load(&run, NULL) == 0)
 			(void)snprintf(tonight->run_id, sizeof(tonight->run_id), "%s",
-				       tonight_has(tonight, &run) ? run.id : "");
+				       tonight_has(tonight, &run) || has_series(tonight) ? run.id : "");
 		if ((r = put(tonight, err)) < 0)
 			return r;
 	}
@@ -111,10 +126,14 @@ static int put_over(struct tonight *tonight, struct error *err)
 	return file_rename_durable(path_of_file(from), to, err);
 }
 
+/* Not over is a night in which trials of a series still train, or follow. */
 static bool run_is_over(const struct tonight *tonight)
 {
 	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *series = NULL;
 
+	if (series_load_unfinished(&series, NULL) == 0 && series_state_of(series) == SERIES_RUNNING)
+		return false;
 	return run_load(&run, NULL) == 0 && run_state_is_final(run.state) && tonight_has(tonight, &run);
 }
 

@@ -31,8 +31,8 @@ struct tonight {
 };
 
 /* Begins a night now. A start by hand during a night does not begin a new night. A start by the timer, or a
- * start after the run of the last night has ended, ends the last night first. If the current run is
- * unfinished, it becomes the run of the new night. */
+ * start after the run or the series of the last night has ended, ends the last night first. If the current
+ * run is unfinished, it becomes the run of the new night. */
 MUST_CHECK int tonight_begin(bool by_timer, struct error *err);
 /* Loads the current night. Errors: -ENOENT there is no current night; -EBADMSG a damaged file. */
 MUST_CHECK int tonight_get(struct tonight *ret_tonight, struct error *err);
@@ -43,7 +43,8 @@ bool tonight_has(const struct tonight *tonight, const struct run *run);
  * where there is none. */
 MUST_CHECK int tonight_say(const char *reason, struct error *err);
 
-/* Ends the night that began at `from_s`; does nothing where this is not the current night. Errors: -EBADMSG a
+/* Ends the night that began at `from_s`. Its run is the current one, where this belongs to the night, or to a
+ * series that worked in the night. Does nothing where this is not the current night. Errors: -EBADMSG a
  * damaged file, which is removed. */
 MUST_CHECK int tonight_end(int64_t from_s, struct error *err);
 /* Finishes tonight_end() where a power cut interrupted it. */
