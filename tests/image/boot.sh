@@ -18,6 +18,8 @@ is "$(inside 'systemctl --failed --no-legend --plain')" "" "no unit has failed"
 
 # ---- Units ----
 expect "the daemons are up" '^active active active active' 'systemctl is-active kiln-controld kiln-uploadd kiln-nightly.timer kiln-steer.socket | xargs'
+expect "and what starts and ends trials side by side" '^active active active' 'systemctl is-active kiln-slots.path kiln-finished.path kiln-promote.path | xargs'
+expect "each slot has its units" '^static static static$' 'systemctl is-enabled kiln-run@1.target kiln-traind@15.service run-kiln-huge\\x2d15.mount | xargs'
 expect "kiln status answers" '.' 'kiln status'
 expect "kiln node answers" '"version"|kiln' 'kiln node --json'
 wait_for 120 console_says 'Kiln [0-9.]+ on kiln, slot A'

@@ -11,6 +11,25 @@ make -s install DESTDIR="$work/root" B="$KILN_BUILD" >"$work/install" 2>&1
 ok $? "they are installed" "$(cat "$work/install")"
 cp -R rootfs/overlay/usr "$work/root/" # the units of an image, too
 
+# An image has what this has installed (rootfs/customize).
+units=$work/root/usr/lib/systemd/system
+for unit in kiln-{devices,slots}.service kiln-slots.path kiln-{begin,fetchd,traind,hugepages,finished,run-failed}@.service kiln-finished@.path \
+	kiln-run@.target 'run-kiln-huge\x2d'{1..15}.mount; do
+	[ -e "$units/$unit" ] || echo "$unit"
+done >"$work/missing"
+is "$(cat "$work/missing")" "" "the units of trials side by side are installed"
+# %i and the number of a slot belong to no name of a file.
+grep -d skip -hoE '\b(kiln-[a-z-]+(@(%i|[0-9]+))?\.(service|target|path|socket|timer)|run-kiln-huge(\\x2d(%i|[0-9]+))?\.mount)' "$units"/{kiln-*,run-kiln-*} |
+	sed -E 's/@(%i|[0-9]+)/@/; s/x2d%i/x2d1/' | sort -u | while read -r unit; do
+	[ -e "$units/$unit" ] || echo "$unit"
+done >"$work/missing"
+is "$(cat "$work/missing")" "" "every unit that another one names is there"
+systemctl --root="$work/root" preset $(sed -n 's/^enable //p' rootfs/systemd/kiln.preset) >/dev/null 2>&1
+for unit in $(sed -n 's/^enable //p' rootfs/systemd/kiln.preset); do
+	[ -n "$(find "$work/root/etc/systemd/system" -type l -name "$unit")" ] || echo "$unit"
+done >"$work/missing"
+is "$(cat "$work/missing")" "" "a first boot enables those that nobody else starts, kiln-slots.path among them"
+
 bound() { # unit
 	case $1 in
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report | kiln-heartbeat) echo 1.5 ;; # use the network, some of them without being daemons
