@@ -30,8 +30,8 @@ PIECE16(__private)
 #define put16 vstore16
 #endif
 
-/* Fetches the line of a cache that holds a number, which need not exist. */
-#ifdef CPU_DEVICE
+/* Fetches the line of a cache that holds a number, which need not exist. oclgrind cannot (tests/opencl/on). */
+#if defined(CPU_DEVICE) && !defined(WITHOUT_FETCH)
 #define FETCH(p) __builtin_prefetch((const void *)(size_t)(p));
 #else
 #define FETCH(p)
