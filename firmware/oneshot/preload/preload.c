@@ -4,7 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "oneshot/preload/fetcher.h"
+#include "drivers/cache/fetcher.h"
 #include "oneshot/preload/progress.h"
 #include "oneshot/preload/space.h"
 
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define GLOB_MAX   (2 * CONFIG_PREFIX_MAX + 2)
+#define RANGES_MAX 16u  /* kiln-preload.service has MemoryMax=1G */
 #define FAILED_MAX 100u /* the preload gives up after so many failed objects */
 
 struct preload {
@@ -118,7 +119,8 @@ static int list(struct preload *p, const struct config_store *where, const char 
 		return 0;
 	p->where = where;
 	if ((r = store_open(where, &options, &store, p->err)) < 0 ||
-	    (fetch && (r = fetcher_open(&p->config, where, p->space.cache, &p->fetcher, p->err)) < 0))
+	    (fetch &&
+	     (r = fetcher_open(&p->config, where, p->space.cache, RANGES_MAX, &p->fetcher, p->err)) < 0))
 		return r;
 	r = store_list_versions(store, glob, each_object, p, p->err);
 	if (r == 0 && p->fetcher)

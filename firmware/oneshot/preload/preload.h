@@ -4,8 +4,9 @@
  *
  *     preload.c    decides which objects; lists them twice, first to count and touch, then to fetch
  *     space.c      makes space in the cache: decides which files are evicted
- *     fetcher.c    copies objects from the store into the cache
  *     progress.c   writes the progress to the cache's preload.json (drivers/cache/cache.h)
+ *
+ * drivers/cache/fetcher.h copies the objects.
  *
  * Why it lists twice: the first pass sets the time of use of each wanted object that is in the cache already.
  * So the second pass may evict every object with an older time of use: this preload does not want it.

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "oneshot/preload/fetcher.h"
+#include "drivers/cache/fetcher.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define POLL_MS         1000
-#define RANGES_MAX      16u /* each range has a buffer; kiln-preload.service has MemoryMax=1G */
-#define RANGE_BYTES_MAX (UINT64_C(16) << 20)
+#define POLL_MS 1000
 
 /* An object that is being fetched. It is freed after its last range was written or failed. */
 struct item {
@@ -65,11 +63,11 @@ void fetcher_closep(struct fetcher **fetcher)
 }
 
 int fetcher_open(const struct config *config, const struct config_store *where, const struct cache *cache,
-		 struct fetcher **ret_fetcher, struct error *err)
+		 uint32_t ranges_max, struct fetcher **ret_fetcher, struct error *err)
 {
 	struct store_options options = store_options_of(config);
 	uint64_t connections = config_fetch_connections(config);
-	uint32_t ranges = connections < RANGES_MAX ? (uint32_t)connections : RANGES_MAX;
+	uint32_t ranges = connections < ranges_max ? (uint32_t)connections : ranges_max;
 	CLEANUP(fetcher_closep)
 	struct fetcher *f = calloc(1, sizeof(*f) + ranges * sizeof(f->range[0]));
 	int r;
@@ -79,8 +77,8 @@ int fetcher_open(const struct config *config, const struct config_store *where, 
 	f->where = *where;
 	f->cache = cache;
 	f->range_bytes = config_fetch_part_bytes(config);
-	if (f->range_bytes > RANGE_BYTES_MAX)
-		f->range_bytes = RANGE_BYTES_MAX;
+	if (f->range_bytes > FETCHER_RANGE_BYTES_MAX)
+		f->range_bytes = FETCHER_RANGE_BYTES_MAX;
 	f->ranges = ranges;
 	options.connections = ranges;
 	for (uint32_t i = 0; i < ranges; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests how a preload copies objects of a store into the cache. */
+/* Tests how objects of a store are copied into the cache. */
 #include "core/base/paths.h"
-#include "oneshot/preload/fetcher.c" // NOLINT(bugprone-suspicious-include): not of a library
+#include "drivers/cache/fetcher.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "scratch.h"
 
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void test_ends_at_an_error(void **state)
 	if (!cache) /* the file system has no extended attributes, as tmpfs before Linux 6.6 */
 		skip();
 	(void)snprintf(url, sizeof(url), "file://%s/source", root);
-	if (fetcher_open(&config, &where, cache, &fetcher, &err) < 0)
+	if (fetcher_open(&config, &where, cache, 16, &fetcher, &err) < 0)
 		fail_msg("%s", err.text);
 	fetcher->where.url = "s3://b";
 	assert_int_equal(fetcher_add(fetcher, "huge", &huge, note, NULL, &err), 0);

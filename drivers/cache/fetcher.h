@@ -12,8 +12,12 @@
 
 struct fetcher;
 
+/* Allocates a buffer for each range, of which there are at most `ranges_max`, and never more than
+ * connections; a range has config_fetch_part_bytes() bytes, at most FETCHER_RANGE_BYTES_MAX. */
+#define FETCHER_RANGE_BYTES_MAX (UINT64_C(16) << 20)
 MUST_CHECK int fetcher_open(const struct config *config, const struct config_store *where,
-			    const struct cache *cache, struct fetcher **ret_fetcher, struct error *err);
+			    const struct cache *cache, uint32_t ranges_max, struct fetcher **ret_fetcher,
+			    struct error *err);
 void fetcher_closep(struct fetcher **fetcher);
 
 /* Called once for each object: `r` is 0 where the object is complete, else a negative errno, with `err`.
