@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which trial runs next, and how long a series has worked. */
-#include "oneshot/series/next.c"  // NOLINT(bugprone-suspicious-include): not of a library
+#include "core/series/next.c"     // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/note.c"  // NOLINT(bugprone-suspicious-include): not of a library
 #include "oneshot/series/spent.c" // NOLINT(bugprone-suspicious-include): not of a library
 #include "tests/unit/begun.h"
@@ -81,6 +81,37 @@ static void test_next(void **state)
 		     ((int)next.trial != cases[i].trial || next.epochs != cases[i].epochs)))
 			fail_msg("%s: trial %u to epoch %ju", cases[i].label, next.trial,
 				 (uintmax_t)next.epochs);
+	}
+}
+
+/* Which trial begins after the one that runs: only where no other one can take its place. */
+static void test_next_after(void **state)
+{
+	static const struct {
+		const char *label, *method, *trials;
+		int slots, trial; /* -1: not known, or none */
+	} cases[] = {
+		{ "the first that waits", "grid",
+		  "[" T("finished") "," IN(0) "," T("waiting") "," T("waiting") "]", 1, 2 },
+		{ "the one before the one that runs", "list", "[" T("waiting") "," IN(0) "]", 1, 0 },
+		{ "none is left", "list", "[" T("failed") "," IN(0) "]", 1, -1 },
+		{ "one that was moved goes on first", "list", "[" T("waiting") "," IN(0) "," MOVED "]", 1,
+		  -1 },
+		{ "a parked one goes on first", "list", "[" T("parked") "," IN(0) "," T("waiting") "]", 1,
+		  -1 },
+		{ "halving", "halving", "[" IN(0) "," T("waiting") "]", 1, -1 },
+		{ "several slots", "grid", "[" IN(0) "," IN(1) "," T("waiting") "]", 2, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CLEANUP(json_free) cJSON *series = series_with(cases[i].method, cases[i].trials);
+		int found;
+
+		cJSON_AddNumberToObject(series, "slots", cases[i].slots);
+		found = next_after(series, 0);
+		if (found != cases[i].trial)
+			fail_msg("%s: trial %d", cases[i].label, found);
 	}
 }
 
@@ -204,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_next),
+		cmocka_unit_test(test_next_after),
 		cmocka_unit_test(test_rungs),
 		cmocka_unit_test(test_spent),
 		cmocka_unit_test_setup_teardown(test_idle, scratch_setup, scratch_teardown),

@@ -3,6 +3,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/slot.h"
+#include "core/series/next.h"
 #include "core/series/trials.h"
 #include "oneshot/begin/bring_series.h"
 #include "oneshot/begin/claim_series.h"
@@ -12,7 +13,6 @@
 #include "oneshot/series/after.h"
 #include "oneshot/series/end.h"
 #include "oneshot/series/freeze.h"
-#include "oneshot/series/next.h"
 #include "oneshot/series/note.h"
 
 #include <inttypes.h>

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/series/next.h"
 #include "core/series/series.h"
-#include "oneshot/series/next.h"
 
 struct held {
 	int lock;      /* of series_lock(); -1: it is let go */

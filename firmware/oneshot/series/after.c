@@ -4,9 +4,9 @@
 #include "core/base/log.h"
 #include "core/base/slot.h"
 #include "core/box/night.h"
+#include "core/series/next.h"
 #include "oneshot/series/end.h"
 #include "oneshot/series/freeze.h"
-#include "oneshot/series/next.h"
 #include "oneshot/series/note.h"
 #include "oneshot/series/spent.h"
 

@@ -3,7 +3,6 @@
  * oneshot/series: the nights of a series (core/series/series.h). A trial is an ordinary run.
  *
  *     freeze.c        the record of a new series; the configuration of a trial
- *     next.c          which trial runs next: a pure function of the record
  *     after.c         a run has ended: notes what the trial did, and says whether another one follows
  *     end.c           the last trial has ended, or the budget is spent: the winner
  *     note.c, spent.c what the record says of a trial, and of the time of work

@@ -2,7 +2,7 @@
 /* What the record of a series says about one of its trials. The caller writes the record. */
 #pragma once
 
-#include "oneshot/series/next.h"
+#include "core/series/next.h"
 
 /* Finds the trial whose run is the current one, by the member "series" of its run.json `record`; -1: the run
  * is no trial of this series. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/series/next.h"
+#include "core/series/next.h"
 #include "core/config/config.h"
 #include "core/series/halving.h"
 
@@ -89,6 +89,26 @@ static struct halving_trial *halving_trials_of(const cJSON *series)
 					cJSON_IsNumber(value) ? value->valuedouble : NAN;
 	}
 	return trials;
+}
+
+int next_after(const cJSON *series, unsigned slot)
+{
+	int first = -1;
+
+	if (halves(series) || series_slots(series) > 1)
+		return -1;
+	for (uint32_t i = 0; i < series_trials(series); i++) {
+		const cJSON *trial = series_trial(series, i);
+		const enum trial_state state = trial_state_of(trial);
+
+		if (state > TRIAL_PARKED || is_at_work(trial, slot))
+			continue;
+		if (state != TRIAL_WAITING)
+			return -1;
+		if (first < 0)
+			first = (int)i;
+	}
+	return first;
 }
 
 uint32_t next_rungs(const struct config *config, const cJSON *series)

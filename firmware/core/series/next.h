@@ -25,6 +25,12 @@ struct next {
  * goes on first; one that runs in another slot is that slot's. */
 struct next next_of(const struct config *config, const cJSON *series, unsigned slot);
 
+/* Returns the index of the trial that begins in the slot when the one that runs there has ended; -1: none
+ * begins, or it is not known yet. It is not known while the series halves, as the promotion depends on the
+ * value of the trial that runs, nor with several slots, as the slot that is free first takes the next trial.
+ * A trial that has begun, and goes on before any other begins, is none. */
+int next_after(const cJSON *series, unsigned slot);
+
 /* Returns how many rungs a trial ends that trains to its end: 0 where the series does not halve. */
 uint32_t next_rungs(const struct config *config, const cJSON *series);
 /* Returns the epochs at the end of a rung, counted from 0; 0 where this is the end of the run. */
