@@ -25,7 +25,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define ALIVE_WORKERS_MAX  520u /* fetchd: 256 decode workers, 32 sources of 8 network threads, 3 others */
+#define ALIVE_WORKERS_MAX  520u /* fetchd: 256 decode workers, 32 sources of 8 network threads, 4 others */
 #define ALIVE_DEGRADED_AT  5u   /* after so many failures in a row the status page says "degraded" */
 #define ALIVE_GOOD_MINUTES 5u   /* after so many minutes of progress old failures are forgiven */
 #define ALIVE_BACK_OFF_MAX 300u /* s */

@@ -267,6 +267,13 @@ const struct plan_settings *plan_settings_of(const struct plan *plan)
 	return &plan->header.settings;
 }
 
+void plan_reorder(struct plan *plan, const struct plan_settings *settings)
+{
+	assert(settings->sources == plan->header.settings.sources &&
+	       settings->order_version == plan->header.settings.order_version);
+	plan->header.settings = *settings;
+}
+
 bool plan_is_of_objects(const struct plan *plan)
 {
 	return plan->header.settings.order_version == ORDER_OBJECTS;

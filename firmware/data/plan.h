@@ -110,6 +110,10 @@ const char *plan_class(const struct plan *plan, uint64_t number);
  * of the plan, or it has none. */
 bool plan_label(const struct plan *plan, const char *key, uint64_t *ret_number);
 
+/* Gives an open plan other settings, with as many sources and the same order_version: it is then the plan of
+ * another run over the same shards. Before any other thread uses the plan. */
+void plan_reorder(struct plan *plan, const struct plan_settings *settings);
+
 /* Return the number of shards of a split: of all sources, or of one source. */
 uint64_t plan_shards(const struct plan *plan, enum split split);
 uint64_t plan_source_shards(const struct plan *plan, uint32_t source, enum split split);

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "fetchd/cache/shard_cache.h"
+#include "fetchd/prefetch/prefetch.h"
 #include "fetchd/shard/sources.h"
 
 #define PAGE_US 250000
@@ -49,6 +50,7 @@ void page_write(struct page *page, const struct producer *producer, const struct
 		status->bytes += counters.bytes_in;
 		status->retries += store_counters_retries(&counters);
 	}
+	prefetch_count(status);
 	shard_cache_count(fetch, status);
 	tune_show(tune, fetch, status);
 	stall_show(&producer->stall, fetch->cache, status);

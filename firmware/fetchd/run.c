@@ -8,6 +8,7 @@
 #include "drivers/notify/notify.h"
 #include "fetchd/cache/shard_cache.h"
 #include "fetchd/page.h"
+#include "fetchd/prefetch/prefetch.h"
 #include "fetchd/produce/produce.h"
 #include "fetchd/produce/publish.h"
 #include "fetchd/produce/segment.h"
@@ -135,6 +136,7 @@ static bool turn(struct loop *loop, int *ret_broken, struct error *err)
 	follow(producer);
 	stall_look(&producer->stall, !producer->closed && ring_reader_waits(producer->fetch->ring));
 	step = produce(producer);
+	prefetch_look(producer->fetch, &producer->cursor);
 	show_end(loop);
 	say_spilled(loop);
 	*ret_broken = check_ring(producer->fetch, step, err);

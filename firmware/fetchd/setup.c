@@ -8,6 +8,7 @@
 #include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
 #include "fetchd/cache/shard_cache.h"
+#include "fetchd/prefetch/prefetch.h"
 #include "fetchd/produce/fill.h"
 #include "fetchd/shard/arrive.h"
 #include "fetchd/shard/network.h"
@@ -319,5 +320,6 @@ int fetch_start_threads(struct fetch *fetch, struct error *err)
 	if (r < 0)
 		return r;
 	say_threads(fetch, workers);
-	return shard_cache_start(fetch, err);
+	r = shard_cache_start(fetch, err);
+	return r < 0 ? r : prefetch_start(fetch, err);
 }

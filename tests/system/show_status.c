@@ -33,6 +33,8 @@ static int show(const struct status *status, const char *member)
 		return printf("%" PRIu64 "\n", status->fetchd.hedged);
 	if (strcmp(member, "cache_hits") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.cache_hits);
+	if (strcmp(member, "next_objects") == 0 && status->daemon == STATUS_FETCHD)
+		return printf("%" PRIu64 "\n", status->fetchd.next_objects);
 	if (strcmp(member, "cache_written") == 0 && status->daemon == STATUS_FETCHD)
 		return printf("%" PRIu64 "\n", status->fetchd.cache_written);
 	if (strcmp(member, "memory_bytes") == 0 && status->daemon == STATUS_FETCHD)

@@ -105,6 +105,27 @@ static void comes_back(void **state)
 	plan_close(plan);
 }
 
+/* Another run over the same shards. */
+static void another_order(void **state)
+{
+	CLEANUP(plan_closep) struct plan *plan = NULL;
+	struct plan_settings other;
+	uint64_t shards;
+
+	(void)state;
+	write_small();
+	assert_int_equal(plan_open(path, &plan, NULL), 0);
+	shards = plan_shards(plan, SPLIT_TRAIN);
+	other = *plan_settings_of(plan);
+	other.seed++;
+	other.lanes = 1;
+	other.window_shards = 1;
+	plan_reorder(plan, &other);
+	assert_memory_equal(plan_settings_of(plan), &other, sizeof(other));
+	assert_int_equal(plan_shards(plan, SPLIT_TRAIN), shards);
+	assert_int_equal(plan_windows(plan, 0, 0, SPLIT_TRAIN), plan_source_shards(plan, 0, SPLIT_TRAIN));
+}
+
 /* A request repeats the ETag in a header: "e\r\nX-Evil: 1" would be a header of its own. */
 static void no_etag_ends_a_header(void **state)
 {
@@ -534,6 +555,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back),
+		cmocka_unit_test(another_order),
 		cmocka_unit_test(order_is_checked),
 		cmocka_unit_test(damage_is_named),
 		cmocka_unit_test(keys_out_of_order),

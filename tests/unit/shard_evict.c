@@ -177,6 +177,15 @@ static void space_that_is_there_or_can_never_be(void **state)
 	/* 41 do not fit, and the list has no file to evict. */
 	assert_false(evict_for(&evictor, 41, train_tag(0, 0)));
 	assert_false(evict_for(&evictor, 41, CACHE_PINNED));
+	/* Before the run a shard is still to be read: only what is read after it may go. */
+	evictor.cursor = (struct cursor){ .split = SPLIT_TRAIN };
+	evictor.unread = true;
+	assert_false(evict_for(&evictor, 41, train_tag(0, 1)));
+	assert_true(rank_of(train_tag(0, 0), 0) < 0 && rank_of(train_tag(0, 1), 0) < 0);
+	assert_true(rank_of(train_tag(0, 2), 0) > 0);
+	evictor.unread = false;
+	assert_false(evict_for(&evictor, 41, train_tag(0, 1)));
+	assert_true(rank_of(train_tag(0, 2), 0) < 0);
 }
 
 int main(void)

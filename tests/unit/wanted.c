@@ -177,6 +177,39 @@ static void other_sources_begin_their_next_pass(void **state)
 	assert_true(is(wanted.id[1], (struct window_id){ SPLIT_TRAIN, 8, 0 }));
 }
 
+/* Nothing is left to load once the last window of the run is among the wanted ones. */
+static void the_last_window_of_the_run(void **state)
+{
+	struct cursor cursor;
+	struct wanted wanted;
+
+	(void)state;
+	for (uint32_t lane = 0; lane < LANES; lane++)
+		for (uint32_t ahead = 1; ahead <= 5; ahead++) {
+			be(0, lane);
+			list_run();
+			for (unsigned n = 0; n < listed; n++) {
+				cursor = cursor_at(n);
+				windows_wanted(plan, &cursor, &stream, ahead, &wanted);
+				assert_int_equal(windows_are_last(plan, &cursor, &stream, &wanted),
+						 n + wanted.count == listed);
+			}
+		}
+	/* Lane 1 has given the rows of its last epoch, and of the validation. */
+	cursor = (struct cursor){ .split = SPLIT_VALIDATION, .segment = 1 };
+	cursor.place[1] = (struct cursor_place){ .window = 1 };
+	windows_wanted(plan, &cursor, &stream, 1, &wanted);
+	assert_true(windows_are_last(plan, &cursor, &stream, &wanted));
+	/* How many passes a second source makes is not known. */
+	be(1, 0);
+	cursor = (struct cursor){ .split = SPLIT_TRAIN, .segment = EPOCHS - 1 };
+	windows_wanted(plan, &cursor, &stream, 1, &wanted);
+	assert_false(windows_are_last(plan, &cursor, &stream, &wanted));
+	cursor = (struct cursor){ .split = SPLIT_VALIDATION, .segment = EPOCHS - 1 };
+	windows_wanted(plan, &cursor, &stream, 1, &wanted);
+	assert_true(windows_are_last(plan, &cursor, &stream, &wanted));
+}
+
 /* An evaluation reads the first source of a lane, then the second. */
 static void evaluations_read_source_after_source(void **state)
 {
@@ -217,6 +250,7 @@ int main(void)
 		cmocka_unit_test(the_window_in_use_and_those_after_it),
 		cmocka_unit_test(a_lane_that_is_over_waits_for_the_next_segment),
 		cmocka_unit_test(other_sources_begin_their_next_pass),
+		cmocka_unit_test(the_last_window_of_the_run),
 		cmocka_unit_test(evaluations_read_source_after_source),
 	};
 

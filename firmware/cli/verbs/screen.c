@@ -285,6 +285,12 @@ static void say_cache(const struct screen *screen)
 	(void)snprintf(text, sizeof(text), "%.0f of %.0f shards from this box's disk, %s", hits,
 		       hits + misses, format_bytes(client_number(cache, "hit_bytes"), a));
 	say(screen, "cache", text);
+	if (client_number(cache, "next_objects") > 0) {
+		(void)snprintf(text, sizeof(text), "%.0f objects fetched ahead, %s",
+			       client_number(cache, "next_objects"),
+			       format_bytes(client_number(cache, "next_bytes"), a));
+		say(screen, "next trial", text);
+	}
 }
 
 static void say_machine(const struct screen *screen)

@@ -166,6 +166,8 @@ cJSON *training_cache(const struct status *page)
 	(void)json_add_u64(run, "hit_bytes", fetchd->cache_bytes);
 	(void)json_add_u64(run, "misses", fetchd->cache_misses);
 	(void)json_add_u64(run, "kept", fetchd->cache_written);
+	(void)json_add_u64(run, "next_objects", fetchd->next_objects);
+	(void)json_add_u64(run, "next_bytes", fetchd->next_bytes);
 	return run;
 }
 

@@ -144,7 +144,8 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "time_s, objects, bytes, pinned_objects, pinned_bytes, budget_bytes, spare_bytes, free_bytes; "
-	  "pins: [{url, objects, bytes}]; run: {hits, hit_bytes, misses, kept}, null = no cache; preload: "
+	  "pins: [{url, objects, bytes}]; run: {hits, hit_bytes, misses, kept, next_objects, next_bytes}, "
+	  "null = no cache; preload: "
 	  "{state, text, started_us, updated_s, objects, bytes, objects_done, bytes_done, objects_fetched, "
 	  "bytes_fetched, left_out, failed}, the progress of the last preload, null = there was none",
 	  "show what the cache of shards holds" },

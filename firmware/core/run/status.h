@@ -15,7 +15,7 @@
 
 #include "core/run/run.h"
 
-#define STATUS_VERSION 12u
+#define STATUS_VERSION 13u
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -45,6 +45,9 @@ struct status_fetchd {
 	/* Shards read from the cache, and their bytes; shards that were not in the cache; shards written to
 	 * the cache. */
 	uint64_t cache_hits, cache_bytes, cache_misses, cache_written;
+	/* Objects that came from the store for the next trial of the series, and their bytes, which `bytes`
+	 * contains. */
+	uint64_t next_objects, next_bytes;
 	uint64_t fast; /* 1: records are used in the order of arrival (order.mode = "fast") */
 	/* Time in which the reader waited for a slot, by stage; time in which the writer waited for a free
 	 * slot. */

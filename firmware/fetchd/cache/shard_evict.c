@@ -73,7 +73,7 @@ uint64_t evict_tag(void *context, const struct cache_item *item)
 	uint64_t tag = TAG_NONE;
 	bool known = false;
 
-	for (uint32_t i = 0; i < evictor->fetch->sources->count && tag == TAG_NONE; i++)
+	for (uint32_t i = 0; i < evictor->fetch->run.config.sources && tag == TAG_NONE; i++)
 		if (cache_accepts_store(&evictor->fetch->run.config.source[i].store))
 			tag = tag_in_source(evictor->fetch, i, item, &known);
 	/* Another version of an object of the plan is outdated: evicted even where it is pinned. */
@@ -164,7 +164,7 @@ bool evict_for(struct shard_evictor *evictor, uint64_t bytes, uint64_t tag)
 		evictor->rank_below = 0;
 	} else {
 		note_cursor(evictor);
-		use = use_of(evictor, tag, evictor->windows_held);
+		use = use_of(evictor, tag, evictor->unread ? 0 : evictor->windows_held);
 		/* The run does not read this shard again: never evict another shard of the run for it. */
 		evictor->rank_below = isinf(use) ? RANK_STRANGER - 1 : use;
 	}

@@ -28,6 +28,7 @@ struct shard_evictor {
 	struct cursor cursor;  /* a copy of fetch->cursor, of the last eviction ... */
 	uint32_t windows_held; /* ... and windows of a stream that were read or about to be read then */
 	double rank_below;     /* evict only files of a higher rank */
+	bool unread;           /* the run has not begun: a new shard is still to be read */
 };
 
 /* Reads the folder and the pins, the first time and when another process has changed them. */
@@ -37,8 +38,9 @@ MUST_CHECK int evict_reread(struct shard_evictor *evictor, bool first, struct er
  * The context is the evictor. */
 uint64_t evict_tag(void *context, const struct cache_item *item);
 
-/* Frees the space for a shard of so many bytes that was just read, by evicting files that the run reads later
- * than this shard. False: there are no such files, or the shard is larger than the cache. */
+/* Frees the space for a shard of so many bytes that was just read, or with `unread` is read later, by
+ * evicting files that the run reads after it. False: there are no such files, or the shard is larger than the
+ * cache. */
 MUST_CHECK bool evict_for(struct shard_evictor *evictor, uint64_t bytes, uint64_t tag);
 
 /* Evicts files until the cache fits its budget and the disk's free space: checkpoints come first on a disk.

@@ -7,6 +7,7 @@
  *
  *     .          main, setup, run: start, main loop, status page, tuning
  *     produce/   main thread: which rows of which window go into which slot; segments; publishing
+ *     prefetch/  a thread: the first objects of the next trial of a series
  *     workers/   worker threads: one shard or one span of rows at a time; bad records of a slot
  *     windows/   which windows of the plan are in memory, and the order of their records
  *     decode/    a fetched shard becomes plain bytes and an index of records; objects that changed
@@ -26,6 +27,7 @@
  *     workers           workers/worker.c: inflate and index shards, gather rows into slots
  *     cache's reader    cache/shard_reader.c
  *     cache's writer    cache/shard_writer.c
+ *     next trial        prefetch/prefetch.c
  *
  * One mutex, fetch->lock, guards all that threads share and that is not atomic: queues, window states, spans,
  * pending slots. Workers sleep on work->ready, the producer on fetch->progress, each other thread on its own

@@ -168,6 +168,28 @@ int streams_load(struct fetch *fetch, const struct cursor *cursor, struct error 
 	return 0;
 }
 
+static bool has_all(const struct fetch *fetch, struct stream *stream, const struct cursor *cursor)
+{
+	struct wanted wanted;
+
+	windows_wanted(fetch->plan, cursor, stream, fetch->windows->ahead, &wanted);
+	for (unsigned i = 0; i < wanted.count; i++) {
+		const struct window *window = stream_window(stream, wanted.id[i]);
+
+		if (!window || window->state != WINDOW_READY)
+			return false;
+	}
+	return windows_are_last(fetch->plan, cursor, stream, &wanted);
+}
+
+bool streams_have_all(const struct fetch *fetch, const struct cursor *cursor)
+{
+	for (uint32_t i = 0; i < fetch->streams->count; i++)
+		if (!has_all(fetch, &fetch->streams->stream[i], cursor))
+			return false;
+	return true;
+}
+
 static uint64_t most_windows(const struct streams *streams)
 {
 	uint64_t most = 0;

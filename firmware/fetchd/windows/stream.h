@@ -49,6 +49,10 @@ bool streams_are_loading(const struct streams *streams);
 /* Forgets all windows, before another generation; no window may be loading or have spans. */
 void streams_forget(struct streams *streams);
 
+/* Whether all windows that the run needs from this cursor on have arrived, so that nothing is left to load.
+ */
+bool streams_have_all(const struct fetch *fetch, const struct cursor *cursor);
+
 /* Returns the upper bound of windows->ahead: what the memory holds without the disk; AHEAD_LEAST while the
  * size of a window is not known. *ret_reason says what sets the bound. */
 uint32_t streams_ahead_max(const struct fetch *fetch, const char **ret_reason);

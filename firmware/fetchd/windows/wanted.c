@@ -82,3 +82,42 @@ void windows_wanted(const struct plan *plan, const struct cursor *cursor, const 
 	}
 	ret_wanted->count = count;
 }
+
+/* Whether the last wanted window is of the cursor's segment. */
+static bool ends_here(const struct cursor *cursor, const struct stream *stream, const struct wanted *wanted)
+{
+	const struct window_id *last = &wanted->id[wanted->count - 1];
+	struct window_id now;
+
+	return (cursor->split == SPLIT_TRAIN ? in_training(cursor, stream, &now)
+					     : in_evaluation(cursor, stream, &now)) &&
+	       last->split == now.split && last->pass == now.pass;
+}
+
+/* Moves *split and *segment to the next segment in which the stream has windows. False: there is none. */
+static bool next_segment(const struct plan *plan, const struct stream *stream, enum split *split,
+			 uint64_t *segment)
+{
+	while (plan_next_segment(plan, split, segment))
+		if (stream->pass_windows[*split] > 0)
+			return true;
+	return false;
+}
+
+bool windows_are_last(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
+		      const struct wanted *wanted)
+{
+	enum split split = (enum split)cursor->split;
+	uint64_t segment = cursor->segment;
+	const struct window_id *last;
+
+	if (wanted->count == 0)
+		return true;
+	last = &wanted->id[wanted->count - 1];
+	if (last->window + 1 < stream->pass_windows[last->split] ||
+	    (last->split == SPLIT_TRAIN && stream->source > 0))
+		return false;
+	if (!ends_here(cursor, stream, wanted))
+		(void)next_segment(plan, stream, &split, &segment);
+	return !next_segment(plan, stream, &split, &segment);
+}

@@ -20,3 +20,8 @@ struct wanted {
  * written, as the function runs at each step of the producer. */
 void windows_wanted(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
 		    uint32_t ahead, struct wanted *ret_wanted);
+
+/* Tells whether the stream needs no window after the wanted ones until the end of the run. False in training
+ * of a source other than the first: how many passes it makes is not known. */
+bool windows_are_last(const struct plan *plan, const struct cursor *cursor, const struct stream *stream,
+		      const struct wanted *wanted);
