@@ -46,6 +46,10 @@ void lakefs_closep(struct lakefs **lakefs);
 MUST_CHECK int lakefs_resolve(struct lakefs *lakefs, const char *ref, char ret_id[static LAKEFS_ID_BYTES],
 			      struct error *err);
 
+/* Finds the newest commit of a branch, which is no tag and no commit. */
+MUST_CHECK int lakefs_head(struct lakefs *lakefs, const char *branch, char ret_id[static LAKEFS_ID_BYTES],
+			   struct error *err);
+
 /* Finds the newest commit of a branch that has all of the metadata, an object of strings, among its newest
  * 100, without those that a merge brought. Returns 1 where there is one, else 0. */
 MUST_CHECK int lakefs_find_commit(struct lakefs *lakefs, const char *branch, const cJSON *metadata,
@@ -64,7 +68,7 @@ MUST_CHECK int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, s
 
 /* Commits what was uploaded to the branch. `metadata`: an object of strings. 0 also where nothing is
  * uncommitted and the newest commit has all of this metadata: an earlier call made it. Errors: -ENODATA there
- * is nothing to commit. */
+ * is nothing to commit, also where a hook refuses a commit without changes. */
 MUST_CHECK int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message,
 			     const cJSON *metadata, char ret_id[static LAKEFS_ID_BYTES], struct error *err);
 /* Makes a commit also where nothing is uncommitted. Not sent again where the answer is lost: the caller looks

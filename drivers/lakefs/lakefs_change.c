@@ -47,6 +47,12 @@ static int get_named(struct lakefs *lakefs, const char *kind, const char *name,
 	return r < 0 ? r : lakefs_reply_id(answer.json, "commit_id", ret_id, err);
 }
 
+int lakefs_head(struct lakefs *lakefs, const char *branch, char ret_id[static LAKEFS_ID_BYTES],
+		struct error *err)
+{
+	return get_named(lakefs, "branches", branch, ret_id, err);
+}
+
 /* Makes a branch or a tag, as get_named() has them. Frees `body`. */
 static int send_named(struct lakefs *lakefs, const char *kind, cJSON *body, long *ret_status,
 		      struct error *err)
@@ -207,7 +213,7 @@ static int send_commit(struct lakefs *lakefs, const char *branch, const char *me
 	return send_change(lakefs, path, body, "id", ret_id, ret_status, err);
 }
 
-/* Finds out why the server calls a commit or a merge wrong: `nothing` is 1 where there was nothing to do, and
+/* Finds out why the server refuses a commit or a merge: `nothing` is 1 where there was nothing to do, and
  * then the branch's newest commit may be the one that was asked for. */
 static int explain(struct lakefs *lakefs, const char *branch, const cJSON *metadata, int nothing,
 		   const struct error *said, char ret_id[static LAKEFS_ID_BYTES], struct error *err)
@@ -234,7 +240,8 @@ int lakefs_commit(struct lakefs *lakefs, const char *branch, const char *message
 	long status = 0;
 	int r = send_commit(lakefs, branch, message, metadata, ret_id, &status, &said);
 
-	if (status == 400)
+	/* Hooks run before the server looks whether anything has changed. */
+	if (status == 400 || status == 412)
 		return explain(lakefs, branch, metadata, is_clean(lakefs, branch, err), &said, ret_id, err);
 	if (r < 0 && err)
 		*err = said;

@@ -7,6 +7,7 @@
 struct versions_ops {
 	void (*close)(struct versions *versions);
 	int (*resolve)(struct versions *versions, const char *ref, char *ret_id, struct error *err);
+	int (*head)(struct versions *versions, const char *branch, char *ret_id, struct error *err);
 	int (*find_commit)(struct versions *versions, const char *branch, const cJSON *metadata, char *ret_id,
 			   struct error *err);
 	int (*branch)(struct versions *versions, const char *branch, const char *commit, const cJSON *mine,

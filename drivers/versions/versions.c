@@ -47,6 +47,12 @@ int versions_resolve(struct versions *versions, const char *ref, char ret_id[sta
 	return versions->ops->resolve(versions, ref, ret_id, err);
 }
 
+int versions_head(struct versions *versions, const char *branch, char ret_id[static VERSIONS_ID_BYTES],
+		  struct error *err)
+{
+	return versions->ops->head(versions, branch, ret_id, err);
+}
+
 int versions_find_commit(struct versions *versions, const char *branch, const cJSON *metadata,
 			 char ret_id[static VERSIONS_ID_BYTES], struct error *err)
 {

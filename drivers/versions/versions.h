@@ -42,6 +42,11 @@ const char *versions_branch_of(const struct config_store *where, char out[static
 MUST_CHECK int versions_resolve(struct versions *versions, const char *ref,
 				char ret_id[static VERSIONS_ID_BYTES], struct error *err);
 
+/* Finds the newest commit of a branch, which is no tag and no commit. "" on a store without commits. Errors:
+ * -ENOENT there is no such branch. */
+MUST_CHECK int versions_head(struct versions *versions, const char *branch,
+			     char ret_id[static VERSIONS_ID_BYTES], struct error *err);
+
 /* Finds the newest commit of a branch that has all of the metadata (an object of strings), among its newest
  * 100, without those that a merge brought. Returns 1 where there is one, else 0, as on a store without
  * commits. Errors: -ENOENT there is no such branch. */

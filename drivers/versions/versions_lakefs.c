@@ -32,6 +32,11 @@ static int resolve(struct versions *versions, const char *ref, char *ret_id, str
 	return lakefs_resolve(own->lakefs, ref ? ref : own->ref, ret_id, err);
 }
 
+static int head(struct versions *versions, const char *branch, char *ret_id, struct error *err)
+{
+	return lakefs_head(of_lakefs(versions)->lakefs, branch, ret_id, err);
+}
+
 static int find_commit(struct versions *versions, const char *branch, const cJSON *metadata, char *ret_id,
 		       struct error *err)
 {
@@ -127,6 +132,7 @@ static int import(struct versions *versions, const struct versions_import *asked
 
 static const struct versions_ops ops = { .close = close_lakefs,
 					 .resolve = resolve,
+					 .head = head,
 					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_new = branch_new,

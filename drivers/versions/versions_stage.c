@@ -18,15 +18,19 @@ static int delete_left(struct versions *versions, const char *name, struct error
 }
 
 /* Writes the first name that is free, or becomes so: `name`, then with -2, -3 and so on, where the access key
- * may not delete what an earlier call has left. */
+ * may not delete what an earlier call has left, or a hook refuses it. */
 static int take_name(struct versions *versions, const char *name, char out[static CONFIG_REF_MAX + 1],
 		     struct error *err)
 {
-	int r;
+	int r = 0;
 
 	(void)snprintf(out, CONFIG_REF_MAX + 1, "%s", name);
-	for (uint32_t i = 2; (r = delete_left(versions, out, err)) == -EACCES && i <= NAMES_MAX; i++)
+	for (uint32_t i = 2; i <= NAMES_MAX + 1; i++) {
+		r = delete_left(versions, out, err);
+		if (r != -EACCES && r != -EPERM)
+			break;
 		(void)snprintf(out, CONFIG_REF_MAX + 1, "%s-%" PRIu32, name, i);
+	}
 	return r;
 }
 

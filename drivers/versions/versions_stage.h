@@ -18,7 +18,8 @@ struct stage {
 };
 
 /* Makes the stage `name` at the newest commit of the branch of `into`. Where an earlier one of this name is
- * there, and the access key may not delete it, the name gets -2, -3 and so on. `options` may be NULL. */
+ * there, and the access key or a hook lets nobody delete it, the name gets -2, -3 and so on. `options` may be
+ * NULL. */
 MUST_CHECK int stage_open(const struct config_store *into, const char *name,
 			  const struct store_options *options, struct stage *ret_stage, struct error *err);
 /* Commits what was put, and merges it with the same message and metadata (an object of strings). No error

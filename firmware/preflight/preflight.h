@@ -10,6 +10,7 @@
  *     first.c        the first records of a split, against the schema and the filter
  *     start.c        the weights that a new run starts with
  *     sink.c         the sink: writes an object there
+ *     branches.c     the sink in a lakeFS repository: its branches, and what the access key may do
  *     notify.c       the people and the monitor that `notify` names
  *     device.c       the network on the device
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
@@ -98,7 +99,8 @@ void preflight_sources(struct preflight *preflight);
  * network.
  */
 void preflight_start(struct preflight *preflight);
-/* Lists the sink, writes an object and deletes it. Blocks: on the network. */
+/* Lists the sink, writes an object and deletes it. In a lakeFS repository looks for its branches, and tries
+ * the actions that a night and a promotion need, on a branch that is deleted. Blocks: on the network. */
 void preflight_sink(struct preflight *preflight);
 /* Sends a message that says that it is a test to notify.url and, as a mail, to notify.mail_to. The monitor of
  * notify.heartbeat_url gets a line for its log alone (URL/log of healthchecks.io): this begins no night there

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "drivers/versions/versions_run.h"
+#include "drivers/versions/versions.h"
+#include "preflight/branches.h"
 #include "preflight/preflight.h"
 #include "preflight/stores.h"
 
@@ -27,44 +28,22 @@ static int write_and_delete(struct store *store, const char *host, struct error 
 	return r < 0 ? r : deleted;
 }
 
-/* Checks that the branch that winners are merged into is there. */
-static void check_merge_target(struct preflight *preflight)
-{
-	const struct store_options options = preflight_store_options(preflight);
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	const char *into = preflight->config->branches.merge_into;
-	char id[VERSIONS_ID_BYTES];
-	struct error err = { 0 };
-	int r;
-
-	if (!*into)
-		return;
-	if ((r = versions_sink_open(preflight->config, &options, &versions, &err)) == 0)
-		r = versions_resolve(versions, into, id, &err);
-	if (r == -ENOENT)
-		preflight_add(preflight, "sink", PREFLIGHT_FAILED, "make the branch, or mend sink.merge_into",
-			      "sink.merge_into: %s", err.text);
-	else if (r < 0)
-		preflight_add_error(preflight, "sink", &err);
-	else
-		preflight_add(preflight, "sink", PREFLIGHT_OK, "", "sink.merge_into: %s is at commit %s",
-			      into, id);
-}
-
 void preflight_sink(struct preflight *preflight)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	char host[256] = "";
 	struct error err = { 0 };
-	int r = preflight_store_open(preflight, &preflight->config->sink, &store, &err);
+	int r;
 
-	(void)gethostname(host, sizeof(host) - 1);
-	if (r < 0 || store_list(store, NULL, stop, NULL, &err) < 0 ||
-	    write_and_delete(store, host, &err) < 0) {
-		preflight_add_error(preflight, "sink", &err);
+	if (versions_has_branches(&preflight->config->sink)) {
+		preflight_branches(preflight);
 		return;
 	}
-	preflight_add(preflight, "sink", PREFLIGHT_OK, "", "%s: listed; an object was written and deleted",
-		      store_url(store));
-	check_merge_target(preflight);
+	r = preflight_store_open(preflight, &preflight->config->sink, &store, &err);
+	(void)gethostname(host, sizeof(host) - 1);
+	if (r < 0 || store_list(store, NULL, stop, NULL, &err) < 0 || write_and_delete(store, host, &err) < 0)
+		preflight_add_error(preflight, "sink", &err);
+	else
+		preflight_add(preflight, "sink", PREFLIGHT_OK, "",
+			      "%s: listed; an object was written and deleted", store_url(store));
 }

@@ -5,18 +5,21 @@
  */
 #pragma once
 
-#include "core/base/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/run/run.h"
+#include "uploadd/pause.h"
 
 struct refused {
-	char **warned; /* ids of the runs of which an event has told */
-	uint32_t warnings;
+	struct refusal {
+		char run_id[RUN_ID_BYTES];
+		struct pause pause;
+	} * of; /* runs of earlier nights */
+	uint32_t count;
 };
 
-/* Tells of a run of an earlier night, and notes why. Once per run: each pass looks at the run again. A
- * failure to note is logged. */
+/* Returns whether a refused run of an earlier night is to be left alone in this pass: it is tried again after
+ * pauses from one minute to an hour, and at each start of the process. */
+bool refused_rests(struct refused *refused, const char *run_id);
+/* Tells of a run of an earlier night, and notes why: once per run. A failure to note is logged. */
 void refused_archived(struct refused *refused, const char *run_id, const struct error *why);
 /* Notes the same of the current run of this slot, unless the record says so. Returns false where the run has
  * not ended: then there is no note. */

@@ -4,7 +4,7 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
-#include "core/run/unjudged.h"
+#include "core/run/later.h"
 #include "drivers/notify/notify.h"
 #include "drivers/versions/versions.h"
 
@@ -24,6 +24,13 @@ static bool may_pass(const struct error *err)
 	int code = error_exit_code(err);
 
 	return code != EX_NOPERM && code != EX_CONFIG && err->code != -EEXIST;
+}
+
+/* Tells whether the refusal is of one branch, and a new start would find the same: somebody else has the
+ * branch, or a hook of the repository refuses it. */
+static bool is_of_a_branch(const struct error *err)
+{
+	return err->code == -EEXIST || err->code == -EPERM;
 }
 
 /* ---- Runs ---- */
@@ -68,7 +75,8 @@ static int pass_archived(void *context, const char *run_id)
 	int r;
 
 	/* The current run has its own pass. A parked run goes on, or its record moves to the archive. */
-	if (is_open(uploader, run_id) || is_current(run_id) || run_is_parked(run_id))
+	if (is_open(uploader, run_id) || is_current(run_id) || run_is_parked(run_id) ||
+	    refused_rests(&uploader->refused, run_id))
 		return 0;
 	r = run_load_archived(run_id, &run, uploader->err);
 	if (r == -ENOENT && in_any_slot(is_current, run_id))
@@ -335,7 +343,7 @@ static void ask_judgement(struct uploader *uploader)
 	const struct place *place = &uploader->place[0];
 
 	if (!uploader->left && (place->refused || strcmp(place->complete, place->current.run.id) == 0))
-		judging_ask(&uploader->judging, place->current.run.id);
+		asking_judgement(&uploader->asking, place->current.run.id);
 }
 
 int uploader_run(struct uploader *uploader, struct error *err)
@@ -344,11 +352,13 @@ int uploader_run(struct uploader *uploader, struct error *err)
 
 	for (;;) {
 		/* Both before the pass: what was written before them is uploaded by it. */
-		const bool rests = uploader_rests(), unjudged = unjudged_is_noted();
+		const bool rests = uploader_rests(), unjudged = later_is_noted(LATER_JUDGE);
 		int r = leased_pass(uploader, err);
 
 		if (unjudged && (r == 0 || !may_pass(err)))
 			ask_judgement(uploader);
+		if (!uploader->drain && (r == 0 || !may_pass(err)))
+			asking_report(&uploader->report);
 		if (r == 0 && uploader->drain && !uploader->left && !is_left_beside(uploader) &&
 		    (rests || strcmp(uploader->place[0].complete, uploader->place[0].current.run.id) == 0))
 			return 0;
@@ -363,7 +373,7 @@ int uploader_run(struct uploader *uploader, struct error *err)
 			continue;
 		}
 		if (!may_pass(err) && !in_any_slot(is_needed, uploader) &&
-		    (uploader->drain || err->code != -EEXIST))
+		    (uploader->drain || !is_of_a_branch(err)))
 			return r;
 		if (!may_pass(err))
 			uploader_close(uploader); /* a person may give another credential */

@@ -10,7 +10,7 @@
 
 #include "core/base/slot.h"
 #include "core/run/status.h"
-#include "uploadd/judging.h"
+#include "uploadd/asking.h"
 #include "uploadd/refused.h"
 #include "uploadd/series.h"
 #include "uploadd/upload.h"
@@ -25,8 +25,9 @@ struct uploader {
 		char complete[RUN_ID_BYTES];
 		bool refused; /* the store refuses its files, and waiting does not help */
 	} place[SLOTS_MAX];   /* by slot */
-	struct judging judging;
-	bool left; /* some runs of earlier nights are not completely in the store */
+	struct asking asking;
+	struct pause report; /* between two attempts for reports that wait */
+	bool left;           /* some runs of earlier nights are not completely in the store */
 	struct refused refused;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */
@@ -50,6 +51,7 @@ MUST_CHECK int uploader_lock(struct uploader *uploader, struct error *err);
 bool uploader_rests(void);
 /* Returns after an error for which waiting does not help, once the run has ended or, with `drain`, stopped;
  * with `drain` also once the run has ended or stopped and all its files are in the store. Without `drain` it
- * goes on where somebody else has the run's branch (-EEXIST): a new start would find the same. */
+ * goes on where somebody else has the run's branch (-EEXIST) or a hook refuses it (-EPERM): a new start would
+ * find the same. */
 MUST_CHECK int uploader_run(struct uploader *uploader, struct error *err);
 void uploader_close(struct uploader *uploader);

@@ -40,6 +40,12 @@ protect() { # JSON, a list of patterns: the branches of rep that take merges onl
 		"$KILN_LAKEFS/api/v1/repositories/rep/settings/branch_protection"
 }
 
+hook() { # [event, message, pattern of branches]: a hook of rep that refuses; no arguments: none
+	local hooks=
+	[ -z "${1:-}" ] || hooks="{\"event\": \"$1\", \"message\": \"$2\", \"branch\": \"${3:-*}\"}"
+	lakefs_test hooks "{\"repository\": \"rep\", \"hooks\": [$hooks]}" >/dev/null
+}
+
 hold() { # method, path: the first such request waits until `lakefs_test release` is called
 	lakefs_test hold "{\"method\": \"$1\", \"path\": \"$2\"}" >/dev/null
 }

@@ -24,7 +24,7 @@ class Repository:
         self.lock = threading.RLock()
         self.id, self.storage, self.default_branch, self.created = name, storage, branch, int(time.time())
         self.commits, self.trees, self.branches, self.staging, self.tags = {}, {}, {}, {}, {}
-        self.hook = None  # message of a hook that refuses commits and merges
+        self.hooks = []  # those that refuse: {event, branch, message}
         self.protected = []  # patterns of branches that take merges only
         self.imports = {}
         self.sorted = {}  # the paths of a commit, in bytewise order
@@ -122,6 +122,7 @@ class Repository:
         identity = self.resolve(source)[0]
         if name in self.branches:
             raise Refused(409, "branch already exists: not unique")
+        self._check_hook("pre-create-branch", name)
         self.branches[name], self.staging[name] = identity, {}
         return identity
 
@@ -129,12 +130,14 @@ class Repository:
         self.branch_head(name)
         if name == self.default_branch:
             raise Refused(403, "cannot delete repository default branch")
+        self._check_hook("pre-delete-branch", name)
         del self.branches[name], self.staging[name]
 
     def create_tag(self, name, ref):
         identity = self.resolve(ref)[0]
         if name in self.tags:
             raise Refused(409, "tag already exists: not unique")
+        self._check_hook("pre-create-tag", name)
         self.tags[name] = identity
         return {"id": name, "commit_id": identity}
 
@@ -159,16 +162,18 @@ class Repository:
         self.branch_head(branch)
         return differences(self.trees[self.branches[branch]], self.tree(branch))
 
-    def _check_hook(self):
-        if self.hook:
-            raise Refused(412, self.hook)
+    def _check_hook(self, event, name):
+        """`name`: of the branch that is changed, made or deleted, or of the tag."""
+        for hook in self.hooks:
+            if hook["event"] == event and fnmatch.fnmatchcase(name, hook.get("branch", "*")):
+                raise Refused(412, f"{event} hook: {hook['message']}")
 
     def commit(self, branch, message, metadata, allow_empty):
         self.branch_head(branch)
         self.check_protected(branch, "commit")
+        self._check_hook("pre-commit", branch)
         if not self.uncommitted(branch) and not allow_empty:
             raise Refused(400, "commit: no changes")
-        self._check_hook()
         self.branches[branch] = self._commit(self.tree(branch), [self.branches[branch]], message, metadata)
         self.staging[branch] = {}
         return self.commits[self.branches[branch]]
@@ -206,7 +211,7 @@ class Repository:
             raise Refused(400, "merge: no changes")
         if strategy != "source-wins" and conflicts(self.trees[base], self.trees[head], self.trees[from_]):
             raise Refused(409, "conflict found")
-        self._check_hook()
+        self._check_hook("pre-merge", branch)
         tree = dict(self.trees[head])
         for path, (_, entry) in changes.items():
             if entry is None:
@@ -230,11 +235,10 @@ class Repository:
     # ---- Import ----
 
     def import_tree(self, branch, entries, destination, message, metadata):
-        """Replaces what the branch has below the destination. A branch with uncommitted changes is refused, as a hook refuses."""
-        self.check_protected(branch, "commit")
+        """Replaces what the branch has below the destination. A branch with uncommitted changes is refused; a protected one is not."""
         if self.uncommitted(branch):
             raise Refused(400, f"{branch}: uncommitted changes (dirty branch)")
-        self._check_hook()
+        self._check_hook("pre-commit", branch)
         tree = {p: e for p, e in self.trees[self.branches[branch]].items() if not p.startswith(destination)}
         tree.update(entries)
         metadata = {**metadata, ".lakefs.merge.strategy": "source-wins"}

@@ -7,7 +7,7 @@ document, and lakeFS's own clients (clients.py).
 
 The environment has KILN_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the S3 server. Tests alone call /_test/: GET log
 (requests of the API), GET violations (of the contract), redirects (by the gateway), POST faults [{method, path, status, headers, body, times}], POST
-hook {repository, message}, POST deny [actions of a policy, such as fs:DeleteBranch] that the access key may not do, POST hold
+hooks {repository, hooks: [{event, branch, message}]} (those that refuse; branch: a pattern of branches or tags), POST deny [actions of a policy, such as fs:DeleteBranch] that the access key may not do, POST hold
 {method, path} (the first such request, of the API or the gateway, waits), GET held (whether it waits), POST release, POST lost N (so many multipart uploads are completed, and the answer is 500), POST away true or false (the API gives no answer, the gateway does), GET repository/NAME (its branches with
 their commits, newest first, and uncommitted paths, its tags, and all commits),
 posts (how many different POST requests there were), POST clear.
@@ -31,10 +31,14 @@ from repository import Refused, Repository, typed
 API = "/api/v1"
 PER_PAGE = 100
 
-# The action that a request needs (lakeFS's policies): method, pattern of the path below the repository.
-ACTIONS = [("POST", "branches", "fs:CreateBranch"), ("DELETE", "branches/[^/]+", "fs:DeleteBranch"),
+# The actions that a request needs (lakeFS's policies): method, pattern of the path below the repository.
+ACTIONS = [("GET", "branches/[^/]+", "fs:ReadBranch"), ("POST", "branches", "fs:CreateBranch"), ("DELETE", "branches/[^/]+", "fs:DeleteBranch"),
+           ("GET", "commits/[^/]+", "fs:ReadCommit"), ("GET", "refs/[^/]+/commits", "fs:ReadBranch"),
            ("POST", "branches/[^/]+/commits", "fs:CreateCommit"), ("POST", "refs/[^/]+/merge/[^/]+", "fs:CreateCommit"),
-           ("POST", "tags", "fs:CreateTag"), ("POST", "branches/[^/]+/import", "fs:ImportFromStorage"),
+           ("GET", "branches/[^/]+/diff", "fs:ListObjects"), ("GET", "refs/[^/]+/diff/[^/]+", "fs:ListObjects"),
+           ("GET", "tags/[^/]+", "fs:ReadTag"), ("POST", "tags", "fs:CreateTag"), ("GET", "", "fs:ReadRepository"),
+           ("GET", "branches/[^/]+/import", "fs:ReadBranch"),
+           *(("POST", "branches/[^/]+/import", action) for action in ("fs:ImportFromStorage", "fs:WriteObject", "fs:CreateCommit")),
            ("PUT", "settings/branch_protection", "branches:SetBranchProtectionRules")]
 
 
@@ -206,8 +210,8 @@ class Server:
         sent = json.loads(body) if body else None
         if name == "faults":
             self.faults = sent
-        elif name == "hook":
-            self.repositories[sent["repository"]].hook = sent["message"]
+        elif name == "hooks":
+            self.repositories[sent["repository"]].hooks = sent["hooks"]
         elif name == "deny":
             self.denied = sent
         elif name == "hold":

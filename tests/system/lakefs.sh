@@ -64,11 +64,11 @@ like "$(change delete main)" "^-13 .*403 \(the access key may not do this\): can
 like "$(AWS_SECRET_ACCESS_KEY=wrong change resolve main)" "^-13 .*401 \(the access key is not accepted, or may not do this\): error authenticating request" \
 	"401 is final, and says what is wrong"
 like "$(AWS_ACCESS_KEY_ID='' AWS_SECRET_ACCESS_KEY='' change resolve main)" "^-129 .*no credential is given" "without an access key nothing is asked"
-lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence file"}' >/dev/null
+hook pre-commit "no licence file"
 change branch hooked main >/dev/null
 put_object lakefs://rep/hooked file "text"
 like "$(change commit hooked m)" "^-1 .*412 \(a hook of the repository refused\): pre-commit hook: no licence file" "412 has the hook's message"
-lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+hook
 fault GET commits/main 500 2
 is "$(change resolve main)" "$merged" "500 is tried again"
 fault GET commits/main 500 9
@@ -142,11 +142,11 @@ change branch dirty main >/dev/null
 put_object lakefs://rep/dirty file "text"
 like "$(url=lakefs://rep/dirty/data change import s3://kiln/imdb/ dirty)" "^-5 .*into 'dirty' failed: dirty: uncommitted changes" \
 	"an import into a branch with uncommitted changes is refused"
-lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence file"}' >/dev/null
+hook pre-commit "no licence file"
 change branch clean main >/dev/null
 like "$(url=lakefs://rep/clean/data change import s3://kiln/imdb/ clean)" "^-5 .*into 'clean' failed: pre-commit hook: no licence file" \
 	"an import that a hook refuses has the hook's message"
-lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+hook
 no_violations
 
 # ---- More than a page ----

@@ -105,10 +105,10 @@ is "$(seen "[(x, b[x]['uncommitted']) for x in sorted(b) if '$series' in x]")" "
 is "$(series_json 's["promotion"]["outcome"]')" refused "series.json says so"
 
 # ---- A hook ----
-lakefs_test hook '{"repository": "rep", "message": "pre-merge hook: no licence"}' >/dev/null
+hook pre-merge "no licence"
 promote --series "$series" --trial short --force
 like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*pre-merge hook: no licence" "a hook's message is told"
-lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+hook
 
 # ---- A promotion that was not merged, and another one before it is tried again ----
 put_object lakefs://rep/production/runs other "theirs"
@@ -125,10 +125,10 @@ is "$rc $(grep -c "already" <<<"$said") $(grep -c "merged into production" <<<"$
 is "$(seen "[b[x]['uncommitted'] for x in ('production', 'exp-$series-short')]")" "[[], []]" "and nothing is uncommitted"
 
 # ---- Back ----
-lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: not today"}' >/dev/null
+hook pre-commit "not today"
 promote --rollback
 like "$rc $said" "not today" "a hook refuses the commit of a rollback"
-lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+hook
 promote --rollback
 like "$rc $said" "^0 .*champion 5 of t again" "the former champion comes back"
 is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(seen "b['production']['uncommitted'], b['production']['commits'][0]['metadata']")" \

@@ -45,11 +45,13 @@ get_object "lakefs://rep/production/runs" "$winner/report.json" >/dev/null
 ok $? "it is beside the files of its run"
 like "$(seen 'sorted(b)')" "'report-$winner-" "the branch of the report stays, too"
 like "$said" "insufficient permissions; the branch report-$winner-[0-9-]+ stays" "with a warning"
+like "$(ls "$runs/left" | tr '\n' ' ')" "^exp-$series-adam exp-$series-sgd report-$winner-[0-9-]+ $" "and are noted as left"
 lakefs_test deny '[]' >/dev/null
 rm -rf "$runs/reports"
 
 a_night 'epochs = 1; seed = 1;' "$sink" "$short $against"
 is "$code $(champion production '[r["number"], r["before"]]') $(seen "[x for x in b if '$series' in x]")" "0 [2, 1] []" "a better one follows" "$(tail -n 5 "$KILN_ROOT/log")"
+like "$(seen 'sorted(b)') $(ls "$runs/left" | tr '\n' ' ')" "^\['main', 'production', 'report-$winner-[0-9-]+'\] report-[^ ]* $" "and the branches that are left go with it"
 fault POST "merge/production" 502 1 '' '' true
 promote --rollback
 like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back, also where the answer to the merge is lost"
@@ -65,6 +67,7 @@ is "$(seen "b['main']['commits'][0]['metadata']['kiln.run_id'], b['main']['uncom
 	"main has its commit, and the branch of the promotion goes"
 report "$run"
 like "$rc $(head_of production)" "^0 .*'kiln.report': .*\[\]" "and so is its report" "$said"
+is "$(seen 'sorted(b)') $(ls "$runs/left")" "['main', 'production'] " "with a report goes the branch that is left of an earlier one"
 
 a_night 'epochs = 1; seed = 1;' "" "$against"
 like "$code $(champion main '[r["number"], r["before"]]') $(head_of main)" "^0 \[1, 0\] .*'kiln.champion': '1'.*, \[\]\)$" \
@@ -92,13 +95,13 @@ lakefs_test deny '[]' >/dev/null
 is "$(seen "[x for x in sorted(b) if x.startswith('promote')]")" "['promote-$run', 'promote-$run-2']" "the second record has a branch of its own"
 for branch in promote-$run promote-$run-2; do change delete "$branch" >/dev/null; done
 
-lakefs_test hook '{"repository": "rep", "message": "pre-commit hook: no licence"}' >/dev/null
+hook pre-commit "no licence"
 before=$(seen "b['main']['commits'][0]['id']")
 promote --series "$run" --force
 like "$rc $said" "^65 .*not promoted, because it cannot be merged: .*no licence" "a hook refuses a run of its own"
 is "$(champion main 'r["run_id"]') $(seen "b['main']['commits'][0]['id'], b['main']['uncommitted'], sorted(b)")" "$first $(seen "'$before', [], [x for x in sorted(b) if not x.startswith('promote')]")" \
 	"the champion stays, and nothing is left on the branch"
-lakefs_test hook '{"repository": "rep", "message": null}' >/dev/null
+hook
 promote --series "$run" --force
 is "$rc $(champion main '[r["number"], r["run_id"], r["before"]]')" "0 [2, '$run', 1]" "without the hook it is promoted" "$said"
 
@@ -128,23 +131,49 @@ lakefs_test deny '[]' >/dev/null
 change branch "promote-$run" main >/dev/null
 promote
 is "$rc $(seen "[x for x in b if x.startswith('promote')]")" "0 ['promote-$run']" "a branch that no promotion has left stays" "$said"
-python3 -c 'import json, sys
-p = sys.argv[1]; r = json.load(open(p)); r["branches_left"] = ""; json.dump(r, open(p, "w"))' "$record/run.json"
+printf lakefs://rep/main/runs >"$runs/left/promote-$run"
 promote
-is "$rc $(seen "[x for x in b if x.startswith('promote')]") $(record_json 'r.get("branches_left")')" "0 [] None" "the next start deletes the branch that run.json says is left" "$said"
+is "$rc $(seen "[x for x in b if x.startswith('promote')]") $(ls "$runs/left")" "0 [] " "the next start deletes one that is noted as left" "$said"
+printf lakefs://other/main/runs >"$runs/left/promote-$run"
+change branch "promote-$run" main >/dev/null
+promote
+is "$rc $(seen "[x for x in b if x.startswith('promote')]") $(ls "$runs/left")" "0 ['promote-$run'] promote-$run" "but none of another sink" "$said"
+change delete "promote-$run" >/dev/null
+rm "$runs/left/promote-$run"
 
 # ---- A hook that refuses tags ----
 promote --series "$first" --force
 tags=$(seen 'len(r["tags"])')
-fault POST "/tags\$" 412 1 '{"message": "pre-create-tag hook: no"}'
+hook pre-create-tag "no"
 promote --series "$run" --force
 like "$rc $said" "^0 .*pre-create-tag hook: no; the commit has no tag" "a hook that refuses a tag refuses no promotion" "$said"
 is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["outcome"], r["promotion"]["merged"]["tag"]')" "$run $tags ('promoted', '')" "its outcome says what is merged"
+hook
 
 # ---- kiln check ----
+check() { # what kiln check says of the sink
+	"$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1 | grep -E "^(ok|warning|failed|not seen) +sink "
+}
 conf kiln 'epochs = 1;' "$sink" ""
-like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "ok +sink +sink.merge_into: production is at commit [0-9a-f]{64}" "kiln check finds the branch"
-conf kiln 'epochs = 1;' 'merge_into = "nowhere";' ""
-like "$("$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1)" "sink.merge_into: .*nowhere: not found" "and says where it is missing"
-is "$(seen "b['main']['uncommitted']")" "[]" "it leaves nothing uncommitted on the branch of sink.url"
+before=$(seen 'b') tags=$(seen 'r["tags"]')
+like "$(check)" "^ok +sink +sink.merge_into: the branch production is at commit [0-9a-f]{64}" "kiln check finds the branch"
+like "$(check)" "^ok +sink +lakefs://rep/main/runs: the access key may do all that a night and a promotion need" "and what the access key may do"
+is "$(seen 'b')" "$before" "it leaves nothing"
+change tag v1 main >/dev/null
+conf kiln 'epochs = 1;' 'merge_into = "v1";' ""
+lakefs_test deny '["fs:CreateCommit", "fs:CreateTag", "fs:WriteObject"]' >/dev/null
+said=$(check)
+like "$said" "^failed +sink +sink.merge_into: .*branch v1: not found" "a tag is no branch to merge into"
+like "$said" "^failed +sink +.*the access key may not do fs:CreateCommit, fs:CreateTag, fs:WriteObject: .*insufficient permissions" "one call names all actions that are missing"
+lakefs_test deny '["fs:DeleteBranch", "fs:CreateTag"]' >/dev/null
+like "$(check)" "^warning +sink +.*may not do fs:CreateTag, fs:DeleteBranch:" "some are missed less"
+lakefs_test deny '["fs:ReadCommit", "fs:CreateBranch", "fs:DeleteObject", "fs:ListObjects"]' >/dev/null
+like "$(check)" "^failed +sink +.*may not do fs:ReadCommit, fs:CreateBranch:" "without a branch of its own no object is put"
+lakefs_test deny '[]' >/dev/null
+sed -i 's#/main/runs#/production/runs#' "$work/kiln.conf"
+like "$(check)" "^failed +sink +production: .*cannot write to protected branch" "a protected branch takes no runs without a series"
+conf kiln 'epochs = 1;' "$sink" "$trials"
+sed -i 's#/main/runs#/production/runs#' "$work/kiln.conf"
+is "$(check | grep -c "^failed")" 0 "but the trials of a series have branches of their own" "$(check)"
+is "$(seen 'b')" "$before" "and it leaves nothing"
 no_violations

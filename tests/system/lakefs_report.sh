@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Reports in a lakeFS sink: that of a trial that trains over two nights, that of a run without its files in the store, and one that
-# comes between the merge of a champion and its note. The server is a contract server.
+# Reports in a lakeFS sink: that of a trial that trains over two nights, that of a run without its files in the store, one that
+# comes between the merge of a champion and its note, and one for a branch that somebody keeps dirty. The server is a contract server.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 . tests/lakefs/lib.sh
@@ -49,4 +49,22 @@ is "$(seen "b['exp-$series-$winner']['commits'][0]['metadata'].keys()")" "dict_k
 said=$("$KILN_BIN/kiln-oneshot" promote 2>&1)
 is "$? $(series_json 's["promotion"]["outcome"]') $(seen "[c['id'] for c in b['production']['commits']], r['tags']")" "0 promoted $merged" \
 	"the promotion goes on: no second merge, and no other tag" "$said"
+# ---- Somebody keeps the branch dirty ----
+node plain
+conf plain 'epochs = 1;'
+whole_night plain
+run=$(cat "$KILN_ROOT/out") marks=$KILN_ROOT/data/kiln/run
+put_object lakefs://rep/main theirs "text"
+report "$run"
+like "$said" "is not uploaded: .*main has changes that are not committed" "a report waits while another box has uncommitted changes on the branch"
+is "$(ls "$marks" | grep -xE 'unsent|send') $(seen "[x for x in b if x.startswith('report')]")" "unsent []" "that is noted, and no branch is left"
+timeout 5 "$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log"
+is "$(ls "$marks" | grep -xE 'unsent|send')" send "kiln-uploadd asks for it again"
+said=$("$KILN_BIN/kiln-oneshot" report 2>&1)
+is "$(ls "$marks" | grep -xE 'unsent|send')" unsent "it waits again while the branch is dirty"
+change commit main "theirs" >/dev/null
+said=$("$KILN_BIN/kiln-oneshot" report 2>&1)
+is "$? $(ls "$marks" | grep -xE 'unsent|send') $(ls "$marks/reports" | grep -c pending)" "0  0" "and is sent once it is clean" "$said"
+get_object "lakefs://rep/main/runs" "$run/report.json" >/dev/null
+ok $? "it is beside the files of its run"
 no_violations

@@ -106,6 +106,19 @@ timeout 6 "$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log"
 is "$? $(stat -L -c %i "$record/run.json")" "124 $noted" "the daemon goes on, and does not write run.json anew"
 rm -rf "$KILN_ROOT/data/kiln/spool/traind/$run"
 
+# ---- The same of an archived run, and the daemon goes on ----
+read -r trial run < <(series_json '[x["name"] + " " + x["run"] for x in t if x["name"] != s["winner"]][0]')
+change delete "exp-$series-$trial" >/dev/null
+change branch "exp-$series-$trial" "$start" >/dev/null
+put_object "lakefs://rep/exp-$series-$trial" theirs "text"
+change commit "exp-$series-$trial" "theirs" >/dev/null
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run"
+echo later >"$KILN_ROOT/data/kiln/spool/traind/$run/later.txt"
+lakefs_test clear '{}' >/dev/null
+timeout 7 "$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log"
+is "$? $(lakefs_test log | grep -o '"POST", "/api/v1/repositories/rep/branches"' | wc -l)" "124 1" "an archived run that is refused is tried once, and again after a pause"
+rm -rf "$KILN_ROOT/data/kiln/spool/traind/$run"
+
 # ---- The API is away during the night ----
 node away
 "$kiln" run --config "$work/series.conf" >/dev/null 2>>"$KILN_ROOT/log" &

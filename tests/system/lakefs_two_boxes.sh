@@ -81,6 +81,22 @@ done
 [ "$(cat "$work/one.series")" != "$(cat "$work/two.series")" ]
 ok $? "each box has a series of its own, also with a prefix of its own"
 
+# ---- The same of runs without a series ----
+conf alone 'epochs = 1;'
+for box in one two; do
+	sed "s#/main/runs\"#/main/$box\"#" "$work/alone.conf" >"$work/$box.conf"
+done
+begin_both "$work/one.conf" "$work/two.conf"
+for box in one two; do
+	at $box
+	mark=$(head -c 8 "$KILN_ROOT/etc/machine-id")
+	like "$(cat "$work/$box.id")" "^t-$mark-[0-9]{8}-[0-9]{6}$" "the id of a run of $box has its mark" "$(cat "$work/$box.log")"
+	is "$(seen "[p for p in b['main']['uncommitted'] if p.startswith('$box/')]")" "['$box/$(cat "$work/$box.id")/run.json']" "and is claimed"
+	"$KILN_BIN/kiln-oneshot" abandon >/dev/null 2>&1
+	rm -rf "$KILN_ROOT/data/kiln/run" "$KILN_ROOT/data/kiln/spool"
+done
+change commit main "both" >/dev/null
+
 # ---- Another champion during the judgement ----
 at two
 conf kiln 'epochs = 1; seed = 7;' "$sink" "$trials"

@@ -9,7 +9,7 @@ installed 200
 # A short watchdog only for traind, whose restarts this test is about: on a busy machine the watchdog may fire by itself.
 drop_in kiln-traind.service Service WatchdogSec=4
 booted "it boots"
-units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path kiln-promote.path kiln-slots.path run-kiln-huge.mount
+units="kiln-run.target kiln-nightly.timer kiln-steer.socket kiln-finished.path kiln-promote.path kiln-report.path kiln-slots.path run-kiln-huge.mount
 	kiln-run@1.target kiln-finished@1.path run-kiln-huge\\x2d1.mount
 	$(cd "$root/usr/lib/systemd/system" && echo kiln-*.service)"
 verify() { # also for the generator's units, which verify would not find by itself

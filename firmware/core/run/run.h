@@ -158,7 +158,7 @@ enum run_state {
 };
 
 struct run {
-	char id[RUN_ID_BYTES]; /* <run name>-YYYYMMDD-HHMMSS, UTC */
+	char id[RUN_ID_BYTES]; /* run_id_name(), then -YYYYMMDD-HHMMSS, UTC */
 	enum run_state state;
 	int64_t started_s;              /* Unix time */
 	int64_t ends_s;                 /* Unix time at which an unfinished run stops; 0 = never */
@@ -191,6 +191,13 @@ const char *run_state_name(enum run_state state);
 bool run_state_is_final(enum run_state state);
 /* Returns whether a text has the form of a run's id: it is no path, and has fewer than RUN_ID_BYTES bytes. */
 bool run_is_id(const char *text);
+
+#define RUN_ID_MARK 8 /* characters of the machine's id */
+
+/* Writes what a new run's id has before the time: run.name and, where the sink is a lakeFS repository, "-"
+ * and the first RUN_ID_MARK characters of this machine's id. Branches and metadata of a repository are those
+ * of all its boxes, whatever their prefixes are, so an id is claimed nowhere. Returns `out`. */
+char *run_id_name(const struct config *config, char out[static RUN_ID_BYTES]);
 
 /* Returns 1 where this box works on the run: the record names this machine and this root; 0 where not, where
  * the record names no machine, or where this machine has no identity. Errors: those of machine_id_read(). */

@@ -106,8 +106,20 @@ static bool is_in_a_slot(const char *id)
 	return found;
 }
 
-/* Makes the id of a new run from its name and the time; adds seconds until the id differs from `last_id`,
- * from all ids in the archive, and from those of parked runs and of other slots. Returns the time in the id.
+char *run_id_name(const struct config *config, char out[static RUN_ID_BYTES])
+{
+	char machine[MACHINE_ID_BYTES];
+	struct config_lakefs parts;
+	const bool marked = config_lakefs(config->sink.url, &parts) && *machine_id(machine);
+
+	(void)snprintf(out, RUN_ID_BYTES, "%.64s%s%.*s", config->run.name, marked ? "-" : "",
+		       marked ? RUN_ID_MARK : 0, machine);
+	return out;
+}
+
+/* Makes the id of a new run from its name (run_id_name()) and the time; adds seconds until the id differs
+ * from `last_id`, from all ids in the archive, and from those of parked runs and of other slots. Returns the
+ * time in the id.
  */
 static int64_t make_id(const char *name, const char *last_id, char id[static RUN_ID_BYTES])
 {
@@ -140,8 +152,8 @@ static bool add_members(cJSON *record, const cJSON *members)
 static bool fill_record(cJSON *record, const struct config *config, const char *text, const char *last_id,
 			const struct run_start *start)
 {
-	char id[RUN_ID_BYTES];
-	int64_t started = make_id(config->run.name, last_id, id);
+	char id[RUN_ID_BYTES], name[RUN_ID_BYTES];
+	int64_t started = make_id(run_id_name(config, name), last_id, id);
 
 	return cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
 	       cJSON_AddStringToObject(record, "id", id) &&
@@ -239,9 +251,9 @@ int run_begin(const char *config_file, const char *last_id, const struct run_sta
 
 int run_rename(struct run *run, struct error *err)
 {
-	char id[RUN_ID_BYTES], note[RUN_ID_BYTES + 64];
+	char id[RUN_ID_BYTES], name[RUN_ID_BYTES], note[RUN_ID_BYTES + 64];
 	struct run renamed;
-	int64_t started = make_id(run->config.run.name, run->id, id);
+	int64_t started = make_id(run_id_name(&run->config, name), run->id, id);
 	int r;
 
 	(void)snprintf(note, sizeof(note), "{\"id\": \"%s\", \"started_s\": %" PRId64 "}", id, started);
@@ -284,12 +296,12 @@ static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was
 			  const char *last_id)
 {
 	static const char *const copied[] = { "name", "start_run", "plan_sha256", "config" };
-	char id[RUN_ID_BYTES];
+	char id[RUN_ID_BYTES], before[RUN_ID_BYTES];
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
 	bool whole = cJSON_IsString(name) && is_run_name(name->valuestring);
 
 	if (whole) {
-		int64_t started = make_id(name->valuestring, last_id, id);
+		int64_t started = make_id(run_id_name(&was->config, before), last_id, id);
 
 		whole = cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
 			cJSON_AddStringToObject(record, "id", id) && json_add_u64(record, "seed", seed) &&

@@ -95,13 +95,13 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 
 /* The newest records of a run.name in the store. Ids of one name sort by time. */
 struct search {
-	const char *name; /* value of run.name in kiln.conf */
+	char name[RUN_ID_BYTES]; /* what the ids have before the time */
 	time_t now;
 	uint32_t found; /* the newest id is id[(found - 1) % LOOKED_MAX] */
 	char id[LOOKED_MAX][RUN_ID_BYTES];
 };
 
-/* Returns whether a key is "<run name>-YYYYMMDD-HHMMSS/run.json". */
+/* Returns whether a key is "NAME-YYYYMMDD-HHMMSS/run.json". */
 static bool is_record_of(const char *key, const char *name)
 {
 	size_t length = strlen(name);
@@ -319,7 +319,7 @@ int bring_last_run(const struct config *box, struct store *sink, struct run *ret
 
 	if (!search)
 		return error_set(err, -ENOMEM, "no memory for the runs of the store");
-	search->name = box->run.name;
+	(void)run_id_name(box, search->name);
 	search->now = time(NULL);
 	r = find_records(sink, search, err);
 	for (uint32_t i = 0; r == 0 && i < LOOKED_MAX && i < search->found; i++)

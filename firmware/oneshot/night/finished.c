@@ -3,7 +3,7 @@
  * What follows a run. After a trial of a series the next trial starts at once, or the wait for one. Else, in
  * slot 0: waits until the other slots rest; waits until the store has all of the run's files, for
  * power.upload_wait_min at most; has the model judged (promote.against), or leaves that to the end of the
- * uploads (core/run/unjudged.h); archives a final record; asks for the report; then does what
+ * uploads (core/run/later.h); archives a final record; asks for the report; then does what
  * power.when_finished says. Before the box is switched off, the tracking server is told the rest, within the
  * same power.upload_wait_min. A series whose trials are all parked, or work in other slots, has no run in
  * slot 0: its night ends in the same way.

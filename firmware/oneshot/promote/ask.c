@@ -3,7 +3,7 @@
 
 #include "core/base/json.h"
 #include "core/base/log.h"
-#include "core/run/unjudged.h"
+#include "core/run/later.h"
 #include "core/series/series.h"
 #include "drivers/manager/manager.h"
 #include "oneshot/promote/outcome.h"
@@ -31,7 +31,7 @@ void promote_later(const struct config *config)
 {
 	struct error err = { 0 };
 
-	if (config->promote.against != AGAINST_OFF && unjudged_note(&err) < 0)
+	if (config->promote.against != AGAINST_OFF && later_note(LATER_JUDGE, &err) < 0)
 		log_warning("%s; the model of this night is judged after the next boot", err.text);
 }
 
@@ -50,6 +50,5 @@ bool promote_is_due(void)
 
 	return run_load(&run, NULL) == 0 && run.state == RUN_FINISHED &&
 	       run.config.promote.against != AGAINST_OFF && run_record(&record, NULL) == 0 &&
-	       (!outcome_is_noted(load_series(record, &series), record) || outcome_left_branches(series) ||
-		outcome_left_branches(record));
+	       (!outcome_is_noted(load_series(record, &series), record) || outcome_left_branches(series));
 }

@@ -16,5 +16,5 @@ void promote_ask(const struct config *config);
 void promote_later(const struct config *config);
 
 /* Returns whether the current run has finished, promote.against asks for a promotion, and its record, or
- * that of its series, has no outcome, or branches are left: a power cut came between. */
+ * that of its series, has no outcome, or branches of the series are left: a power cut came between. */
 bool promote_is_due(void);

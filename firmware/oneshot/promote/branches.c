@@ -6,6 +6,7 @@
 #include "core/series/series.h"
 #include "drivers/versions/versions_run.h"
 #include "model/config_text.h"
+#include "oneshot/branches/left.h"
 #include "oneshot/promote/merge_commit.h"
 #include "oneshot/promote/outcome.h"
 
@@ -25,11 +26,18 @@ static enum fate fail(const struct error *err)
 	return error_exit_code(err) == EX_UNAVAILABLE ? FATE_AWAY : FATE_DONE;
 }
 
-static enum fate delete_one(struct versions *versions, const char *branch)
+/* Deletes a branch, or notes that it is left. */
+static enum fate delete_one(struct versions *versions, const struct config_store *sink, const char *branch)
 {
 	struct error err;
+	enum fate fate;
 
-	return versions_branch_delete(versions, branch, &err) < 0 ? fail(&err) : FATE_DONE;
+	if (versions_branch_delete(versions, branch, &err) == 0)
+		return FATE_DONE;
+	fate = fail(&err);
+	if (fate == FATE_DONE)
+		left_note(sink, branch);
+	return fate;
 }
 
 /* ---- A series ---- */
@@ -53,7 +61,8 @@ static int is_of_trial(struct versions *versions, const cJSON *series, const cJS
 }
 
 /* Deletes the branch of a trial, unless somebody else has a branch of its name. */
-static enum fate delete_of_trial(struct versions *versions, const cJSON *series, const cJSON *trial)
+static enum fate delete_of_trial(struct versions *versions, const struct config_store *sink,
+				 const cJSON *series, const cJSON *trial)
 {
 	const char *run_id = series_text(trial, "run");
 	char branch[CONFIG_REF_MAX + 1];
@@ -67,7 +76,7 @@ static enum fate delete_of_trial(struct versions *versions, const cJSON *series,
 		return FATE_LATER;
 	}
 	r = is_of_trial(versions, series, trial, branch, &err);
-	return r < 0 ? fail(&err) : r > 0 ? delete_one(versions, branch) : FATE_DONE;
+	return r < 0 ? fail(&err) : r > 0 ? delete_one(versions, sink, branch) : FATE_DONE;
 }
 
 /* Returns FATE_DONE, FATE_LATER where branches are left, FATE_AWAY where the server cannot be asked. The
@@ -88,7 +97,7 @@ static int delete_all(const cJSON *series, const char *kept, struct error *err)
 
 		if (*kept && strcmp(series_text(trial, "run"), kept) == 0)
 			continue;
-		fate = delete_of_trial(versions, series, trial);
+		fate = delete_of_trial(versions, &config.sink, series, trial);
 		left = fate > left ? fate : left;
 	}
 	return (int)left;
@@ -120,32 +129,27 @@ static int delete_of_older(const char *id)
 	return r;
 }
 
-/* ---- A run of its own ---- */
+/* ---- Branches of a promotion ---- */
 
-/* Returns as delete_all(). Deletes only what is there: the access key may not be allowed to. */
-static int delete_own(const struct winner *winner, struct error *err)
+/* Writes the name of the branch by which the current run is promoted, while it has no outcome; else "". */
+static void find_busy(char out[static CONFIG_REF_MAX + 1])
 {
-	CLEANUP(versions_closep) struct versions *versions = NULL;
-	char branch[CONFIG_REF_MAX + 1], id[VERSIONS_ID_BYTES];
-	int r;
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *record = NULL;
 
-	if ((r = merge_versions(&winner->config, &versions, err)) < 0)
-		return r;
-	versions_promotion_branch(winner->run_id, branch);
-	r = versions_resolve(versions, branch, id, err);
-	if (r == -ENOENT)
-		return FATE_DONE;
-	return (int)(r < 0 ? fail(err) : delete_one(versions, branch));
+	*out = '\0';
+	if (run_load(&run, NULL) == 0 && run_record(&record, NULL) == 0 && !outcome_is_noted(NULL, record))
+		versions_promotion_branch(run.id, out);
 }
 
-static int delete_of_run(const struct winner *winner, struct error *err)
+/* Returns as left_delete(). */
+static int delete_of_promotions(const struct winner *winner)
 {
-	int r;
+	const struct store_options options = store_options_of(&winner->config);
+	char busy[CONFIG_REF_MAX + 1];
 
-	if (!outcome_left_branches(winner->record))
-		return 0;
-	r = delete_own(winner, err);
-	return r != 0 ? r : outcome_note_deleted(winner, err);
+	find_busy(busy);
+	return left_delete(&winner->config, false, busy, &options);
 }
 
 int branches_delete(const struct winner *winner, struct error *err)
@@ -154,11 +158,11 @@ int branches_delete(const struct winner *winner, struct error *err)
 	uint32_t count = 0;
 	int r = series_list(&ids, &count, err);
 
-	if (r < 0)
+	if (r < 0 || (r = delete_of_promotions(winner)) != 0)
 		return r;
 	for (uint32_t i = 0; i < count; i++)
 		if (strcmp(ids[i], winner_series(winner)) != 0 && delete_of_older(ids[i]) == FATE_AWAY)
 			return 1;
-	r = winner->series ? delete_of_series(winner_series(winner), err) : delete_of_run(winner, err);
+	r = winner->series ? delete_of_series(winner_series(winner), err) : 0;
 	return r > 0 ? 1 : r;
 }

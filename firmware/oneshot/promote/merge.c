@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/run/spool.h"
 #include "drivers/versions/versions_run.h"
+#include "oneshot/branches/left.h"
 #include "oneshot/promote/merge_commit.h"
 
 #include <inttypes.h>
@@ -90,6 +91,16 @@ static int merge_branches(struct versions *versions, const char *from, const cha
 	return r == -ENODATA ? 0 : merge_later(r, err);
 }
 
+/* The branch of a run of its own is deleted with the outcome; for that of a trial sink.keep_branches counts.
+ */
+static void note_branch(const struct merge *merge, const char *branch)
+{
+	if (merge->alone)
+		left_note(&merge->into, branch);
+	else
+		left_forget(branch);
+}
+
 int merge_begin(const struct winner *winner, struct merge *merge, struct error *err)
 {
 	CLEANUP(versions_closep) struct versions *versions = NULL;
@@ -104,8 +115,10 @@ int merge_begin(const struct winner *winner, struct merge *merge, struct error *
 	else
 		r = run_branch_use("run.json", winner->record, &made, branch, err);
 	if (r < 0 || (r = merge_versions(&winner->config, &versions, err)) < 0 ||
-	    (r = versions_resolve(versions, versions_branch_of(&merge->from, branch), head, err)) < 0 ||
-	    (r = versions_branch(versions, made.at, head, NULL, err)) < 0)
+	    (r = versions_resolve(versions, versions_branch_of(&merge->from, branch), head, err)) < 0)
+		return merge_later(r, err);
+	note_branch(merge, made.at);
+	if ((r = versions_branch(versions, made.at, head, NULL, err)) < 0)
 		return merge_later(r, err);
 	merge->from = made;
 	merge->gone = false;

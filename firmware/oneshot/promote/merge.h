@@ -60,8 +60,9 @@ MUST_CHECK int merge_promote(const struct winner *winner, struct merge *merge, u
 			     int64_t promoted_s, struct error *err);
 
 /* Begins the branch for the records of a winner whose champion stays: the winner's, or for a run of its own a
- * stage (drivers/versions/versions_stage.h). Returns 1 where an earlier start has committed them already, and
- * was killed before it noted the outcome; on a store without branches 0. */
+ * stage (drivers/versions/versions_stage.h). Returns 1 where no record is to be put: an earlier start has
+ * committed them already, and was killed before it noted the outcome; or a hook refuses the branch, with a
+ * warning. On a store without branches 0. */
 MUST_CHECK int merge_keep_begin(const struct winner *winner, struct merge *merge, struct error *err);
 /* Commits the records there; those of a run of its own appear on the branch of sink.url. What a hook refuses
  * gets no commit, with a warning: it stays uncommitted on a trial's branch, and is deleted with the stage of

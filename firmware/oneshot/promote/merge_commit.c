@@ -39,12 +39,3 @@ int merge_commit(struct versions *versions, const char *branch, const char *mess
 		r = versions_resolve(versions, branch, ret_id, err);
 	return merge_later(r, err);
 }
-
-void merge_drop_stage(const struct config *config, const struct stage *stage)
-{
-	const struct store_options options = store_options_of(config);
-	struct error err = { 0 };
-
-	if (stage_drop(stage, &options, &err) < 0)
-		log_warning("%s; the branch %s stays", err.text, stage->at.at);
-}

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/config/config.h"
-#include "drivers/versions/versions_stage.h"
+#include "drivers/versions/versions.h"
 
 /* Returns -EBUSY for an error that may pass, where a store says so, or somebody's changes are not committed
  * yet: promote.c takes -EAGAIN for a run that goes on. Else returns `r`. */
@@ -17,6 +17,3 @@ cJSON *merge_metadata(const char *what, const char *text, const char *run_id, co
 /* Commits a branch, also where nothing has changed, and finds its newest commit. */
 MUST_CHECK int merge_commit(struct versions *versions, const char *branch, const char *message,
 			    const cJSON *metadata, char ret_id[static VERSIONS_ID_BYTES], struct error *err);
-
-/* Deletes a stage, with a warning where that fails. */
-void merge_drop_stage(const struct config *config, const struct stage *stage);

@@ -4,7 +4,7 @@
 
 #include "core/base/log.h"
 #include "drivers/versions/versions_run.h"
-#include "drivers/versions/versions_stage.h"
+#include "oneshot/branches/left.h"
 #include "oneshot/promote/merge_commit.h"
 #include "oneshot/promote/outcome.h"
 
@@ -37,12 +37,32 @@ static cJSON *metadata_of_kept(const struct winner *winner)
 	return merge_metadata("kiln.judged", winner->run_id, "", winner_series(winner));
 }
 
-int merge_keep_begin(const struct winner *winner, struct merge *merge, struct error *err)
+/* The outcome is noted without the records where a hook refuses them. Returns `instead` then. */
+static int without_records(int r, int instead, const struct error *err)
+{
+	if (r != -EPERM)
+		return r;
+	log_warning("%s; going on", err->text);
+	return instead;
+}
+
+/* Begins the stage of a run of its own. */
+static int begin_alone(const struct winner *winner, struct merge *merge, struct error *err)
 {
 	const struct store_options options = store_options_of(&winner->config);
-	CLEANUP(json_free) cJSON *metadata = metadata_of_kept(winner);
 	char branch[CONFIG_REF_MAX + 1];
 	struct stage stage;
+	int r;
+
+	versions_promotion_branch(winner->run_id, branch);
+	r = left_stage_open(&winner->config.sink, branch, &options, &stage, err);
+	merge->from = stage.at;
+	return r;
+}
+
+int merge_keep_begin(const struct winner *winner, struct merge *merge, struct error *err)
+{
+	CLEANUP(json_free) cJSON *metadata = metadata_of_kept(winner);
 	int r;
 
 	if (!merge->branches)
@@ -50,14 +70,9 @@ int merge_keep_begin(const struct winner *winner, struct merge *merge, struct er
 	if (!metadata)
 		return error_set(err, -ENOMEM, "no memory for a commit");
 	r = is_kept(winner, merge, metadata, err);
-	if (r != 0)
-		return merge_later(r, err);
-	if (!merge->alone)
-		return merge_begin(winner, merge, err);
-	versions_promotion_branch(winner->run_id, branch);
-	r = stage_open(&winner->config.sink, branch, &options, &stage, err);
-	merge->from = stage.at;
-	return merge_later(r, err);
+	if (r == 0)
+		r = merge->alone ? begin_alone(winner, merge, err) : merge_begin(winner, merge, err);
+	return without_records(merge_later(r, err), 1, err);
 }
 
 static int commit_kept(const struct winner *winner, const struct merge *merge, const char *message,
@@ -71,7 +86,7 @@ static int commit_kept(const struct winner *winner, const struct merge *merge, c
 
 	if (merge->alone) {
 		r = merge_later(stage_merge(&stage, message, metadata, &options, err), err);
-		merge_drop_stage(&winner->config, &stage);
+		left_stage_drop(&stage, &options);
 		return r;
 	}
 	r = merge_versions(&winner->config, &versions, err);
@@ -82,15 +97,11 @@ int merge_keep(const struct winner *winner, const struct merge *merge, struct er
 {
 	CLEANUP(json_free) cJSON *metadata = metadata_of_kept(winner);
 	char message[128];
-	int r;
 
 	if (!merge->branches)
 		return 0;
 	if (!metadata)
 		return error_set(err, -ENOMEM, "no memory for a commit");
 	(void)snprintf(message, sizeof(message), "not promoted: %s", winner->run_id);
-	r = commit_kept(winner, merge, message, metadata, err);
-	if (r == -EPERM)
-		log_warning("%s; going on", err->text);
-	return r == -EPERM ? 0 : r;
+	return without_records(commit_kept(winner, merge, message, metadata, err), 0, err);
 }

@@ -112,41 +112,19 @@ static int put_series(const struct winner *winner, const struct config_store *wh
 			      : 0;
 }
 
-/* Returns 1 where this disk has the record of the winner, 0 where not. */
-static int note_members(const struct winner *winner, const cJSON *note, struct error *err)
-{
-	CLEANUP(free_ptr) char *text = NULL;
-	int r = json_print(note, &text, err);
-
-	if (r < 0)
-		return r;
-	r = is_current(winner) ? run_note(text, err) : run_note_archived(winner->run_id, text, err);
-	return r == -ENOENT ? 0 : r < 0 ? r : 1;
-}
-
-/* Notes in the winner's run.json. A run of its own leaves the branch promote-RUN. Returns as note_members().
- */
+/* Notes in the winner's run.json. Returns 1 where this disk has the record, 0 where not. */
 static int note_run(const struct winner *winner, const cJSON *promotion, struct error *err)
 {
 	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
-	const bool leaves = !winner->series && versions_has_branches(&winner->config.sink);
-
-	if (!cJSON_AddItemReferenceToObject(note, "promotion", (cJSON *)(uintptr_t)promotion) ||
-	    (leaves && (!cJSON_AddStringToObject(note, OUTCOME_BRANCHES_LEFT, "") ||
-			!series_set(winner->record, OUTCOME_BRANCHES_LEFT, cJSON_CreateString("")))))
-		return error_set(err, -ENOMEM, "run.json: no memory");
-	return note_members(winner, note, err);
-}
-
-int outcome_note_deleted(const struct winner *winner, struct error *err)
-{
-	CLEANUP(json_free) cJSON *note = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
 	int r;
 
-	if (!cJSON_AddNullToObject(note, OUTCOME_BRANCHES_LEFT))
+	if (!cJSON_AddItemReferenceToObject(note, "promotion", (cJSON *)(uintptr_t)promotion))
 		return error_set(err, -ENOMEM, "run.json: no memory");
-	r = note_members(winner, note, err);
-	return r < 0 ? r : 0;
+	if ((r = json_print(note, &text, err)) < 0)
+		return r;
+	r = is_current(winner) ? run_note(text, err) : run_note_archived(winner->run_id, text, err);
+	return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
 static bool leaves_branches(const struct promotion *promotion, const struct winner *winner)

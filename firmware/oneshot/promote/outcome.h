@@ -14,8 +14,7 @@
  *
  * Beside it series.json on this disk has "branches_left", the id of the run whose branch is kept ("" = of
  * none), until the branches of the series are gone that sink.keep_branches does not keep (branches.h). A
- * refusal leaves all branches. run.json of a run without a series has it until the branch promote-RUN is
- * gone.
+ * refusal leaves all branches.
  */
 #pragma once
 
@@ -34,6 +33,7 @@ struct promotion {
 	uint64_t number; /* number of the new champion; 0 = none */
 	int64_t at_s;    /* Unix time */
 	bool unmerged;   /* the judgement is done, and what is refused is the merge */
+	bool put;        /* the winner's branch may have the records of a promotion */
 	cJSON *test;     /* owned; NULL = none */
 };
 
@@ -49,14 +49,8 @@ void outcome_say(const struct promotion *promotion, const struct winner *winner)
  * run. Either record may be NULL. */
 bool outcome_is_noted(const cJSON *series, const cJSON *record);
 
-/* Returns "branches_left" of the record of a series or a run, where branches are still to be deleted, else
- * NULL.
- */
+/* Returns "branches_left" of the record of a series, where branches are still to be deleted, else NULL. */
 const char *outcome_left_branches(const cJSON *record);
-
-/* Notes in run.json of a run without a series that its branch is gone. A record that this disk no longer has
- * is not noted. */
-MUST_CHECK int outcome_note_deleted(const struct winner *winner, struct error *err);
 
 /* Puts run.json and series.json with the outcome on the winner's branch, before it is committed. Does nothing
  * on a store without branches. `champion`: the champion that the model was compared with; its record may be

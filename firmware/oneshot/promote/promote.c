@@ -4,8 +4,8 @@
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/paths.h"
+#include "core/run/later.h"
 #include "core/run/spool.h"
-#include "core/run/unjudged.h"
 #include "core/series/objective.h"
 #include "core/series/series.h"
 #include "drivers/notify/notify.h"
@@ -18,6 +18,7 @@
 #include "oneshot/promote/outcome.h"
 #include "oneshot/promote/request.h"
 #include "oneshot/promote/rollback.h"
+#include "oneshot/promote/take_back.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -166,8 +167,10 @@ static int install(struct promoting *promoting, struct error *err)
 	promotion->unmerged = promoting->merge.branches;
 	if ((r = merge_begin(winner, &promoting->merge, err)) < 0 ||
 	    (r = merge_refresh(winner, &promoting->merge, err)) < 0 ||
-	    (r = install_model(&installing, err)) != 0 ||
-	    (r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
+	    (r = install_model(&installing, err)) != 0)
+		return r;
+	promotion->put = true;
+	if ((r = outcome_put(promotion, winner, &promoting->champion, &promoting->merge, err)) < 0 ||
 	    (r = merge_promote(winner, &promoting->merge, promotion->number, promotion->at_s, err)) < 0)
 		return r;
 	champion_track(&winner->config, promoting->models, winner->run_id, promotion->number);
@@ -258,7 +261,7 @@ static int clean_up(const struct winner *winner, struct error *err)
 {
 	int r = branches_delete(winner, err);
 
-	return r > 0 ? unjudged_note(err) : r;
+	return r > 0 ? later_note(LATER_JUDGE, err) : r;
 }
 
 static int refuse(struct promoting *promoting, const struct error *why)
@@ -267,6 +270,7 @@ static int refuse(struct promoting *promoting, const struct error *why)
 	promoting->promotion.number = 0;
 	promoting->promotion.at_s = time(NULL);
 	(void)snprintf(promoting->promotion.why, sizeof(promoting->promotion.why), "%.1000s", why->text);
+	take_back(&promoting->promotion, &promoting->winner, &promoting->champion, &promoting->merge);
 	return 0;
 }
 
@@ -368,11 +372,11 @@ static int run(int argc, char **argv, struct error *err)
 	if ((r = path_make(path_of(PATH_RUNS, NULL, path), err)) < 0 ||
 	    (r = file_lock(path_of(PATH_RUNS, LOCK_FILE, path), &lock, err)) < 0)
 		return r;
-	unjudged_forget();
+	later_forget(LATER_JUDGE);
 	r = answer(argc, argv, &requested, err);
 	if (!requested || (promote_is_due() && !is_uploading()))
 		night = judge_night(&later);
-	if (is_to_repeat(night, &later) && unjudged_note(&again) < 0)
+	if (is_to_repeat(night, &later) && later_note(LATER_JUDGE, &again) < 0)
 		log_warning("%s; the model of this night is judged after the next boot", again.text);
 	if (night >= 0)
 		return requested ? r : night;

@@ -3,7 +3,7 @@
 
 #include "core/base/events.h"
 #include "drivers/versions/versions_run.h"
-#include "drivers/versions/versions_stage.h"
+#include "oneshot/branches/left.h"
 #include "oneshot/promote/copies.h"
 #include "oneshot/promote/merge.h"
 #include "oneshot/promote/merge_commit.h"
@@ -61,7 +61,7 @@ static int begin(struct going_back *back, struct error *err)
 
 	(void)snprintf(name, sizeof(name), "rollback-%s-%" PRIu64 "-%08" PRIx32, back->config->run.name,
 		       back->gone->number, back->mark);
-	if ((r = stage_open(&into, name, &options, &back->stage, err)) < 0 ||
+	if ((r = left_stage_open(&into, name, &options, &back->stage, err)) < 0 ||
 	    (r = champion_store(back->config, &back->stage.at, &back->models, err)) < 0 ||
 	    (r = champion_get(back->models, &found, err)) < 0)
 		return r;
@@ -113,13 +113,14 @@ static int put_former(const struct going_back *back, const struct champion *form
 static int go_back(struct going_back *back, struct champion *ret_former, uint64_t *ret_number,
 		   struct error *err)
 {
+	const struct store_options options = store_options_of(back->config);
 	int r;
 
 	if ((r = begin(back, err)) == 0 &&
 	    (r = champion_get_former(back->models, back->gone->before, ret_former, err)) == 0 &&
 	    (r = put_former(back, ret_former, ret_number, err)) == 0)
 		r = merge(back, *ret_number, err);
-	merge_drop_stage(back->config, &back->stage);
+	left_stage_drop(&back->stage, &options);
 	return r;
 }
 

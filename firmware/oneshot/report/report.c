@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/box/report_html.h"
 #include "core/box/tonight.h"
+#include "core/run/later.h"
 #include "core/series/compared.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/make.h"
@@ -193,6 +194,7 @@ int oneshot_report(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	later_forget(LATER_REPORT);
 	whom_load(&config);
 	return report_all(&config, &err) < 0 ? fatal(&err) : EX_OK;
 }

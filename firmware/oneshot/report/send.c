@@ -2,6 +2,7 @@
 #include "oneshot/report/send.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/run/later.h"
 #include "drivers/people/people.h"
 #include "oneshot/report/make.h"
 #include "oneshot/report/upload.h"
@@ -27,6 +28,7 @@ struct sending {
 	char *text; /* the report's JSON as text */
 	uint64_t bytes;
 	cJSON *report, *pending;
+	cJSON *before;      /* what was pending at the begin; NULL = not known */
 	const char *run_id; /* id of the night's run; NULL = the night had no run */
 	uint64_t wait_ms;   /* how long to try again; 0 = one attempt */
 	bool again;         /* what fails now is tried again afterwards, for notify.wait_min */
@@ -46,10 +48,13 @@ static bool may_pass(int code)
 	       code != -EINVAL;
 }
 
-/* Says that a report is late, unless it is tried again at once. */
+/* Says that a report is late, unless it is tried again at once, or an earlier start said so. */
 static void say_late(const struct sending *sending, enum target target, const struct error *err)
 {
-	if (sending->again && may_pass(err->code)) {
+	const char *said =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(sending->before, targets[target].key));
+
+	if ((sending->again && may_pass(err->code)) || (said && strcmp(said, err->text) == 0)) {
 		log_info("the report of %s is not %s yet: %s", sending->id, targets[target].words, err->text);
 		return;
 	}
@@ -218,6 +223,7 @@ static int load(struct sending *sending, struct error *err)
 			   err)) < 0 ||
 	    (r = json_parse(path, pending, bytes, &sending->pending, err)) < 0)
 		return r;
+	sending->before = cJSON_Duplicate(sending->pending, true);
 	sending->run_id = run_id_of(sending->report);
 	return 0;
 }
@@ -227,6 +233,7 @@ static void sending_done(struct sending *sending)
 	free(sending->text);
 	json_free(&sending->report);
 	json_free(&sending->pending);
+	json_free(&sending->before);
 }
 
 static int upload(const struct sending *sending, struct error *err)
@@ -254,6 +261,9 @@ static int deliver(struct sending *sending, enum target target)
 		/* without memory for the new reason the old one stays */
 		(void)cJSON_ReplaceItemInObjectCaseSensitive(sending->pending, key, json_string(err.text));
 		say_late(sending, target, &err);
+		/* others commit what they have on the branch: kiln-uploadd asks again */
+		if (r == -EUCLEAN && later_note(LATER_REPORT, &err) < 0)
+			log_warning("%s; the report goes with the next one", err.text);
 	} else {
 		cJSON_DeleteItemFromObjectCaseSensitive(sending->pending, key);
 	}

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/report/upload.h"
-#include "core/base/log.h"
 #include "core/run/spool.h"
 #include "drivers/store/store.h"
 #include "drivers/versions/versions_run.h"
-#include "drivers/versions/versions_stage.h"
+#include "oneshot/branches/left.h"
 #include "oneshot/report/make.h"
 
 #include <string.h>
@@ -116,19 +115,18 @@ static int put_by_stage(const struct report_upload *upload, const struct place *
 {
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
 	char name[CONFIG_REF_MAX + 1];
-	struct error left = { 0 };
 	struct stage stage;
 	int r;
 
-	(void)snprintf(name, sizeof(name), "report-%s-%s",
+	(void)snprintf(name, sizeof(name), LEFT_REPORT "%s-%s",
 		       upload->run_id ? upload->run_id : upload->config->run.name, upload->id);
 	if (!cJSON_AddStringToObject(metadata, "kiln.report", upload->id))
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	r = stage_open(&place->where, name, options, &stage, err);
+	(void)left_delete(place->config, true, name, options);
+	r = left_stage_open(&place->where, name, options, &stage, err);
 	if (r == 0)
 		r = fill_stage(upload, &stage, metadata, options, err);
-	if (stage_drop(&stage, options, &left) < 0)
-		log_warning("%s; the branch %s stays", left.text, stage.at.at);
+	left_stage_drop(&stage, options);
 	return r;
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Branches that this box makes for one change, until they are deleted: a file PATH_RUNS/left/NAME for each,
+ * with the url of its sink. A name is noted before its branch is made. So neither a kill nor a server that
+ * does not let a branch go leaves one that nobody knows: the next promotion or report deletes it.
+ *
+ * Only one kiln-oneshot promote works at a time, and one kiln-oneshot report. Each deletes its own branches.
+ */
+#pragma once
+
+#include "core/config/config.h"
+#include "drivers/versions/versions_stage.h"
+
+#define LEFT_REPORT "report-" /* how the names of the branches of reports begin */
+
+/* Notes a branch of a sink; on a store without branches nothing. A failure is a warning: where too many are
+ * left, the access key may not be allowed to delete branches. */
+void left_note(const struct config_store *sink, const char *branch);
+/* Forgets a branch that is deleted, or is kept. */
+void left_forget(const char *branch);
+
+/* stage_open() and stage_drop() with the note. A stage that cannot be deleted stays noted, with a warning. */
+MUST_CHECK int left_stage_open(const struct config_store *into, const char *name,
+			       const struct store_options *options, struct stage *ret_stage,
+			       struct error *err);
+void left_stage_drop(const struct stage *stage, const struct store_options *options);
+
+/* Deletes the noted branches of the sink of `config`: those of reports, or else all others but `busy` ("" =
+ * none). One that the server does not let go stays noted, with a warning. Returns 1 where the server cannot
+ * be asked. */
+int left_delete(const struct config *config, bool of_reports, const char *busy,
+		const struct store_options *options);
