@@ -58,11 +58,22 @@ like "$rc $said" "^0 .*champion 3 of t again" "the former champion comes back, a
 is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(head_of production)" "[3, 0, 2] ({'kiln.champion': '3'}, [])" "by a merge"
 is "$(seen "[x for x in b if x.startswith('rollback')]")" "[]" "whose branch goes"
 
+# ---- A rollback whose answer is lost in every attempt ----
+promote --series "$series" --force
+lakefs_test faults '[{"method": "POST", "path": "merge/production", "status": 502, "times": 1, "body": {"message": "lost"}, "after": true},
+	{"method": "POST", "path": "merge/production", "status": 502, "times": 100, "body": {"message": "a fault"}}]' >/dev/null
+promote --rollback
+like "$rc $said" "^69 .*champion 5 may have come back; the same request again goes back no further" "an answer that is lost in every attempt is an error" "$said"
+lakefs_test faults '[]' >/dev/null
+promote --rollback
+like "$rc $said" "^0 .*champion 5 of t is back already" "the same request again finds what it has done"
+is "$(champion production '[r["number"], r["before"], r["rolled_back"]]') $(ls "$runs" | grep lost)" "[5, 0, 4] " "and goes back no further"
+
 # ---- A run of its own ----
 unset series
 a_night 'epochs = 1; seed = 1;' "$sink" 'promote: { against = "nothing"; };'
 run=$(cat "$KILN_ROOT/out")
-is "$code $(champion production '[r["number"], r["run_id"]]')" "0 [4, '$run']" "a run of its own is merged into it" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$code $(champion production '[r["number"], r["run_id"]]')" "0 [6, '$run']" "a run of its own is merged into it" "$(tail -n 5 "$KILN_ROOT/log")"
 is "$(seen "b['main']['commits'][0]['metadata']['kiln.run_id'], b['main']['uncommitted'], [x for x in b if x.startswith('promote')]")" "('$run', [], [])" \
 	"main has its commit, and the branch of the promotion goes"
 report "$run"

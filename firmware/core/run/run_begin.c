@@ -2,6 +2,7 @@
 #include "core/base/paths.h"
 #include "core/base/slot.h"
 #include "core/base/version.h"
+#include "core/config/config_held.h"
 #include "core/run/run_record.h"
 
 #include <dirent.h>
@@ -291,17 +292,31 @@ static bool is_run_name(const char *name)
 	return run_is_id(name) && strlen(name) + sizeof("-YYYYMMDD-HHMMSS") <= RUN_ID_BYTES;
 }
 
-/* Takes over what record_parse() and the caller have checked, and nothing else. */
-static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, uint64_t seed,
-			  const char *last_id)
+/* Finds what the id of a run with this configuration has before the time. */
+static int find_name(const char *config_text, char name[static RUN_ID_BYTES], struct error *err)
+{
+	char path[CONFIG_HELD_BYTES];
+	CLEANUP(close_fd) int fd = config_hold(config_text, path, err);
+	CLEANUP(config_done) struct config config = { 0 };
+	int r = fd < 0 ? fd : config_load(path, &config, err);
+
+	if (r == 0)
+		(void)run_id_name(&config, name);
+	return r;
+}
+
+/* Takes over what record_parse() and the caller have checked, and nothing else. `before`: what the id has
+ * before the time. */
+static bool fill_repeated(cJSON *record, const cJSON *old, const struct run *was, const char *before,
+			  uint64_t seed, const char *last_id)
 {
 	static const char *const copied[] = { "name", "start_run", "plan_sha256", "config" };
-	char id[RUN_ID_BYTES], before[RUN_ID_BYTES];
+	char id[RUN_ID_BYTES];
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(old, "name");
 	bool whole = cJSON_IsString(name) && is_run_name(name->valuestring);
 
 	if (whole) {
-		int64_t started = make_id(run_id_name(&was->config, before), last_id, id);
+		int64_t started = make_id(before, last_id, id);
 
 		whole = cJSON_AddNumberToObject(record, "version", RUN_VERSION) &&
 			cJSON_AddStringToObject(record, "id", id) && json_add_u64(record, "seed", seed) &&
@@ -327,6 +342,7 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 	CLEANUP(json_free) cJSON *old = NULL;
 	CLEANUP(json_free) cJSON *record = cJSON_CreateObject();
 	CLEANUP(run_done) struct run last = { 0 };
+	char before[RUN_ID_BYTES];
 	const char *config_text;
 	struct run was = { 0 };
 	uint64_t seed;
@@ -345,7 +361,9 @@ int run_repeat(const char *json_text, uint64_t bytes, const char *plan, const ch
 				 "%s is %s, so no other run can begin: wait until it ends, or kiln stop and "
 				 "kiln abandon",
 				 last.id, run_state_name(last.state));
-	if (!fill_repeated(record, old, &was, seed, last.id))
+	if ((r = find_name(config_text, before, err)) < 0)
+		return r;
+	if (!fill_repeated(record, old, &was, before, seed, last.id))
 		return error_set(err, -EBADMSG,
 				 "run.json: the name is missing, or the name is not that of a run");
 	if ((r = record_copy_known(old, record, err)) < 0 ||

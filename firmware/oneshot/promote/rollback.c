@@ -2,6 +2,8 @@
 #include "oneshot/promote/rollback.h"
 
 #include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/base/paths.h"
 #include "drivers/versions/versions_run.h"
 #include "oneshot/branches/left.h"
 #include "oneshot/promote/copies.h"
@@ -10,10 +12,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sysexits.h>
 #include <time.h>
+
+#define LOST_FILE      "rollback.lost" /* in PATH_RUNS: number of the champion that a request was to replace */
+#define LOST_BYTES_MAX 24u
 
 /* Makes the record of the next number from that of the former champion. */
 static int make_record(const struct champion *former, const struct champion *gone,
@@ -86,8 +92,10 @@ static int merge(const struct going_back *back, uint64_t number, struct error *e
 		return error_set(err, -ENOMEM, "no memory for a commit");
 	r = merge_later(stage_merge(&back->stage, message, metadata, &options, err), err);
 	if (r < 0 && r != -EBUSY && error_exit_code(err) == EX_UNAVAILABLE)
-		return error_prefix(
-			err, "champion %" PRIu64 " may have come back: look before another rollback", number);
+		return error_prefix(err,
+				    "champion %" PRIu64
+				    " may have come back; the same request again goes back no further",
+				    number);
 	return r;
 }
 
@@ -173,6 +181,47 @@ static int is_back(const struct promote_request *request, const struct champion 
 	return EX_OK;
 }
 
+/* ---- A request whose answer was lost ---- */
+
+/* Notes the champion that a request was to replace, and that may be replaced; 0: no request. A failure is a
+ * warning. */
+static void note_lost(uint64_t from)
+{
+	char path[PATH_BYTES], text[LOST_BYTES_MAX];
+	struct error err = { 0 };
+	int r;
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, from);
+	(void)path_of(PATH_RUNS, LOST_FILE, path);
+	r = from ? file_write_durable(path, text, strlen(text), &err) : file_remove_durable(path, &err);
+	if (r < 0)
+		log_warning("%s", err.text);
+}
+
+/* Tells whether the champion came back by an earlier request, whose answer was lost. */
+static bool came_back(const struct champion *champion)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	const double from = json_number(champion->record, "rolled_back", 0);
+
+	return from > 0 &&
+	       file_read(path_of(PATH_RUNS, LOST_FILE, path), LOST_BYTES_MAX, &text, NULL, NULL) == 0 &&
+	       (double)strtoull(text, NULL, 10) == from;
+}
+
+static int say_back(const struct champion *champion, const struct config *config)
+{
+	note_lost(0);
+	log_notice("champion %" PRIu64
+		   " of %s is back already, by the request before, whose answer was lost; "
+		   "a further request goes back one more",
+		   champion->number, config->run.name);
+	return EX_OK;
+}
+
+/* ---- The request ---- */
+
 /* Notes what the request replaces, so that it does so once. */
 static int note_begin(struct promote_request *request, uint64_t number, struct error *err)
 {
@@ -192,14 +241,17 @@ int rollback(struct promote_request *request, struct error *err)
 	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
 	    (r = get_champion(&config, &models, &champion, err)) < 0)
 		return r;
+	if (request->from && request->from != champion.number)
+		return is_back(request, &champion, &config, models);
+	if (!request->from && came_back(&champion))
+		return say_back(&champion, &config);
 	if (!champion.record || !champion.before)
 		return refuse(config.run.name, &champion,
 			      champion.record ? "the champion has no champion before it"
 					      : "there is no champion");
-	if (request->from && request->from != champion.number)
-		return is_back(request, &champion, &config, models);
 	if (!request->from && (r = note_begin(request, champion.number, err)) < 0)
 		return r;
 	r = bring_back(&champion, &config, request->mark, err);
+	note_lost(r < 0 && error_exit_code(err) == EX_UNAVAILABLE ? champion.number : 0);
 	return r == -ENOENT || r == -EBADMSG ? refuse(config.run.name, &champion, err->text) : r;
 }
