@@ -18,7 +18,8 @@ struct look {
 		head[VERSIONS_ID_BYTES]; /* branch of sink.url, and its newest commit */
 	char own[64];                    /* the branch of this check */
 	char missing[256];               /* actions, separated by commas */
-	bool weak; /* one of them is needed: without the others promotions leave branches, or make no tag */
+	bool lacking; /* one of them is needed: without the others branches are left, or a champion has no tag
+		       */
 	struct error first;  /* the first refusal */
 	struct error failed; /* the first failure that is no refusal; code 0 = none */
 };
@@ -43,7 +44,7 @@ static bool note(struct look *look, const char *action, bool needed, int r, int 
 	if (!used)
 		look->first = *err;
 	(void)snprintf(look->missing + used, sizeof(look->missing) - used, "%s%s", used ? ", " : "", action);
-	look->weak = look->weak || needed;
+	look->lacking = look->lacking || needed;
 	return false;
 }
 
@@ -145,7 +146,7 @@ static void say(struct look *look)
 	if (look->failed.code)
 		preflight_add_error(preflight, "sink", &look->failed);
 	if (*look->missing)
-		preflight_add(preflight, "sink", look->weak ? PREFLIGHT_FAILED : PREFLIGHT_WARNING,
+		preflight_add(preflight, "sink", look->lacking ? PREFLIGHT_FAILED : PREFLIGHT_WARNING,
 			      "give the access key these actions", "%s: the access key may not do %s: %s",
 			      preflight->config->sink.url, look->missing, look->first.text);
 	else if (!look->failed.code)

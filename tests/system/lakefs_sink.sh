@@ -41,6 +41,12 @@ change diff main "exp-$series-adam" >"$work/diff"
 like "$(cat "$work/diff")" "added runs/$run/model/model.safetensors" "the files are on the branch"
 like "$(cat "$work/diff")" "added runs/$run/plan" "with the plan"
 
+change branch "promote-$run" main >/dev/null
+"$KILN_BIN/kiln-oneshot" promote 2>>"$KILN_ROOT/log"
+is "$? $(seen 'sorted(b)') $(lakefs_test log | grep -c '"DELETE"')" "0 ['exp-$series-adam', 'exp-$series-sgd', 'main', 'promote-$run'] 0" \
+	"without promote.against no branch is made, and none is deleted, also where its name is like ours" "$(tail -n 3 "$KILN_ROOT/log")"
+change delete "promote-$run" >/dev/null
+
 mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run"
 "$KILN_BIN/kiln-uploadd" --drain 2>>"$KILN_ROOT/log"
 is "$? $(seen "len(b['exp-$series-adam']['commits']), b['exp-$series-adam']['uncommitted']") $(ls "$KILN_ROOT/data/kiln/spool/traind")" "0 (3, []) " \
