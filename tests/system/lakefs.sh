@@ -146,7 +146,12 @@ hook pre-commit "no licence file"
 change branch clean main >/dev/null
 like "$(url=lakefs://rep/clean/data change import s3://kiln/imdb/ clean)" "^-5 .*into 'clean' failed: pre-commit hook: no licence file" \
 	"an import that a hook refuses has the hook's message"
+like "$(change commit clean m)" "^-61 .*no licence file: nothing has changed" "a hook that refuses a commit without changes is no refusal"
 hook
+change branch guarded main >/dev/null
+protect '["guarded"]'
+like "$(url=lakefs://rep/guarded/data change import s3://kiln/imdb/ guarded | tail -n 1)" "^0 [0-9a-f]{64}$" "a protected branch takes an import"
+protect '[]'
 no_violations
 
 # ---- More than a page ----
