@@ -24,7 +24,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmiss
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
 # -ffile-prefix-map: the path of the build folder changes no byte of the result.
 CFLAGS   := -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -ffunction-sections -fdata-sections -ffp-contract=off
-LDFLAGS  := -Wl,--as-needed -Wl,--gc-sections -pthread
+LDFLAGS  := -Wl,--as-needed -Wl,--gc-sections -Wl,--build-id=sha1 -pthread
 
 ifeq ($(FLAVOUR),release)
 CFLAGS   += -O2 -flto=auto -ffat-lto-objects -fstack-protector-strong -fPIE -fstack-clash-protection -fcf-protection

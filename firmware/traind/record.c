@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/record.h"
+#include "core/base/build.h"
 #include "core/base/cleanup.h"
 #include "core/base/clock.h"
 #include "core/run/run_confusion.h"
@@ -161,9 +162,13 @@ static bool add_bytes(struct train *train, cJSON *object)
 	       json_add_u64(store, "since_us", train->record.fetchd_us);
 }
 
+/* Adds what computes: the device, and this program. */
 static bool add_device(struct train *train, cJSON *object)
 {
-	return cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu))) &&
+	char build[BUILD_ID_BYTES];
+
+	return cJSON_AddStringToObject(object, "kiln_build", build_id(build)) &&
+	       cJSON_AddItemToObject(object, "device", json_string(gpu_description(train->gpu))) &&
 	       cJSON_AddStringToObject(object, "tensor_cores", model_tensor_cores(train->model));
 }
 

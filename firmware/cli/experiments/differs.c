@@ -68,13 +68,10 @@ static void print_settings(const cJSON *difference, FILE *out)
 /* The facts that are printed, with the words for people. */
 static const struct {
 	const char *key, *words;
-} facts[] = { { "plan", "plan" },
-	      { "order", "order" },
-	      { "version", "version" },
-	      { "device", "device" },
-	      { "machine", "machine" },
-	      { "seed", "seed" },
-	      { "starts_from", "starts from" },
+} facts[] = { { "plan", "plan" },       { "order", "order" },
+	      { "version", "version" }, { "build", "build" },
+	      { "device", "device" },   { "machine", "machine" },
+	      { "seed", "seed" },       { "starts_from", "starts from" },
 	      { "weights", "weights" } };
 
 static void print_fact(const char *words, const cJSON *fact, FILE *out)

@@ -95,6 +95,7 @@
  *                    before: what earlier processes of it had read; since_us: start of the last one
  *   time             seconds by stage (traind/stages.c)
  *   device           the OpenCL device
+ *   kiln_build       the build id of kiln-traind (core/base/build.h), of the process that trained last
  *
  * In the store run.json has the member `state`, too. begin uploads it before the first batch, uploadd after
  * each change, and for the last time when the run is final. With run.json alone another disk can go on with

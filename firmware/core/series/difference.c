@@ -58,10 +58,11 @@ static bool add_facts(cJSON *out, const cJSON *a, const cJSON *b)
 {
 	static const struct {
 		const char *as, *key;
-	} facts[] = { { "plan", "plan_sha256" },      { "order", "order_version" },
-		      { "version", "kiln_version" },  { "device", "device" },
-		      { "machine", "machine" },       { "seed", "seed" },
-		      { "starts_from", "start_run" }, { "weights", "weights_sha256" } };
+	} facts[] = {
+		{ "plan", "plan_sha256" }, { "order", "order_version" },   { "version", "kiln_version" },
+		{ "build", "kiln_build" }, { "device", "device" },         { "machine", "machine" },
+		{ "seed", "seed" },        { "starts_from", "start_run" }, { "weights", "weights_sha256" }
+	};
 	cJSON *object = cJSON_AddObjectToObject(out, "facts");
 	bool good = object;
 

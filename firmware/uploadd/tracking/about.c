@@ -120,6 +120,7 @@ cJSON *about_run_now(const struct run *run, const cJSON *record, int64_t now_ms)
 	add_text(tags, "kiln.state", state);
 	add_member(tags, "kiln.reason", record, "reason");
 	add_member(tags, "kiln.version", record, "kiln_version");
+	add_member(tags, "kiln.build", record, "kiln_build");
 	add_member(tags, "kiln.series", record, "series.id");
 	add_member(tags, "kiln.trial", record, "series.trial");
 	add_member(tags, "kiln.device", record, "device");
