@@ -9,6 +9,7 @@
  *     objects.c      the classes of a source of objects
  *     first.c        the first records of a split, against the schema and the filter
  *     start.c        the weights that a new run starts with
+ *     series.c       a series of trials: its cache and its promotion
  *     sink.c         the sink: writes an object there
  *     branches.c     the sink in a lakeFS repository: its branches, and what the access key may do
  *     notify.c       the people and the monitor that `notify` names
@@ -60,7 +61,9 @@ struct preflight {
 	const struct config *config;
 	struct preflight_row *row;
 	uint32_t rows, capacity;
-	bool brief; /* look at the first objects of each split only, as at the begin of a run */
+	uint64_t cached_bytes; /* of the shards that the disk cache can keep, as preflight_sources() saw them
+				*/
+	bool brief;            /* look at the first objects of each split only, as at the begin of a run */
 	/* clock_us() at which the look at stores ends: their rest gets a warning; 0 = never */
 	uint64_t deadline_us;
 };
@@ -99,6 +102,9 @@ void preflight_sources(struct preflight *preflight);
  * network.
  */
 void preflight_start(struct preflight *preflight);
+/* A disk cache that is smaller than what the trials of a series read, and a promotion that never happens.
+ * Adds no row where all is well. Call it after preflight_sources(). Blocks: never. */
+void preflight_series(struct preflight *preflight);
 /* Lists the sink, writes an object and deletes it. In a lakeFS repository looks for its branches, and tries
  * the actions that a night and a promotion need, on a branch that is deleted. Blocks: on the network. */
 void preflight_sink(struct preflight *preflight);

@@ -2,6 +2,7 @@
 #include "core/ring/cursor.h"
 #include "core/run/manifest.h"
 #include "data/hold_out.h"
+#include "drivers/cache/cache.h"
 #include "drivers/versions/versions.h"
 #include "preflight/dataset.h"
 #include "preflight/first.h"
@@ -134,6 +135,14 @@ static void say_twice(struct preflight *preflight, const char *url, const struct
 		keys[listing->other], listing->glob[listing->other]);
 }
 
+/* Counts what the disk cache can keep of a source. */
+static void count_cached(struct preflight *preflight, uint32_t source, const struct listing *listing)
+{
+	if (cache_accepts_store(&preflight->config->source[source].store) &&
+	    __builtin_add_overflow(preflight->cached_bytes, listing->bytes, &preflight->cached_bytes))
+		preflight->cached_bytes = UINT64_MAX;
+}
+
 static void say_shards(struct preflight *preflight, const char *url, const struct listing *listing)
 {
 	if (!preflight->brief)
@@ -263,6 +272,7 @@ static bool check_splits(struct preflight *preflight, struct store *store, uint3
 			listing->glob[other] = glob_of(config, source, (enum split)other);
 		if (!check_split(preflight, store, listing, ret_fit))
 			return false;
+		count_cached(preflight, source, listing);
 		*ret_validates = *ret_validates ||
 				 (split == SPLIT_TRAIN && held_out(config, listing).shards > 0) ||
 				 (split == SPLIT_VALIDATION && listing->shards > 0);

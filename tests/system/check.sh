@@ -71,6 +71,35 @@ check --json
 is "$(python3 -c 'import json, sys; rows = json.load(sys.stdin)["rows"]; print(sorted({r["result"] for r in rows} - {"ok", "warning", "not seen"}), sorted({k for r in rows for k in r}))' <<<"$said")" \
 	"[] ['part', 'result', 'text', 'todo']" "--json: the same rows" "$said"
 
+# ---- A series and its promotion ----
+warns() { # sed commands, pattern, name: a row with a warning
+	config "$1"
+	check
+	like "$code $(tr '\n' ' ' <<<"$said")" "^0 .*warning +$2" "$3"
+}
+warns 's/^run:/promote: { objective = "validation.accuracy"; min_gain = 0.002; }; run:/' \
+	'promote +promote.min_gain is given, but promote.against is "off": no night promotes its model *-> set promote.against = "champion"' \
+	"a promotion that never happens"
+config 's/^run:/promote: { objective = "validation.accuracy"; }; run:/'
+check
+like "$(grep -c '^warning +promote' <<<"$said")" '^0$' "an objective alone is no promotion"
+
+(cd "$work" && exec /usr/bin/python3 "$OLDPWD/tests/system/plain_s3.py" >s3.port 2>s3.errors) &
+fake=$!
+wait_for 20 test -s "$work/s3.port"
+for shard in "$work"/data/*; do
+	curl -sf -T "$shard" "http://127.0.0.1:$(cat "$work/s3.port")/kiln/data/${shard##*/}"
+done
+from_s3="s,file://$work/data,s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/s3.port"),; s/^run:/vary: { run = { seed = [ 1, 2 ]; }; }; run:/"
+bytes=$(cat "$work"/data/* | wc -c)
+warns "$from_s3; s/^order:/fetch: { cache_bytes = $((bytes - 1)); }; order:/" \
+	"cache +the trials read $bytes bytes, and their disk cache has room for $((bytes - 1)): each trial reads the rest from the store again" \
+	"trials that read more than their cache has room for"
+config "$from_s3; s/^order:/fetch: { cache_bytes = $bytes; }; order:/"
+check
+is "$code $(grep -c '^warning +cache' <<<"$said")" "0 0" "and no more" "$said"
+kill "$fake"
+
 # ---- What does not ----
 fails 's/shape = \[ 2 \]/shape = [ 3 ]/; s/units = 2/units = 3/' 'record +train-00000-of-00004.tfrecord.gz: record 0: feature "label": found 2 values, expected 3' "another shape than the records'"
 like "$said" 'make `schema` what the records are' "and what to do"

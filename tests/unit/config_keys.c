@@ -37,6 +37,10 @@ static void test_keys(void **state)
 		  "k.conf:3: runs: found an unknown group, allowed: the groups of `kiln config reference`; "
 		  "did you "
 		  "mean \"run\"?" },
+		{ "a key outside of its group", STORES "method = \"grid\";",
+		  "k.conf:2: method: found an unknown group, allowed: the groups of `kiln config reference`; "
+		  "did you "
+		  "mean \"series.method\"?" },
 		{ "a value where a group is", STORES "run = 5;",
 		  "k.conf:2: run: found an integer, allowed: a group { ... }" },
 		{ "nothing at all", "",

@@ -69,6 +69,16 @@ static void test_raw_text(void **state)
 		{ "a group twice", STORES "run: { };\nrun: { };",
 		  "k.conf:3: duplicate setting name: run: { };" },
 		{ "no value", STORES "run: {\n  epochs = ; };", "k.conf:3: syntax error: epochs = ; };" },
+		{ "a dotted key", STORES "run: {\n  optimizer.learning_rate = 1e-3; };",
+		  "k.conf:3: syntax error: optimizer.learning_rate = 1e-3; }; (a key has no dots here; write "
+		  "groups: "
+		  "optimizer: { learning_rate = ...; };)" },
+		{ "one of three groups", STORES "experiments = ( { overrides = { a.b.c_1: 1.5; }; } );",
+		  "k.conf:2: syntax error: experiments = ( { overrides = { a.b.c_1: 1.5; }; } ); (a key has "
+		  "no dots "
+		  "here; write groups: a: { b: { c_1 = ...; }; };)" },
+		{ "numbers with points are no keys", STORES "a = 1.5 b.c;",
+		  "k.conf:2: syntax error: a = 1.5 b.c;" },
 		{ "cut", STORES "run: { epochs = 1;\n", "k.conf:3: syntax error: at the end of the file" },
 		{ "brackets that no key needs", "x = ((((((((((((((((((((((((((((((((((((\n\"y\"",
 		  "k.conf:1: found more than 32 brackets in each other, allowed: 32" },

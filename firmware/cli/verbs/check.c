@@ -26,6 +26,7 @@ static const struct look {
 } looks[] = {
 	{ "the sources", preflight_sources, false },
 	{ "the weights that a run starts with", preflight_start, false },
+	{ "the series", preflight_series, false },
 	{ "the sink", preflight_sink, false },
 	{ "the addresses of notify", preflight_notify, true },
 	{ "the box", preflight_box, false },
@@ -79,7 +80,9 @@ const struct verb verb_check = {
 	.about = "Opens each source and the sink with their credentials. Lists the shards of each split, "
 		 "compares dataset.json and the first records with the schema, the filter and the network. "
 		 "Compares the weights that the run starts with, where there are such, with the layers. "
-		 "Writes an object into the sink and deletes it. Sends a test message to notify.url, a test "
+		 "Says where the trials of a series read more than their disk cache has room for, and "
+		 "where a promotion is set up that never happens. Writes an object into the sink and deletes "
+		 "it. Sends a test message to notify.url, a test "
 		 "mail to notify.mail_to, and a line for the log of notify.heartbeat_url (URL/log, which "
 		 "changes nothing there). Builds the network on the device with its memory. Looks at disk, "
 		 "clock, hugepages and the alarm that wakes the box.\n\n"

@@ -82,7 +82,7 @@ static bool collect(struct curves *curves, uint32_t trials)
 
 	for (uint32_t i = 0; i < trials; i++)
 		numbers += 2 * (size_t)cJSON_GetArraySize(curve_of(trial[i]));
-	curves->line = calloc(trials, sizeof(*curves->line));
+	curves->line = calloc((size_t)trials + 1, sizeof(*curves->line));
 	curves->numbers = room = calloc(numbers, sizeof(*room));
 	if (!curves->line || !room)
 		return false;

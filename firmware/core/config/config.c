@@ -70,6 +70,12 @@ static const char *meant_group(const char *name, char out[static NEAREST_TEXT_BY
 	return nearest_text(&nearest, out);
 }
 
+/* Finds what a name outside of the groups meant: a key that a group has, or a group with a similar name. */
+static const char *meant_outside(const char *name, char out[static NEAREST_TEXT_BYTES])
+{
+	return *meant_key("", name, out) ? out : meant_group(name, out);
+}
+
 static void read_group(struct config_reading *reading, const config_setting_t *group)
 {
 	const char *name = config_setting_name(group);
@@ -112,7 +118,7 @@ static void read_flat_keys(struct config_reading *reading, const config_setting_
 			mistakes_add(reading->mistakes, config_setting_source_line(setting),
 				     "%s: found an unknown group, allowed: the groups of `kiln config "
 				     "reference`%s",
-				     name, meant_group(name, meant));
+				     name, meant_outside(name, meant));
 	}
 	for (size_t i = 0; i < config_keys_count; i++) {
 		if (reading->config->memory->given[i] ||
@@ -175,22 +181,6 @@ static void read_all(struct config_reading *reading, struct config_memory *memor
 	config_check_together(reading);
 }
 
-/* Adds the mistake of libconfig, which stops at the first wrong syntax and does not tell the key. So show the
- * text of the line. */
-static int refuse_syntax(struct config_memory *memory, const char *text, struct mistakes *mistakes)
-{
-	int line = config_error_line(&memory->file);
-
-	for (int i = 1; i < line && strchr(text, '\n'); i++)
-		text = strchr(text, '\n') + 1;
-	text += strspn(text, " \t");
-	if (!*text)
-		text = "at the end of the file";
-	mistakes_add(mistakes, (unsigned)line, "%s: %.*s", config_error_text(&memory->file),
-		     (int)strcspn(text, "\r\n") < 100 ? (int)strcspn(text, "\r\n") : 100, text);
-	return -EINVAL;
-}
-
 /* Parses the text. Errors: -EINVAL wrong syntax: no key can be checked. */
 static int parse(struct config_memory *memory, struct mistakes *mistakes)
 {
@@ -205,7 +195,7 @@ static int parse(struct config_memory *memory, struct mistakes *mistakes)
 	if (r < 0)
 		return r;
 	if (!config_read_string(&memory->file, text))
-		return refuse_syntax(memory, raw, mistakes);
+		return config_refuse_syntax(&memory->file, raw, mistakes);
 	(void)snprintf(lists, sizeof(lists), "%smodel = { %s };", config_default_schema,
 		       config_default_layers);
 	if (!config_read_string(&memory->lists, lists))

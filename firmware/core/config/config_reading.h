@@ -33,6 +33,12 @@ void config_read_value(struct config_reading *reading, const struct config_key *
 /* Stores the default value of a key, which the table has as text. */
 void config_read_fallback(const struct config_key *key, void *base);
 
+/* config_syntax.c */
+/* Adds the mistake of libconfig, which stops at the first wrong syntax and does not tell the key. So shows
+ * the text of the line and, where the line has a dotted key, how to write it. `text`: the text of the file.
+ * Returns -EINVAL. */
+int config_refuse_syntax(const config_t *file, const char *text, struct mistakes *mistakes);
+
 /* config_lists.c */
 /* Reads a list of 1 .. max groups, and calls `read` for each group. `elements`: the word for the groups in
  * mistakes. */

@@ -1,43 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oneshot/series/freeze.h"
-#include "core/base/paths.h"
 #include "core/series/trials.h"
-#include "drivers/cache/cache.h"
+#include "drivers/cache/room.h"
 #include "model/learn/objective.h"
-
-#include <sys/statvfs.h>
-
-/* ---- The disk cache ---- */
-
-static int add_bytes(void *context, const struct cache_item *item)
-{
-	*(uint64_t *)context += item->bytes;
-	return 0;
-}
-
-static uint64_t cached_bytes(void)
-{
-	CLEANUP(cache_closep) struct cache *cache = NULL;
-	char path[PATH_BYTES];
-	uint64_t bytes = 0;
-
-	if (cache_open(path_of(PATH_CACHE, NULL, path), CACHE_READ, &cache, NULL) < 0 ||
-	    cache_each(cache, add_bytes, &bytes, NULL) < 0)
-		return 0;
-	return bytes;
-}
-
-/* Returns half of the disk that is free, or that the cache has already. */
-static uint64_t room(void)
-{
-	char path[PATH_BYTES];
-	struct statvfs fs;
-
-	if (statvfs(path_of(PATH_CACHE, NULL, path), &fs) < 0 &&
-	    statvfs(path_of(PATH_RUNS, NULL, path), &fs) < 0)
-		return 0;
-	return ((uint64_t)fs.f_bavail * fs.f_frsize + cached_bytes()) / 2;
-}
 
 /* ---- The record ---- */
 
@@ -63,7 +28,7 @@ static bool fill(cJSON *series, const struct config *config, const char *text, c
 		    cJSON_AddStringToObject(series, "direction", direction) &&
 		    json_add_u64(series, "seed", trials->seed) && json_add_u64(series, "ends_s", 0) &&
 		    json_add_u64(series, "cache_bytes",
-				 config->fetch.cache_bytes ? config->fetch.cache_bytes : room()) &&
+				 config->fetch.cache_bytes ? config->fetch.cache_bytes : cache_room()) &&
 		    cJSON_AddStringToObject(series, "config", text) &&
 		    cJSON_AddNumberToObject(series, "slots", 1) &&
 		    cJSON_AddStringToObject(series, "before", before) &&
