@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Trials side by side under a real systemd, in a container with three devices (PoCL's): how trials, services and a series end. The
-# program that starts the slots is killed. kiln-fetchd of slot 1 ends for good, once for the sake of its trial, and that of
-# another slot for the sake of the store. A person gives a series up. The winner of a series is promoted.
+# program that starts the slots is killed. kiln-fetchd of one slot ends for good for the sake of its trial, that of another one for
+# the sake of the store. A person gives a series up. The winner of a series is promoted.
 . "$(dirname "$0")/systemd_lib.sh"
 
 installed 200
