@@ -293,6 +293,22 @@ static void test_member(void **state)
 	assert_float_equal(json_number(object, "a.c", 7), 7, 0);
 }
 
+static void test_insert(void **state)
+{
+	cJSON *array = cJSON_CreateArray(), *last = cJSON_CreateNumber(4), *middle = cJSON_CreateNumber(2);
+	CLEANUP(free_ptr) char *text = NULL;
+
+	(void)state;
+	json_insert_before(array, last, NULL);
+	json_insert_before(array, middle, last);
+	json_insert_before(array, cJSON_CreateNumber(3), last);
+	json_insert_before(array, cJSON_CreateNumber(1), middle);
+	json_insert_before(array, cJSON_CreateNumber(5), NULL);
+	text = cJSON_PrintUnformatted(array);
+	assert_string_equal(text, "[1,2,3,4,5]");
+	cJSON_Delete(array);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_every_character),
 		cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_member),
+		cmocka_unit_test(test_insert),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

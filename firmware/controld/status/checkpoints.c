@@ -15,15 +15,16 @@ struct listing {
 static int add_row(struct checkpoints *found, uint64_t step, uint64_t bytes, uint64_t time_s, bool on_disk)
 {
 	cJSON *row = cJSON_CreateObject();
-	const cJSON *other;
-	int place = 0;
+	cJSON *next;
 
-	cJSON_ArrayForEach(other, found->rows)
-		place += cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(other, "step")) < (double)step;
-	if (!json_add_u64(row, "step", step) || !cJSON_InsertItemInArray(found->rows, place, row)) {
+	cJSON_ArrayForEach(next, found->rows)
+		if (cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(next, "step")) >= (double)step)
+			break;
+	if (!json_add_u64(row, "step", step)) {
 		cJSON_Delete(row);
 		return -ENOMEM;
 	}
+	json_insert_before(found->rows, row, next);
 	figure_count(row, "bytes", on_disk, bytes);
 	figure_count(row, "time_s", time_s != 0, time_s);
 	(void)cJSON_AddBoolToObject(row, "on_disk", on_disk);

@@ -373,6 +373,17 @@ cJSON *json_string(const char *text)
 	return repaired ? cJSON_CreateString(repaired) : NULL;
 }
 
+void json_insert_before(cJSON *array, cJSON *item, cJSON *next)
+{
+	(void)cJSON_AddItemToArray(array, item);
+	while (next && next != item) {
+		cJSON *after = next->next;
+
+		(void)cJSON_AddItemToArray(array, cJSON_DetachItemViaPointer(array, next));
+		next = after;
+	}
+}
+
 bool json_add_u64(cJSON *object, const char *key, uint64_t value)
 {
 	char text[24];

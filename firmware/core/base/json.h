@@ -55,5 +55,8 @@ void json_visible(cJSON *json);
 /* Makes a string item from bytes that need not be valid UTF-8: U+FFFD replaces each invalid byte. NULL: no
  * memory. */
 cJSON *json_string(const char *text);
+/* Adds an item to an array before `next`, an item of it; NULL = at the end. cJSON_InsertItemInArray() of
+ * cJSON 1.7.15 as Debian builds it refuses each place between two items. */
+void json_insert_before(cJSON *array, cJSON *item, cJSON *next);
 /* Adds an integer: up to 2^53 as a number, a larger one as a string of decimal digits. */
 bool json_add_u64(cJSON *object, const char *key, uint64_t value);
