@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uploadd/series.h"
+#include "core/base/log.h"
 #include "core/series/series.h"
 #include "drivers/versions/versions.h"
+#include "uploadd/series_stage.h"
 #include "uploadd/upload.h"
 
 #include <inttypes.h>
@@ -11,6 +13,10 @@
 
 #define NOTE     "uploaded" /* beside a record: the time of the record that the store has, in nanoseconds */
 #define NOTE_MAX 32u        /* bytes of the note */
+
+#define STAGE_ATTEMPTS 3u
+#define PAUSE_US       (60 * UINT64_C(1000000))
+#define PAUSE_MAX_US   (30 * PAUSE_US)
 
 /* Puts the record of a series into the sink of `config`. */
 static int put_text(const struct config *config, const char *id, const char *text,
@@ -29,11 +35,46 @@ static int put_text(const struct config *config, const char *id, const char *tex
 	return r < 0 ? r : 1;
 }
 
-/* Puts the record of a series where the configuration beside it says (oneshot/series/freeze.h). On a store
- * with branches kiln-oneshot promote puts it, onto the branch of its winner. Returns 1 where nothing is left
- * to do, 0 where the series has no configuration yet. */
-static int put(const char *id, struct alive_worker *worker, struct error *err)
+/* ---- A sink with branches ---- */
+
+/* Says that the sink did not take a record. Returns 1 where a hook refuses it: then nothing is left to do. */
+static int say_failed(const char *id, const struct error *why)
 {
+	if (why->code == -EPERM)
+		log_warning("%s; the record of %s stays on this box", why->text, id);
+	else
+		log_warning("%s; the record of %s is put later, or with the next start", why->text, id);
+	return why->code == -EPERM;
+}
+
+/* Puts the record of a series that has ended. Returns 1 where nothing is left to do, 0 where it waits. */
+static int put_staged(struct pause *pause, const struct config *config, const cJSON *series,
+		      struct alive_worker *worker)
+{
+	struct store_options options = store_options_of(config);
+	struct error err;
+
+	options.attempts_max = STAGE_ATTEMPTS;
+	options.patience_ms = 0;
+	options.awake = upload_renew_lease;
+	options.awake_context = worker;
+	if (!series_stage_is_due(config, series))
+		return 1;
+	if (!pause_is_over(pause, PAUSE_US, PAUSE_MAX_US))
+		return 0;
+	if (series_stage_put(config, series, &options, &err) < 0)
+		return say_failed(series_id(series), &err);
+	*pause = (struct pause){ 0 };
+	return 1;
+}
+
+/* ---- Any sink ---- */
+
+/* Puts the record of a series where the configuration beside it says (oneshot/series/freeze.h). Returns 1
+ * where nothing is left to do, 0 where the record waits, or the series has no configuration yet. */
+static int put(struct pause *pause, const char *id, struct alive_worker *worker, struct error *err)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
@@ -42,7 +83,8 @@ static int put(const char *id, struct alive_worker *worker, struct error *err)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (versions_has_branches(&config.sink))
-		return 1;
+		return (r = series_load(id, &series, err)) < 0 ? r
+							       : put_staged(pause, &config, series, worker);
 	r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
 	return r < 0 ? r : put_text(&config, id, text, worker, err);
 }
@@ -76,7 +118,7 @@ static uint64_t changed_ns(const char *id)
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-int series_upload(struct alive_worker *worker, struct error *err)
+int series_upload(struct pause *pause, struct alive_worker *worker, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
 	uint32_t count = 0;
@@ -87,7 +129,7 @@ int series_upload(struct alive_worker *worker, struct error *err)
 		const char *id = ids[i - 1];
 		const uint64_t changed = changed_ns(id);
 
-		if (!is_uploaded(id, changed) && (r = put(id, worker, err)) > 0)
+		if (!is_uploaded(id, changed) && (r = put(pause, id, worker, err)) > 0)
 			r = note_uploaded(id, changed, err);
 	}
 	return r;

@@ -203,7 +203,7 @@ static int pass_older(struct uploader *uploader, struct error *err)
 {
 	int r = spool_runs(pass_archived, uploader, err);
 
-	return r < 0 ? r : series_upload(uploader->worker, err);
+	return r < 0 ? r : series_upload(&uploader->series, uploader->worker, err);
 }
 
 /* A current run whose files the store refuses for good keeps no other from its pass. */

@@ -142,7 +142,7 @@ is "$(seen "len(r['tags']), [x for x in b if '$second' in x]")" "(5, [])" "with 
 
 # ---- A run of its own ----
 a_night 'epochs = 1; seed = 1;' '' "$against"
-is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 3, 6)" \
+is "$code $(champion main '[r["number"], r["series"]]') $(seen "b['main']['uncommitted'], len(b['main']['commits']), len(r['tags'])")" "0 [1, ''] ([], 5, 6)" \
 	"a run of its own is committed, promoted by a second commit and tagged" "$(tail -n 5 "$KILN_ROOT/log")"
 
 # ---- The report of a night ----

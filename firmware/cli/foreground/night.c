@@ -4,7 +4,6 @@
 #include "cli/foreground/slots.h"
 #include "cli/foreground/trial.h"
 #include "core/base/paths.h"
-#include "core/run/tracking.h"
 #include "core/series/series.h"
 
 #include <string.h>
@@ -80,18 +79,23 @@ static int train_all(const char *config, bool *ret_began, struct error *err)
 	return r == SERIES_EXIT_OVER ? EX_OK : r == SERIES_EXIT_REST ? EX_TEMPFAIL : r;
 }
 
-/* A tracking_each_champion() function that ends the walk. */
-static int one_champion(void *context, const char *name)
+/* Has the model judged, where promote.against asks for it. Then the uploader tells the tracking server of a
+ * champion, and puts the record of a series with its outcome. */
+static int promote_and_tell(const char *const drain[], struct error *err)
 {
-	(void)context;
-	(void)name;
-	return 1;
+	static const char *const promote[] = { "kiln-oneshot", "promote", NULL };
+	const int r = daemons_run_program(promote, err);
+	int told;
+
+	if (r != EX_OK && r != EX_DATAERR)
+		return r;
+	told = daemons_run_program(drain, err);
+	return told == EX_OK ? r : told;
 }
 
 int night_run(const char *config, struct error *err)
 {
 	static const char *const drain[] = { "kiln-uploadd", "--drain", NULL };
-	static const char *const promote[] = { "kiln-oneshot", "promote", NULL };
 	bool began = false;
 	int code, r;
 
@@ -102,10 +106,7 @@ int night_run(const char *config, struct error *err)
 		return code;
 	/* Upload the files that are left. */
 	r = daemons_run_program(drain, err);
-	/* Where promote.against asks for it; else this does nothing. The tracking server is told of a
-	 * champion by the uploader. */
-	if (r == EX_OK && code == EX_OK && (r = daemons_run_program(promote, err)) == EX_OK &&
-	    tracking_each_champion(one_champion, NULL, NULL) > 0)
-		r = daemons_run_program(drain, err);
+	if (r == EX_OK && code == EX_OK)
+		r = promote_and_tell(drain, err);
 	return code == EX_OK ? r : code;
 }

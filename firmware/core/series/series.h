@@ -34,6 +34,8 @@
  *                         by the slot whose trial ended last
  *     winner              name of the best trial; null: the series is not final, or no trial has a value
  *     promotion           null, or {outcome: "promoted", "kept", "refused"; why, ...}
+ *     branches_left       of a lakefs:// sink: branches of the series are still to be deleted
+ *                         (oneshot/promote/outcome.h); on this disk alone
  *
  * Of a trial: overrides {dotted key: value}; state: "waiting", "running", "parked", "finished", "pruned",
  * "failed"; slot: where it runs (core/base/slot.h), missing = 0; moved: true where it has begun in a slot
@@ -63,6 +65,8 @@
 
 /* In PATH_RUNS: asks for the units of the slots from 1 on (oneshot/night/start_slots.h). */
 #define SERIES_START_FILE "start-slots"
+
+#define SERIES_BRANCHES_LEFT "branches_left" /* a member of series.json */
 
 /* In the folder of a series: its frozen configuration, which oneshot/series/freeze.h writes from the member
  * "config". */

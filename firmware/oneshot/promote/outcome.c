@@ -136,7 +136,10 @@ static bool leaves_branches(const struct promotion *promotion, const struct winn
 static int note_series(const struct winner *winner, const struct promotion *promotion, const cJSON *json,
 		       struct error *err)
 {
-	const char *kept = winner->config.branches.keep == KEEP_WINNER ? winner->run_id : "";
+	/* A model that was not merged is on the winner's branch alone. */
+	const bool stays =
+		winner->config.branches.keep == KEEP_WINNER || promotion->outcome != OUTCOME_PROMOTED;
+	const char *kept = stays ? winner->run_id : "";
 
 	if (!winner->series)
 		return 0;

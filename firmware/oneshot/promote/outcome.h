@@ -18,12 +18,13 @@
  */
 #pragma once
 
+#include "core/series/series.h"
 #include "oneshot/promote/champion.h"
 #include "oneshot/promote/judge.h"
 #include "oneshot/promote/merge.h"
 #include "oneshot/promote/winner.h"
 
-#define OUTCOME_BRANCHES_LEFT "branches_left"
+#define OUTCOME_BRANCHES_LEFT SERIES_BRANCHES_LEFT
 
 enum outcome { OUTCOME_PROMOTED, OUTCOME_KEPT, OUTCOME_REFUSED };
 
