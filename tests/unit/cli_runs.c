@@ -2,6 +2,7 @@
 /* Runs as text: rows of a list, the record, the curve; and colours, which a file never gets. */
 #include "cli/base/color.h"
 #include "cli/runs/curve.h"
+#include "cli/runs/places.h"
 #include "cli/runs/record.h"
 #include "cli/runs/stored.h"
 #include "core/run/run_summary.h"
@@ -48,11 +49,11 @@ static void test_row(void **state)
 static void test_order(void **state)
 {
 	(void)state;
-	assert_true(stored_newest_first("a-20260102-000000", "b-20260101-000000") < 0);
-	assert_true(stored_newest_first("a-20260101-000000", "b-20260102-000000") > 0);
-	assert_true(stored_newest_first("b-20260101-000000", "a-20260101-000000") < 0);
-	assert_int_equal(stored_newest_first("a-20260101-000000", "a-20260101-000000"), 0);
-	assert_true(stored_newest_first("x", "a-20260101-000000") < 0);
+	assert_true(places_newest_first("a-20260102-000000", "b-20260101-000000") < 0);
+	assert_true(places_newest_first("a-20260101-000000", "b-20260102-000000") > 0);
+	assert_true(places_newest_first("b-20260101-000000", "a-20260101-000000") < 0);
+	assert_int_equal(places_newest_first("a-20260101-000000", "a-20260101-000000"), 0);
+	assert_true(places_newest_first("x", "a-20260101-000000") < 0);
 }
 
 /* ---- Text ---- */
@@ -202,13 +203,41 @@ static void test_colors(void **state)
 	assert_string_equal(color_begin(COLOR_MAX), "");
 }
 
+static cJSON *row_with(const char *id)
+{
+	cJSON *row = cJSON_CreateObject();
+
+	assert_non_null(cJSON_AddStringToObject(row, "id", id));
+	return row;
+}
+
+static void test_insert(void **state)
+{
+	static const char *const ids[] = { "a-20260101-000003", "a-20260101-000001", "a-20260101-000002",
+					   "b-20260101-000002", "a-20260101-000004", "a-20260101-000000" };
+	static const char *const sorted[] = { "a-20260101-000004", "a-20260101-000003", "b-20260101-000002",
+					      "a-20260101-000002", "a-20260101-000001" };
+	cJSON *rows = cJSON_CreateArray(), *again = row_with(ids[2]);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		assert_true(stored_insert(rows, row_with(ids[i])));
+	assert_false(stored_insert(rows, again));
+	stored_trim(rows, 5);
+	assert_int_equal(cJSON_GetArraySize(rows), 5);
+	for (int i = 0; i < 5; i++)
+		assert_string_equal(cJSON_GetArrayItem(rows, i)->child->valuestring, sorted[i]);
+	cJSON_Delete(again);
+	cJSON_Delete(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_row),       cmocka_unit_test(test_order),
 		cmocka_unit_test(test_curve),     cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_short_run), cmocka_unit_test(test_damaged_record),
-		cmocka_unit_test(test_colors),
+		cmocka_unit_test(test_colors),    cmocka_unit_test(test_insert),
 	};
 
 	(void)setenv("NO_COLOR", "1", 1);

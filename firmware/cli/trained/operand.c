@@ -2,6 +2,7 @@
 #include "cli/trained/operand.h"
 
 #include "cli/base/where.h"
+#include "cli/runs/stored.h"
 #include "core/base/paths.h"
 #include "model/model.h"
 #include "trained/locate.h"
@@ -18,6 +19,17 @@ const struct verb_option operand_options[] = {
 	{ 0 },
 };
 
+/* Takes the sink of the configuration, of a run id with the branch that has the run. */
+static int find_sink(struct trained *trained, struct error *err)
+{
+	struct config asked = trained->given;
+
+	location_merge(&trained->where, &trained->given.sink);
+	asked.sink = trained->where;
+	return locate_is_run(trained->name) ? stored_run_sink(&asked, trained->name, &trained->where, err)
+					    : 0;
+}
+
 int operand_read(const struct arguments *arguments, struct trained *trained, struct error *err)
 {
 	const char *file = arguments_text(arguments, "config");
@@ -32,9 +44,7 @@ int operand_read(const struct arguments *arguments, struct trained *trained, str
 	trained->any_given = r == 0;
 	if (!wanted)
 		return 0;
-	if (r == 0)
-		location_merge(&trained->where, &trained->given.sink);
-	return r;
+	return r < 0 ? r : find_sink(trained, err);
 }
 
 /* Chooses Kiln's cache where this user may write to it, as on a box; otherwise a folder in the user's own

@@ -2,6 +2,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/runs/record.h"
+#include "cli/runs/stored.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/box/report_html.h"
@@ -61,18 +62,16 @@ static void drop_older_report(struct known *known)
 	known->report = NULL;
 }
 
-/* Reads the series of which the run is a trial; `store`: NULL = this box. Without it the page has no trials.
- */
-static void read_series(struct store *store, struct known *known)
+/* Reads the series of which the run is a trial, from the sink of `config`; NULL = from this box. Without it
+ * the page has no trials. */
+static void read_series(const struct config *config, struct known *known)
 {
 	const char *id = cJSON_GetStringValue(json_member(known->record, "series.id"));
-	char folder[STORE_KEY_MAX];
 
 	if (!id)
 		return;
-	(void)snprintf(folder, sizeof(folder), "series/%s", id);
-	if (store)
-		(void)!get_json(store, folder, "series.json", SERIES_JSON_MAX, &known->series, NULL);
+	if (config)
+		(void)!stored_one_series(config, id, &known->series, NULL);
 	else
 		(void)!series_load(id, &known->series, NULL);
 	if (known->series)
@@ -80,17 +79,20 @@ static void read_series(struct store *store, struct known *known)
 }
 
 /* Reads what the store has of a run. */
-static int read_stored(const char *run_id, const struct config_store *sink, bool with_report,
+static int read_stored(const char *run_id, const struct config *config, bool with_report,
 		       struct known *ret_known, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct store_options options = { 0 };
-	int r = store_open(sink, &options, &store, err);
+	struct config_store sink;
+	int r = stored_run_sink(config, run_id, &sink, err);
 
+	if (r == 0)
+		r = store_open(&sink, &options, &store, err);
 	if (r == 0)
 		r = get_json(store, run_id, "run.json", RUN_JSON_MAX, &ret_known->record, err);
 	if (r == 0 && with_report) {
-		read_series(store, ret_known);
+		read_series(config, ret_known);
 		r = get_json(store, run_id, "report.json", REPORT_BYTES_MAX, &ret_known->report, err);
 	}
 	drop_older_report(ret_known);
@@ -168,7 +170,6 @@ static int report(const struct arguments *arguments, struct error *err)
 	CLEANUP(run_done) struct run run = { 0 };
 	CLEANUP(known_done) struct known known = { 0 };
 	const bool with_report = arguments_text(arguments, "html") != NULL;
-	const struct config_store *sink = run_id ? &config.sink : &run.config.sink;
 	int r;
 
 	if (run_id)
@@ -176,9 +177,9 @@ static int report(const struct arguments *arguments, struct error *err)
 	else
 		r = run_load(&run, err);
 	if (r == 0)
-		r = run_id ? read_stored(run_id, sink, with_report, &known, err)
+		r = run_id ? read_stored(run_id, &config, with_report, &known, err)
 			   : read_current(with_report, &known, err);
-	return r < 0 ? r : show(arguments, &known, sink->url, err);
+	return r < 0 ? r : show(arguments, &known, (run_id ? &config : &run.config)->sink.url, err);
 }
 
 /* ---- A night ---- */

@@ -66,32 +66,6 @@ static int print_list(const cJSON *result)
 
 /* ---- With the runs in the store ---- */
 
-static bool has_run(const cJSON *runs, const char *id)
-{
-	const cJSON *run;
-
-	cJSON_ArrayForEach(run, runs)
-		if (strcmp(client_text(run, "id"), id) == 0)
-			return true;
-	return false;
-}
-
-/* Moves a run of the store to its place in the list, which is sorted, except that the box's current run is
- * its first. */
-static void insert(cJSON *runs, cJSON *run)
-{
-	const cJSON *other;
-	int at = 0;
-
-	cJSON_ArrayForEach(other, runs) {
-		if (!cJSON_IsTrue(json_member(other, "current")) &&
-		    stored_newest_first(client_text(run, "id"), client_text(other, "id")) < 0)
-			break;
-		at++;
-	}
-	(void)cJSON_InsertItemInArray(runs, at, run);
-}
-
 /* Gets the runs of this box. A box whose kiln-controld does not answer has none: the runs in the store are
  * printed nevertheless. */
 static int runs_of_box(const struct arguments *arguments, cJSON **ret_result)
@@ -159,13 +133,10 @@ static int list_all(const struct arguments *arguments)
 	while (stored->child) {
 		cJSON *run = cJSON_DetachItemViaPointer(stored, stored->child);
 
-		if (has_run(runs, client_text(run, "id")))
+		if (!stored_insert(runs, run))
 			cJSON_Delete(run);
-		else
-			insert(runs, run);
 	}
-	while ((uint64_t)cJSON_GetArraySize(runs) > limit)
-		cJSON_DeleteItemFromArray(runs, cJSON_GetArraySize(runs) - 1);
+	stored_trim(runs, limit);
 	return print_rows(arguments, result);
 }
 
