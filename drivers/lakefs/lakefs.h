@@ -7,7 +7,7 @@
  *     lakefs.c         opens and closes
  *     lakefs_change.c  branches, commits, merges, tags
  *     lakefs_import.c  repository and import
- *     lakefs_diff.c    what differs between two refs
+ *     lakefs_diff.c    what differs between two refs, and the names of branches
  *     lakefs_call.c    one call: attempts, retries, the error's sentence
  *     lakefs_reply.c   parses answers; pure functions
  *
@@ -63,6 +63,11 @@ MUST_CHECK int lakefs_branch(struct lakefs *lakefs, const char *branch, const ch
  * attempt that made it was lost. */
 MUST_CHECK int lakefs_branch_new(struct lakefs *lakefs, const char *branch, const char *commit,
 				 struct error *err);
+/* Calls `each` for every branch whose name begins with `prefix`, in order of names. Where `each` returns a
+ * value other than 0, that is the result. */
+MUST_CHECK int lakefs_branches(struct lakefs *lakefs, const char *prefix,
+			       int (*each)(void *context, const char *branch), void *context,
+			       struct error *err);
 /* Deletes a branch. No error where there is none. */
 MUST_CHECK int lakefs_branch_delete(struct lakefs *lakefs, const char *branch, struct error *err);
 

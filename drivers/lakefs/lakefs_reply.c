@@ -136,6 +136,22 @@ int lakefs_reply_differences(const cJSON *answer,
 	return next_page(answer, page, err);
 }
 
+int lakefs_reply_branches(const cJSON *answer, int (*each)(void *context, const char *branch), void *context,
+			  struct lakefs_page *page, struct error *err)
+{
+	const cJSON *results = cJSON_GetObjectItemCaseSensitive(answer, "results"), *entry;
+	const char *branch;
+	int r;
+
+	if (!cJSON_IsArray(results))
+		return error_set(err, -EBADMSG, ANSWER ": results: expected a list");
+	cJSON_ArrayForEach(entry, results)
+		if ((r = json_get_string(ANSWER, entry, "id", &branch, err)) < 0 ||
+		    (r = each(context, branch)) != 0)
+			return r;
+	return next_page(answer, page, err);
+}
+
 /* ---- Import ---- */
 
 int lakefs_reply_import(const cJSON *answer, struct lakefs_progress *ret, struct error *err)

@@ -43,6 +43,10 @@ MUST_CHECK int lakefs_reply_differences(const cJSON *answer,
 						    const struct lakefs_difference *difference),
 					void *context, struct lakefs_page *page, struct error *err);
 
+/* Does the same with the names of a RefList of branches. */
+MUST_CHECK int lakefs_reply_branches(const cJSON *answer, int (*each)(void *context, const char *branch),
+				     void *context, struct lakefs_page *page, struct error *err);
+
 struct lakefs_progress {
 	bool completed;
 	uint64_t objects;

@@ -14,6 +14,8 @@ struct versions_ops {
 		      struct error *err);
 	int (*branch_new)(struct versions *versions, const char *branch, const char *commit,
 			  struct error *err);
+	int (*branches)(struct versions *versions, const char *prefix,
+			int (*each)(void *context, const char *branch), void *context, struct error *err);
 	int (*branch_delete)(struct versions *versions, const char *branch, struct error *err);
 	int (*commit)(struct versions *versions, const char *branch, const char *message,
 		      const cJSON *metadata, bool empty, char *ret_id, struct error *err);

@@ -70,6 +70,12 @@ int versions_branch_new(struct versions *versions, const char *branch, const cha
 	return versions->ops->branch_new(versions, branch, commit, err);
 }
 
+int versions_branches(struct versions *versions, const char *prefix,
+		      int (*each)(void *context, const char *branch), void *context, struct error *err)
+{
+	return versions->ops->branches(versions, prefix, each, context, err);
+}
+
 int versions_branch_delete(struct versions *versions, const char *branch, struct error *err)
 {
 	return versions->ops->branch_delete(versions, branch, err);

@@ -61,6 +61,11 @@ MUST_CHECK int versions_branch(struct versions *versions, const char *branch, co
  * one of this name, at whatever commit; also where the answer to an attempt that made it was lost. */
 MUST_CHECK int versions_branch_new(struct versions *versions, const char *branch, const char *commit,
 				   struct error *err);
+/* Calls `each` for every branch whose name begins with `prefix`, in order of names; on a store without
+ * branches for none. Where `each` returns a value other than 0, that is the result. */
+MUST_CHECK int versions_branches(struct versions *versions, const char *prefix,
+				 int (*each)(void *context, const char *branch), void *context,
+				 struct error *err);
 /* Deletes a branch, on a store without branches nothing. No error where there is none. */
 MUST_CHECK int versions_branch_delete(struct versions *versions, const char *branch, struct error *err);
 

@@ -54,6 +54,12 @@ static int branch_new(struct versions *versions, const char *name, const char *c
 	return lakefs_branch_new(of_lakefs(versions)->lakefs, name, commit, err);
 }
 
+static int branches(struct versions *versions, const char *prefix,
+		    int (*each)(void *context, const char *branch), void *context, struct error *err)
+{
+	return lakefs_branches(of_lakefs(versions)->lakefs, prefix, each, context, err);
+}
+
 static int branch_delete(struct versions *versions, const char *name, struct error *err)
 {
 	return lakefs_branch_delete(of_lakefs(versions)->lakefs, name, err);
@@ -136,6 +142,7 @@ static const struct versions_ops ops = { .close = close_lakefs,
 					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_new = branch_new,
+					 .branches = branches,
 					 .branch_delete = branch_delete,
 					 .commit = commit,
 					 .merge = merge,

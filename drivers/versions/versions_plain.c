@@ -57,6 +57,17 @@ static int branch_new(struct versions *versions, const char *name, const char *c
 	return branch(versions, name, commit, NULL, err);
 }
 
+static int branches(struct versions *versions, const char *prefix,
+		    int (*each)(void *context, const char *branch), void *context, struct error *err)
+{
+	(void)versions;
+	(void)prefix;
+	(void)each;
+	(void)context;
+	(void)err;
+	return 0;
+}
+
 static int branch_delete(struct versions *versions, const char *name, struct error *err)
 {
 	(void)versions;
@@ -134,6 +145,7 @@ static const struct versions_ops ops = { .close = close_plain,
 					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_new = branch_new,
+					 .branches = branches,
 					 .branch_delete = branch_delete,
 					 .commit = commit,
 					 .merge = merge,

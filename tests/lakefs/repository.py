@@ -111,6 +111,9 @@ class Repository:
 
     # ---- Branches and tags ----
 
+    def branch_list(self, prefix):
+        return {name: self.branch_head(name) for name in self.branches if name.startswith(prefix)}
+
     def branch_head(self, name):
         if name not in self.branches:
             raise Refused(404, f"branch {name}: not found")

@@ -137,6 +137,8 @@ class Server:
         match method, parts:
             case "GET", []:
                 return 200, repository.json()
+            case "GET", ["branches"]:
+                return 200, page(repository.branch_list(query.get("prefix", "")), query)
             case "POST", ["branches"]:
                 return 201, repository.create_branch(sent["name"], sent["source"]).encode()
             case "GET", ["branches", name]:

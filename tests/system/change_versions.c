@@ -4,7 +4,7 @@
  *
  *     change_versions URL resolve [REF] | branch NAME COMMIT [MINE] | delete NAME | commit BRANCH MESSAGE
  * [METADATA] | mark BRANCH MESSAGE [METADATA] (a commit without changes) | merge FROM INTO MESSAGE [METADATA]
- * | tag NAME COMMIT | diff LEFT RIGHT | create STORAGE | import FROM MESSAGE [METADATA]
+ * | tag NAME COMMIT | branches PREFIX | diff LEFT RIGHT | create STORAGE | import FROM MESSAGE [METADATA]
  *
  * MINE and METADATA are JSON. The environment: KILN_S3_ENDPOINT, KILN_S3_CREDENTIAL, KILN_ATTEMPTS.
  */
@@ -41,6 +41,13 @@ static int call_import(struct versions *versions, char **argv, const cJSON *meta
 	return r;
 }
 
+static int print_branch(void *context, const char *branch)
+{
+	(void)context;
+	puts(branch);
+	return 0;
+}
+
 static int call(struct versions *versions, const char *verb, char **argv, const cJSON *json,
 		struct error *err)
 {
@@ -48,6 +55,8 @@ static int call(struct versions *versions, const char *verb, char **argv, const 
 		return versions_resolve(versions, argv[0], id, err);
 	if (strcmp(verb, "branch") == 0)
 		return versions_branch(versions, argv[0], argv[1], json, err);
+	if (strcmp(verb, "branches") == 0)
+		return versions_branches(versions, argv[0], print_branch, NULL, err);
 	if (strcmp(verb, "delete") == 0)
 		return versions_branch_delete(versions, argv[0], err);
 	if (strcmp(verb, "commit") == 0)

@@ -8,6 +8,7 @@
 #include "oneshot/begin/bring.h"
 #include "oneshot/begin/claim_series.h"
 #include "oneshot/begin/configured_store.h"
+#include "oneshot/begin/left_series.h"
 #include "oneshot/series/note.h"
 
 #include <string.h>
@@ -225,8 +226,10 @@ int bring_series(const char *file, cJSON **ret_series, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the series of the store");
 	if ((r = config_load(file, &bringing->box, err)) < 0)
 		return r;
-	if (versions_has_branches(&bringing->box.sink))
+	if (versions_has_branches(&bringing->box.sink)) {
+		left_series_say(&bringing->box);
 		return 0;
+	}
 	if ((r = configured_store_open(&bringing->box, &bringing->box.sink, &bringing->sink, err)) < 0 ||
 	    (r = find(bringing, &series, err)) <= 0)
 		return r;

@@ -9,8 +9,8 @@
  * unfinished, and names the stores of kiln.conf (`file`), brings the records of its trials: of those that
  * train or are parked with their newest checkpoints, of the best that has finished for the end of the series.
  * A trial whose run the store does not have waits again. Writes series.json last, so that a crash before it
- * is one before all. On a store with branches nothing is brought: its series.json comes at the end of the
- * series.
+ * is one before all. On a store with branches nothing is brought, because its series.json comes at the end of
+ * the series: a warning names the branches that are left (left_series.h).
  *
  * Returns 1 where it brought *ret_series, which the caller deletes, else 0. Errors: those of the store and of
  * bring_trial(). */
