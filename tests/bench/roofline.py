@@ -11,8 +11,13 @@ A second table has the occupancy: the items of a kernel that a unit of a device 
 hold, by README's table of tools/gpu-static. A product needs few items, because each has many sums under way; a kernel that only
 moves bytes needs many.
 
-Usage: roofline.py [README]   Exit code 1: README lacks a figure, or a figure is below what the H200 can.
+With --kit it does so for the results of tools/gpu-kit on the device that measured them, the furthest from its least time first, and
+says what to look at first.
+
+Usage: roofline.py [README], or roofline.py --kit FOLDER   Exit code 1: README lacks a figure, or a figure is below what the device
+can.
 """
+import json
 import re
 import sys
 from pathlib import Path
@@ -51,13 +56,13 @@ def adam(parameters):
     return "float32", 12 * parameters, ADAM_BYTES * parameters, []
 
 
-def dense_step(sizes, rows):
+def dense_step(sizes, rows, kind="float32", size=FLOAT):
     """A training step: each layer forward and the gradient of its weights; of its input, too, except in the first; Adam. Layers
-    of at least 1024 units are taken to have large tiles."""
+    of at least 1024 units are taken to have large tiles in float32."""
     parts = []
     for i, (k, n) in enumerate(zip(sizes, sizes[1:])):
-        tiled = min(k, n) >= 1024
-        parts += [product(*sizes, tiled=tiled) for sizes in [(rows, n, k), (k, n, rows), (rows, k, n)][:3 if i else 2]]
+        tiled = min(k, n) >= 1024 and kind == "float32"
+        parts += [product(*sizes, kind, size, tiled) for sizes in [(rows, n, k), (k, n, rows), (rows, k, n)][:3 if i else 2]]
     return parts + [adam(sum(k * n + n for k, n in zip(sizes, sizes[1:])))]
 
 
@@ -73,9 +78,15 @@ BENCHES = {
     "step 512-256-16-2, batch 128": (dense_step([512, 256, 16, 2], 128), 11, "a step of 512-256-16-2", r"([\d.]+) to [\d.]+ us", 1),
     "step 1024-4096-4096-10, batch 512": (dense_step([1024, 4096, 4096, 10], 512), 11, "a step of 1024-4096-4096-10",
                                           r"([\d.]+) ms", 1e3),
+    "the same in mixed_bfloat16": (dense_step([1024, 4096, 4096, 10], 512, "bfloat16", 2), 13, "the same in `mixed_bfloat16`",
+                                   r"([\d.]+);", 1e3),
     "product 512 x 4096 x 4096": ([NN], 0, "the kernel of a product 512 x 4096 x 4096", r"([\d.]+);", NN),
     "3x3 convolution 64-64, 56 x 56, batch 32": ([convolution(32, 56, 64, 64, 3)], 0, "3x3 convolution", r"([\d.]+);", 1e3),
     "its gradients": ([convolution(32, 56, 64, 64, 3)] * 2, 0, "3x3 convolution", r"; ([\d.]+) ms", 1e3),
+    # Convolutions of 3 to 32, 32 to 64 and 64 to 64 channels on 126, 61 and 28 positions a side, and the first dense layer: 0.112e9
+    # multiply-adds an image forward, and twice as many backward, less the gradient of the input; 0.98e6 activations an image.
+    "step of the small CNN, batch 32": (counted(2 * 32 * 0.322e9, 32 * 3 * 4 * 0.98e6), 30, "a step of the small CNN",
+                                        r"([\d.]+) ms", 1e3),
     # 1.82e9 multiply-adds an image forward, twice as many backward; about 374 launches.
     "step of ResNet-18, batch 8": (counted(2 * 3 * 8 * 1.82e9, 8 * 3 * 20e6), 374, "a step of ResNet-18", r"([\d.]+) ms", 1e3),
     # 15.5e9 multiply-adds an image, forward alone.
@@ -83,6 +94,27 @@ BENCHES = {
     "Adam, 21 M parameters": ([adam(21e6)], 0, "Adam, 21 M parameters", r"([\d.]+) us", 1),
     "bfloat16 product 8192 cubed": ([product(8192, 8192, 8192, "bfloat16", 2)], 0, "products of bfloat16 by warp groups",
                                     r"; ([\d.]+) Tflop/s", product(8192, 8192, 8192)),
+}
+
+
+# The lines of tools/gpu-kit: what a line begins with, name and case with a colon between, and the benchmark; the operations of a
+# speed in Gflop/s.
+KIT = [
+    ("step-mlp:", "step 512-256-16-2, batch 128", None),
+    ("step-mlp-large:", "step 1024-4096-4096-10, batch 512", None),
+    ("step-mlp-large-bf16:", "the same in mixed_bfloat16", None),
+    ("gemm-cpu:NN 512x4096x4096", "product 512 x 4096 x 4096", NN[1]),
+    ("conv:3x3 convolution, 64 to 64 channels, 56 x 56, batch 32, forward", "3x3 convolution 64-64, 56 x 56, batch 32", None),
+    ("conv:3x3 convolution, 64 to 64 channels, 56 x 56, batch 32, backward", "its gradients", None),
+    ("gemm-cpu:NN 8192x8192x8192, bfloat16", "bfloat16 product 8192 cubed", 2 * 8192 ** 3),
+    ("step-pictures:small CNN", "step of the small CNN, batch 32", None),
+    ("step-pictures:ResNet-18", "step of ResNet-18, batch 8", None),
+    ("step-pictures:VGG16", "step of VGG16 frozen, batch 8", None),
+]
+ADVICE = {
+    "launches": "the host: results/kernels has the launches of a step, results/feed.json the time that the host needs for them",
+    "memory": "the bytes: results/kernels has the time of each kernel, `make gpu-static` the accesses of 16 bytes",
+    "arithmetic": "the tiles: results/times has the time of each size, results/kernels the shares of the kernels",
 }
 
 
@@ -132,7 +164,52 @@ def measured_us(readme, row, pattern, scale):
     return 1e-6 * scale[1] / value if isinstance(scale, tuple) else scale * value
 
 
+def kit_us(line):
+    """The benchmark of a line, and its microseconds; None if it has none. A case must end or go on with a comma."""
+    what = f"{line.get('name')}:{line.get('case')}"
+    for begin, bench, operations in KIT:
+        rest = what[len(begin):]
+        if not what.startswith(begin) or not (begin.endswith(":") or rest == "" or (rest[0] in " ," and "bfloat16" not in rest)):
+            continue
+        value = float(line["value"])
+        return bench, operations / value / 1e3 if operations else value * {"ms": 1e3, "us": 1}[line["unit"]]
+    return None
+
+
+def kit_lines(folder):
+    """The JSON lines of all parts."""
+    for path in sorted(folder.iterdir()):
+        if path.is_file():
+            for line in path.read_text(errors="replace").splitlines():
+                if line.startswith('{"name"'):
+                    yield json.loads(line)
+
+
+def kit(folder):
+    """Prints the table of the results of tools/gpu-kit."""
+    lines = list(kit_lines(folder))
+    description = next((line["device"] for line in lines if "device" in line), "a device that results/device does not name")
+    name = next((name for name in DEVICES if name in description), None)
+    rows = []
+    for bench, measured in filter(None, map(kit_us, lines)):
+        parts, launches, *_ = BENCHES[bench]
+        least, bound = least_us(DEVICES[name or "H200"], parts, launches)
+        rows.append((least / measured, bench, bound, measured, least))
+    print(description + ("" if name else ": no data sheet of this device is in roofline.py, so the least times are those of an H200"))
+    if not rows:
+        print("No part measured a benchmark of the table: look at what each part says below results/ first.")
+        return 0
+    rows.sort()
+    print("| benchmark | bound | measured | least | of the roof |\n| --- | --- | --- | --- | --- |")
+    for share, bench, bound, measured, least in rows:
+        print(f"| {bench} | {bound} | {measured:.0f} us | {least:.0f} us | {100 * share:.3g} % |")
+    print(f"Look first at: {rows[0][1]}, and there at {ADVICE[rows[0][2]]}.")
+    return 1 if name and rows[-1][0] > 1 else 0
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--kit":
+        return kit(Path(sys.argv[2]))
     readme = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("README.md")).read_text()
     readme = section(readme)
     figures = {name: measured_us(readme, *bench[2:]) for name, bench in BENCHES.items()}
