@@ -3,7 +3,8 @@
 
 e2e    against the article's program (tf.data and Keras), called once for each setting: wall time and CPU-seconds
 bytes  against eight single runs of Kiln, one for each setting: bytes of objects that the server has sent
-gap    from the end of a trial to the start of the next one's training, in turn: medians, and their share of the series
+gap    from the end of a trial to the start of the next one's training, in turn: medians, and their share of the series; then,
+       where each trial has a copy of the data of its own, how long its trainer waits for batches, the first trial apart
 
 Every round checks that each trial is finished, that its model is in the bucket, and that the test accuracies are those of
 the other side: for `bytes` to the last digit, as a trial has the bits of a single run. Prints JSON lines; a ratio > 1 means
@@ -16,6 +17,7 @@ Usage: experiments.py e2e|bytes|gap WORK CONFIG     S3 server in the environment
 import glob
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -37,14 +39,20 @@ def write(path, base, text):
     return path
 
 
-def series(node, config):
-    """Returns wall, CPU-seconds, and the test accuracies in the order of SETTINGS."""
+def night(node, config):
+    """Returns wall, CPU-seconds, and the record of the series."""
     os.makedirs(node, exist_ok=True)
     before = set(nights.objects("runs/series/"))
     wall, cpu, _ = nights.timed([nights.BIN + "/kiln", "run", "--config", config], KILN_ROOT=node)
     key, = [key for key in set(nights.objects("runs/series/")) - before if key.endswith("series.json")]
     record = json.load(nights.bucket().get_object(Bucket=nights.BUCKET, Key="runs/series/" + key)["Body"])
     assert record["state"] == "finished" and len(record["trials"]) == len(SETTINGS), record
+    return wall, cpu, record
+
+
+def series(node, config):
+    """Returns wall, CPU-seconds, and the test accuracies in the order of SETTINGS."""
+    wall, cpu, record = night(node, config)
     accuracies = {}
     for trial in record["trials"]:
         left = nights.objects(f"runs/{trial['run']}/")
@@ -116,13 +124,35 @@ def gaps(node, config):
     return [after - before for before, after in zip(ended, began[1:])], ended[-1] - began[0]
 
 
+def own_data():
+    """Copies the shards for each trial, and returns the trials as text."""
+    values = []
+    for at, pair in enumerate(SETTINGS):
+        for key in nights.objects("data/"):
+            nights.bucket().copy_object(Bucket=nights.BUCKET, Key=f"data-{at}/{key}", CopySource=f"{nights.BUCKET}/data/{key}")
+        source = f'source = {{ url = "s3://{nights.BUCKET}/data-{at}"; }};'
+        values.append(f'{{ name = "trial-{at}"; overrides = {{ {source} {setting(*pair).strip()} }}; }}')
+    return ", ".join(values)
+
+
+def waits(node, config):
+    """Returns how long the trainers of all trials but the first waited for batches, on a node whose cache has no shard."""
+    shutil.rmtree(node + "/data/kiln/cache/objects", ignore_errors=True)
+    runs = [trial["run"] for trial in night(node, config)[2]["trials"]]
+    return [json.load(nights.bucket().get_object(Bucket=nights.BUCKET, Key=f"runs/{run}/run.json")["Body"])["time"]["waiting_s"]
+            for run in runs[1:]]
+
+
 def bench_gap(node, config, base):
     series(node, config)
     rounds = [gaps(node, config) for _ in range(ROUNDS)]
     value = statistics.median(statistics.median(each) for each, _ in rounds)
     print(json.dumps({"name": "experiments-gap", "case": f"between two of {len(SETTINGS)} trials", "value": round(value, 3), "unit": "s"}))
     print(json.dumps({"name": "experiments-gap", "case": "their share of the series",
-                      "value": round(statistics.median(sum(each) / wall for each, wall in rounds), 3), "unit": "fraction"}))
+                      "value": round(statistics.median(sum(each) / wall for each, wall in rounds), 3), "unit": "fraction"}), flush=True)
+    own = write(sys.argv[2] + "/own.conf", base, f"experiments = ( {own_data()} );\npromote: {{ objective = \"test.accuracy\"; }};\n")
+    value = statistics.median(wait for _ in range(ROUNDS) for wait in waits(node, own))
+    print(json.dumps({"name": "experiments-gap", "case": "data of its own: wait for batches", "value": round(value, 3), "unit": "s"}))
 
 
 def main():
