@@ -210,12 +210,12 @@ python3 - "$runs/series/$series/series.json" "$KILN_CONFIG" "$first" "$better" <
 	json.dump({"version": 1, "id": "t-series-20260101-000000", "name": "t", "state": "finished", "started_s": 1, "ended_s": 2,
 	           "ends_s": 0, "kiln_version": "0", "method": "list", "objective": "validation.accuracy", "direction": "max",
 	           "seed": 1, "config": open(sys.argv[2]).read(), "before": "", "winner": "long", "promotion": None,
-	           "trials": [trial("short", sys.argv[3]), trial("long", sys.argv[4]), trial("none", "")]}, open(sys.argv[1], "w"))
+	           "trials": [trial("short", sys.argv[3], value=0.5), trial("long", sys.argv[4], value=0.75), trial("none", "")]}, open(sys.argv[1], "w"))
 PY
 promote --series "$series"
 like "$rc $said" "^0 .*$better: promoted: it is champion 7 of t: accuracy" "the winner of a series is judged, and promoted"
-is "$(champion '[r["series"], r["trial"], r["lost"]]')" "['$series', 'long', ['short', 'none', '$first']]" \
-	"champion.json says who lost: the other trials, and the champion"
+is "$(champion '[r["series"], r["trial"], r["lost"]]')" "['$series', 'long', ['short', '$first']]" \
+	"champion.json says who lost: the other trials that have a value, and the champion"
 is "$(json "$runs/series/$series/series.json" 'r["promotion"]["outcome"]') $(json "$work/sink/series/$series/series.json" 'r["promotion"]["outcome"]')" \
 	"promoted promoted" "the record of the series says so, here and in the store"
 promote --series "$series" --trial short

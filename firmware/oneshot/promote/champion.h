@@ -19,7 +19,7 @@
  *     files                   [{key, bytes, sha256}], keys below this folder
  *     saved_model, onnx, kiln n, or null where the run wrote no such file
  *     test                    the paired test that it won (paired.h), or null
- *     lost                    the trials of the series, and the champion, that lost to it
+ *     lost                    the trials of the series that have a value, and the champion, that lost to it
  *     before                  number of the former champion, 0 = none
  *     rolled_back             number of the champion that it replaced again; missing otherwise
  *

@@ -12,6 +12,13 @@
 
 /* ---- The champion's record ---- */
 
+/* Tells whether a trial lost: it has a value of the objective, and is not the winner. */
+static bool has_lost(const struct winner *winner, const cJSON *trial)
+{
+	return cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(trial, "value")) &&
+	       strcmp(series_text(trial, "name"), winner->trial) != 0;
+}
+
 static bool add_lost(cJSON *record, const struct installing *installing)
 {
 	const struct winner *winner = installing->winner;
@@ -19,11 +26,10 @@ static bool add_lost(cJSON *record, const struct installing *installing)
 	bool done = lost;
 
 	for (uint32_t i = 0; done && winner->series && i < series_trials(winner->series); i++) {
-		const char *name = cJSON_GetStringValue(
-			cJSON_GetObjectItemCaseSensitive(series_trial(winner->series, i), "name"));
+		const cJSON *trial = series_trial(winner->series, i);
 
-		if (name && strcmp(name, winner->trial) != 0)
-			done = cJSON_AddItemToArray(lost, cJSON_CreateString(name));
+		if (has_lost(winner, trial))
+			done = cJSON_AddItemToArray(lost, cJSON_CreateString(series_text(trial, "name")));
 	}
 	if (done && installing->champion->record)
 		done = cJSON_AddItemToArray(lost, cJSON_CreateString(installing->champion->run_id));
