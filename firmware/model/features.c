@@ -204,6 +204,7 @@ static int load_joined(const struct config *run, const struct config *of_base, c
 	    (r = config_print(&features->config, &features->text, err)) < 0)
 		return r;
 	features->config.model.precision = PRECISION_FLOAT32;
+	features->config.model.tensor_float_32 = false;
 	return graph_build(&features->config, false, &features->graph, err);
 }
 

@@ -18,6 +18,7 @@ static int load_config(const char *what, const char *text, struct model_file *mo
 		return error_prefix(err, "%s", what);
 	model->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
 							      another precision (storage.h) */
+	model->config.model.tensor_float_32 = false;
 	return 0;
 }
 

@@ -16,7 +16,8 @@ static int emit_plans(struct model *model, struct error *err)
 	struct graph *graph = &model->graph;
 	const bool cpu = gpu_is_cpu(model->gpu);
 	enum tensor_cores tensor_cores;
-	const int r = kernels_tensor_cores(model->gpu, graph->storage, &tensor_cores, err);
+	const int r = kernels_tensor_cores(model->gpu, graph->storage, graph->config->model.tensor_float_32,
+					   &tensor_cores, err);
 
 	if (r < 0)
 		return r;

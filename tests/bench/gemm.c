@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(argv[2], "bfloat16"))
 		storage = DTYPE_BF16;
 	if (storage == DTYPE_BF16)
-		harness_must(kernels_tensor_cores(gpu, storage, &cores, &err), &err);
+		harness_must(kernels_tensor_cores(gpu, storage, false, &cores, &err), &err);
 	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
 	(void)fprintf(stderr, "%s\n", gpu_description(gpu));
 	open_peer(&peer, gpu);

@@ -28,7 +28,7 @@ UNUSED_OK static bool has_warp_groups(void)
 	enum tensor_cores cores;
 	struct error err = { 0 };
 
-	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, &cores, &err), &err);
+	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, false, &cores, &err), &err);
 	if (cores == TENSOR_CORES_WARPS)
 		(void)printf("# the kernels of warp groups are skipped: %s has none\n", gpu_description(gpu));
 	return cores != TENSOR_CORES_WARPS;

@@ -246,7 +246,7 @@ static enum tensor_cores device_cores(void)
 	enum tensor_cores cores;
 	struct error err = { 0 };
 
-	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, &cores, &err), &err);
+	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, false, &cores, &err), &err);
 	return cores;
 }
 
@@ -285,6 +285,7 @@ static void test_tiles_of_warps(void **state)
 {
 	(void)state;
 	run_products(warp_tiles, COUNT_OF(warp_tiles), DTYPE_BF16);
+	run_products(warp_tiles, COUNT_OF(warp_tiles), DTYPE_F32);
 }
 
 static void test_tiles_of_warp_groups(void **state)

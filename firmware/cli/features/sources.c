@@ -189,6 +189,7 @@ int sources_open(struct job *job, struct error *err)
 
 	/* As every finished model computes. */
 	job->config.model.precision = PRECISION_FLOAT32;
+	job->config.model.tensor_float_32 = false;
 	if ((r = model_open_base(job->gpu, &job->config, &job->model, err)) < 0)
 		return r;
 	job->outputs = model_classes(job->model);

@@ -244,6 +244,7 @@ struct config {
 		const char *input, *label; /* names of features */
 		const char *loss;
 		int precision; /* enum config_precision; see model/plan/storage.h */
+		bool tensor_float_32;
 		double label_smoothing;
 		struct config_numbers class_weights; /* one for each class; empty = all weights are 1 */
 		const char *sample_weight;           /* name of a feature, "" = none */

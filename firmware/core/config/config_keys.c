@@ -110,6 +110,8 @@ const struct config_key config_keys[] = {
 	  "loss function: categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy or mean_squared_error" },
 	{ "model.precision", KEY_ENUM, "", "float32", NO_BOUNDS, { "float32", "mixed_bfloat16", "mixed_float16" }, AT(model.precision),
 	  "format of activations and gradients in training; weights, sums and the finished model are float32" },
+	{ "model.tensor_float_32", KEY_BOOL, "", "false", NO_BOUNDS, NO_NAMES, AT(model.tensor_float_32),
+	  "whether tensor cores of NVIDIA GPUs compute the products of dense layers in training from float32 rounded to TF32 (11 bits instead of 24), as tf.config.experimental.enable_tensor_float_32_execution allows; only with precision = \"float32\"" },
 	{ "model.label_smoothing", KEY_FLOAT, "", "0.0", 0, 1, NO_NAMES, AT(model.label_smoothing),
 	  "share of a label that is spread over all classes, with a cross-entropy loss" },
 	{ "model.class_weights", KEY_NUMBERS, "", "", 0, 1e6, NO_NAMES, AT(model.class_weights),

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef STORED_BFLOAT16
+#ifndef STORED_FLOAT16
 /*
- * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from bfloat16, with sums in float32. Parameters, forms, chunks
- * and epilogue are those of gemm_tiled.cl. The numbers of a chunk of 8 must be in one row of the matrix: K is a multiple of 8
- * if A or B is along k, M if A is not, N if B is not.
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from bfloat16, or from float32 rounded to TF32 (11 bits instead of 24),
+ * with sums in float32. Parameters, forms, chunks and epilogue are those of gemm_tiled.cl. The numbers of a chunk, 8 of bfloat16 or 4
+ * of float32, must be in one row of the matrix: K is a multiple of 8 or 4 if A or B is along k, M if A is not, N if B is not.
  *
- * Reduction class: blocks of 16 terms in order; how a tensor core adds the 16 products is its own affair, but it does so the
+ * Reduction class: blocks of 16 terms (TF32: 8) in order; how a tensor core adds the products of a block is its own affair, but it does so the
  * same way every time. Tolerance: K * 2^-22 of the sum of absolute products, as tensor cores may cut off bits of a sum.
  */
 #include "tiled.clh"
 #include "mma.clh"
 #include "wgmma.clh"
 
+#ifdef STORED_BFLOAT16
+#define CHUNK 8
+#else
+#define CHUNK 4
+#endif
 #define TILE_OPEN                                                                                           \
 	const int tiles = (N + TILE_COLUMNS - 1) / TILE_COLUMNS, part = get_group_id(1) / tiles;            \
 	const int i0 = get_group_id(0) * TILE_ROWS, j0 = get_group_id(1) % tiles * TILE_COLUMNS;            \
@@ -40,7 +45,9 @@
 #define WGMMA_USED(size)   USE_wgmma_nn_##size
 #define WGMMA_KERNEL(size) wgmma_nn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#ifdef STORED_BFLOAT16
 #include "wgmma_tiles.clh"
+#endif
 #undef B_ALONG_K
 #undef A_ALONG_K
 
@@ -51,7 +58,9 @@
 #define WGMMA_USED(size)   USE_wgmma_tn_##size
 #define WGMMA_KERNEL(size) wgmma_tn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#ifdef STORED_BFLOAT16
 #include "wgmma_tiles.clh"
+#endif
 #undef B_ALONG_K
 #undef A_ALONG_K
 
@@ -62,7 +71,9 @@
 #define WGMMA_USED(size)   USE_wgmma_nt_##size
 #define WGMMA_KERNEL(size) wgmma_nt_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
+#ifdef STORED_BFLOAT16
 #include "wgmma_tiles.clh"
+#endif
 #undef B_ALONG_K
 #undef A_ALONG_K
 
@@ -73,4 +84,5 @@
 #undef B_CHUNK
 #undef A_CHUNK
 #undef TILE_OPEN
+#undef CHUNK
 #endif

@@ -16,7 +16,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tensor_cores(__
 	barrier(CLK_LOCAL_MEM_FENCE);
 	LOAD_MATRICES(a, memory + 8 * get_local_id(0));
 	LOAD_MATRICES_TRANSPOSED(b, memory + 8 * get_local_id(0));
-	MULTIPLY(sum, a, b[0], b[1]);
+	MULTIPLY_8(sum, a, b[0], b[1]);
+	ROUND_TO_TF32(a[0]);
+	MULTIPLY_4(sum, a, b[0], b[1]);
 	for (int i = 0; i < 4; i++)
 		to[4 * get_local_id(0) + i] = sum[i];
 }

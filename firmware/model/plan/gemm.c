@@ -245,14 +245,13 @@ void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, enum tile_kernel
 	emit_tiles(plan, gemm, kernel, taps * gemm->k, &argument, name);
 }
 
-/* Returns whether eight numbers of A and of B that are neighbours in memory are always in one row: tensor
- * cores need that. */
-static bool has_chunks_of_eight(const struct plan *plan, const struct gemm *gemm)
+/* Returns whether the numbers of 16 bytes of A and of B are always in one row: tensor cores need that. */
+static bool has_chunks(const struct plan *plan, const struct gemm *gemm)
 {
-	const uint64_t k = whole(plan, gemm, gemm->k);
+	const uint64_t k = whole(plan, gemm, gemm->k), chunk = 16 / dtype_bytes(plan->graph->storage);
 	const uint64_t of_a = gemm->a_transposed ? gemm->m : k, of_b = gemm->b_transposed ? k : gemm->n;
 
-	return of_a % 8 == 0 && of_b % 8 == 0;
+	return of_a % chunk == 0 && of_b % chunk == 0;
 }
 
 static void emit_product(struct plan *plan, const struct gemm *gemm)
@@ -264,8 +263,7 @@ static void emit_product(struct plan *plan, const struct gemm *gemm)
 	static const enum tile_kernel first[] = { [TENSOR_CORES_NONE] = TILE_NN,
 						  [TENSOR_CORES_WARPS] = TILE_MMA_NN,
 						  [TENSOR_CORES_WARP_GROUPS] = TILE_WGMMA_NN };
-	const enum tensor_cores cores =
-		has_chunks_of_eight(plan, gemm) ? plan->tensor_cores : TENSOR_CORES_NONE;
+	const enum tensor_cores cores = has_chunks(plan, gemm) ? plan->tensor_cores : TENSOR_CORES_NONE;
 
 	emit_tiles(plan, gemm, first[cores] + form, whole(plan, gemm, gemm->k), NULL, names[form]);
 }

@@ -87,7 +87,8 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 	return count;
 }
 
-/* The first compute capability whose tensor cores multiply bfloat16, and the one that has warp groups. */
+/* The first compute capability whose tensor cores multiply bfloat16 and TF32, and the one that has warp
+ * groups. */
 #define CAPABILITY_BFLOAT16    80u
 #define CAPABILITY_WARP_GROUPS 90u
 
@@ -107,16 +108,18 @@ static int compiles(struct gpu *gpu, const char *options, bool *ret_does, struct
 	return r == -ENOEXEC ? 0 : r;
 }
 
-int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, enum tensor_cores *ret_cores, struct error *err)
+int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, bool tf32, enum tensor_cores *ret_cores,
+			 struct error *err)
 {
 	const uint32_t capability = gpu_nvidia_capability(gpu);
+	const bool has_kernels = storage == DTYPE_BF16 || (storage == DTYPE_F32 && tf32);
 	bool groups = false, warps = false;
 	int r;
 
 	if (storage == DTYPE_BF16 && capability == CAPABILITY_WARP_GROUPS &&
 	    (r = compiles(gpu, OPTIONS WITH_WARP_GROUPS, &groups, err)) < 0)
 		return r;
-	if (storage == DTYPE_BF16 && capability >= CAPABILITY_BFLOAT16 && !groups &&
+	if (has_kernels && capability >= CAPABILITY_BFLOAT16 && !groups &&
 	    (r = compiles(gpu, OPTIONS WITH_WARPS, &warps, err)) < 0)
 		return r;
 	*ret_cores = groups ? TENSOR_CORES_WARP_GROUPS : warps ? TENSOR_CORES_WARPS : TENSOR_CORES_NONE;
@@ -165,7 +168,7 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 
 	if ((r = chain_cases(plan, plans, &cases, err)) < 0 ||
 	    (plans > 0 && (r = used_kernels(plan, plans, &used, err)) < 0) ||
-	    (plans == 0 && (r = kernels_tensor_cores(gpu, storage, &cores, err)) < 0))
+	    (plans == 0 && (r = kernels_tensor_cores(gpu, storage, true, &cores, err)) < 0))
 		return r;
 	if (used)
 		source[count++] = (struct gpu_source){ "used.cl", used, strlen(used) };

@@ -92,7 +92,7 @@ struct plan_values {
 /* Tensor cores of NVIDIA GPUs, by the items that use them together. */
 enum tensor_cores {
 	TENSOR_CORES_NONE,
-	TENSOR_CORES_WARPS,       /* compute capability 8.0 and later: kernels/mma.clh */
+	TENSOR_CORES_WARPS,       /* compute capability 8.0 and later: kernels/mma.clh; of float32: TF32 */
 	TENSOR_CORES_WARP_GROUPS, /* 9.0: kernels/wgmma.clh */
 };
 
