@@ -3,7 +3,8 @@
 # The story of the article as one test: data imported into lakeFS, a branch for adam and one for sgd, a commit for each,
 # compared, the winner merged and tagged. Then the same night killed KILN_KILLS times (8; make test-soak: 20), across series,
 # trials, uploads, commits and merges: the same bits, one commit for each trial, no orphan branch. KILN_SEED: seed of the kills
-# (11). The server is a contract server over radosgw.
+# (11). The report of the night is loaded in a browser; its picture stays as build/results/article-story-*.png. Each trial is
+# repeated after the data was overwritten. The server is a contract server over radosgw.
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 . tests/system/series_lib.sh
@@ -66,6 +67,45 @@ compared=$("$KILN_BIN/kiln" experiments compare "$(series_json 't[0]["run"]')" "
 	--config "$work/article.conf" --json 2>&1)
 like "$compared" "optimizer.name" "both trials are compared, one on main and one on its branch"
 like "$("$KILN_BIN/kiln" experiments list --store --config "$work/article.conf" 2>&1)" "$series" "the store lists the series that was merged"
+
+# ---- The report of the night ----
+runs=$KILN_ROOT/data/kiln/run now=$(date +%s)
+printf '{"from_s": %s, "over_s": %s, "by": "timer", "run": "%s", "reason": "finished"}\n' "$now" "$now" \
+	"$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["id"])' "$runs/current/run.json")" >"$runs/tonight.json"
+"$KILN_BIN/kiln-oneshot" report 2>>"$KILN_ROOT/log"
+is "$? $(grep -o -e "<svg" -e "$series" "$runs"/reports/*.html | sort -u | tr '\n' ' ')" "0 <svg $series " \
+	"the night has its report, with its series" "$(tail -n 3 "$KILN_ROOT/log")"
+if ! command -v chromium >/dev/null; then
+	skip "a browser shows the report" "no chromium here: tools/deps/install test"
+else
+	mkdir -p "$work/pictures" build/results
+	python3 tests/system/browser.py "$(echo "$runs"/reports/*.html)" "$work/pictures" >"$work/found" 2>"$work/said"
+	is "$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["errors"], [x for x in r["requests"] if x != "file://" + sys.argv[2]], r["phone"]["document"] <= r["phone"]["view"])' \
+		"$work/found" "$(echo "$runs"/reports/*.html)" 2>&1)" "[] [] True" "a browser shows it: no complaint, no request to anywhere, as wide as a telephone" "$(cat "$work/said")"
+	for picture in desk phone; do
+		cp "$work/pictures/$picture.png" "build/results/article-story-$picture.png"
+	done
+fi
+
+# ---- Each trial again, after its data was overwritten ----
+"$make_shards" "$work/other" train 4 500
+"$make_shards" "$work/other" test 1 500
+upload "$work/other" lakefs://article/main/data
+like "$(url=lakefs://article/main change commit main "other data")" "^0 [0-9a-f]{64}$" "the branch's data is overwritten"
+for trial in adam sgd; do
+	run=$(series_json "[x['run'] for x in t if x['name'] == '$trial'][0]")
+	get_object "lakefs://article/exp-$series-$trial/runs" "$run/run.json" >"$work/run.json"
+	root=$KILN_ROOT before=$(seen "b['exp-$series-$trial']['commits'][0]['id']")
+	node "again-$trial"
+	mkdir -p "$KILN_ROOT/data/kiln"
+	timeout 120 "$KILN_BIN/kiln" run --from "$work/run.json" --config "$work/article.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+	code=$? again=$(cat "$KILN_ROOT/out") log=$KILN_ROOT/log
+	export KILN_ROOT=$root
+	get_object lakefs://article/main/runs "$again/model/model.safetensors" >/dev/null
+	is "$code $(weights_of "$work/object")" "0 $(weights "$trial")" "$trial is repeated from its branch: the same bits" "$(tail -n 5 "$log")"
+	is "$(seen "b['exp-$series-$trial']['commits'][0]['id'], b['exp-$series-$trial']['uncommitted'], [x for x in b if '$again' in x]")" \
+		"('$before', [], [])" "as a run of its own, on the branch of sink.url"
+done
 
 # ---- Killed ----
 # One program at a time; and all of them, whenever the API got a request that is new: a branch, a commit, a merge, a tag.

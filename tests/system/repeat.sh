@@ -196,3 +196,21 @@ head -c 300 "$work/runs/transfer/given.safetensors" >"$work/runs/transfer/torn.s
 transfer_config torn.safetensors
 begin transfer
 like "$(cat "$KILN_ROOT/log")" 'model.weights: torn.safetensors: .*: a header of [0-9]+ bytes in a file of 300' "torn ones are refused by name"
+
+# ---- A trial of a series ----
+config series "$data" 'seed = 45;' 'learning_rate = 0.002;'
+sed -i 's/epochs = 12/epochs = 3/' "$work/series.conf"
+echo 'experiments = ( { name = "wide"; overrides = { model = { layers = { dense = { units = 24; }; }; }; }; },
+                { name = "sgd"; overrides = { optimizer = { name = "sgd"; }; run = { seed = 46; }; }; } );' >>"$work/series.conf"
+node series
+timeout 200 "$KILN_BIN/kiln" run --config "$work/series.conf" >"$KILN_ROOT/out" 2>"$KILN_ROOT/log"
+is $? 0 "a series" "$(tail -n 3 "$KILN_ROOT/log")"
+for trial in wide sgd; do
+	found=$(grep -l "\"trial\":.*\"$trial\"" "$work"/runs/series/t-*/run.json)
+	cp "$found" "$work/run.json"
+	expected=$(weights_of "${found%/run.json}/model/model.safetensors")
+	repeat "trial-$trial"
+	is "$code $(state) $(weights_of "$work/runs/series/$(cat "$KILN_ROOT/out")/model/model.safetensors")" "0 finished $expected" \
+		"its trial $trial is repeated on another disk: the same bits" "$(tail -n 3 "$KILN_ROOT/log")"
+	is "$(record_json '"series" in r, r["repeats"]')" "(False, '$(basename "${found%/run.json}")')" "as a run of its own"
+done
