@@ -38,6 +38,7 @@ ok $? "the timer starts two trainers" "$(shown)"
 is "$(of_series 's["slots"], [(x["name"], x.get("slot")) for x in t if x["state"] == "running"]')" "(2, [('first', 0), ('long', 1)])" \
 	"for two trials"
 kill_it traind@1 KILL
+is "$(inside cat /run/kiln/status/slot-1/traind/ended)" signal "the next trainer can read how it ended, and that was no lack of memory"
 wait_for 60 slot_0_waits
 ok $? "slot 0 trains one trial after the other, then waits" "$(shown)"
 status_is 0
