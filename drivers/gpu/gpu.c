@@ -91,12 +91,25 @@ int gpu_open(const struct gpu_wish *wish, struct gpu **ret_gpu, struct error *er
 	return 0;
 }
 
+/* Waits for a marker, as clFinish() of Mesa 22 does not wait for commands that clFlush() has sent. */
+static cl_int finish(cl_command_queue queue)
+{
+	cl_event marker;
+	cl_int code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker);
+
+	if (code != CL_SUCCESS)
+		return code;
+	code = clWaitForEvents(1, &marker);
+	(void)clReleaseEvent(marker);
+	return code;
+}
+
 void gpu_close(struct gpu *gpu)
 {
 	if (!gpu)
 		return;
 	if (gpu->queue) {
-		(void)clFinish(gpu->queue);
+		(void)finish(gpu->queue);
 		(void)clReleaseCommandQueue(gpu->queue);
 	}
 	if (gpu->transfers)
@@ -104,7 +117,7 @@ void gpu_close(struct gpu *gpu)
 	if (gpu->sent)
 		(void)clReleaseEvent(gpu->sent);
 	if (gpu->sending) {
-		(void)clFinish(gpu->sending);
+		(void)finish(gpu->sending);
 		(void)clReleaseCommandQueue(gpu->sending);
 	}
 	if (gpu->context)
@@ -158,12 +171,10 @@ int gpu_flush(struct gpu *gpu, struct error *err)
 
 int gpu_finish(struct gpu *gpu, struct error *err)
 {
-	cl_int code = gpu->sending ? clFinish(gpu->sending) : CL_SUCCESS;
+	const cl_int sent = gpu->sending ? finish(gpu->sending) : CL_SUCCESS, done = finish(gpu->queue),
+		     code = sent != CL_SUCCESS ? sent : done;
 
-	if (code == CL_SUCCESS)
-		code = clFinish(gpu->queue);
-
-	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clFinish");
+	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clWaitForEvents");
 }
 
 int gpu_event_wait(const struct gpu_event *event, struct error *err)
