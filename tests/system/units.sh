@@ -29,6 +29,10 @@ for unit in $(sed -n 's/^enable //p' rootfs/systemd/kiln.preset); do
 	[ -n "$(find "$work/root/etc/systemd/system" -type l -name "$unit")" ] || echo "$unit"
 done >"$work/missing"
 is "$(cat "$work/missing")" "" "a first boot enables those that nobody else starts, kiln-slots.path among them"
+for manual in README.md rootfs/doc/start.md; do
+	is "$(eval "printf '%s\n' $(sed -n 's/^systemctl enable --now //p' "$manual")" | sort)" \
+		"$(sed -n 's/^enable //p' rootfs/systemd/kiln.preset | sort)" "$manual: a machine under systemd enables the same units"
+done
 
 bound() { # unit
 	case $1 in
