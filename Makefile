@@ -327,7 +327,9 @@ test-interop: deps-test programs tests
 # A real MLflow server from PyPI, in a virtual environment below build/.
 test-mlflow: deps-test programs tests
 	@tools/deps/install bench
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=1200 tests/run mlflow:tests/mlflow/run
+	@tests/interop/venv mlflow >/dev/null
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=1200 \
+	 tests/run mlflow:tests/mlflow/run mlflow/series:tests/mlflow/series
 
 # With the libraries of the next Debian, mbedTLS 3.6 among them, in a container.
 test-debian13: deps-test

@@ -2,7 +2,7 @@
 """read.py SERVER EXPRESSION [RUN_ID]: prints a Python expression of what MLflow's own client reads from the server.
 
 r            the MLflow run with the tag kiln.run_id = RUN_ID (None: there is none), runs: all of them
-history(k)   [(step, value)] of a metric of r, as MLflow's client returns its history, all rows
+history(k)   [(step, value)] of a metric of r, as MLflow's client returns its history, all rows; history(k, run): of another run
 c            the client; experiment(name)"""
 import sys
 
@@ -17,8 +17,8 @@ def find(tag, value):
     return list(c.search_runs(ids, f"tags.`{tag}` = '{value}'"))
 
 
-def history(key):
-    return sorted((m.step, m.value) for m in c.get_metric_history(r.info.run_id, key))
+def history(key, run=None):
+    return sorted((m.step, m.value) for m in c.get_metric_history((run or r).info.run_id, key))
 
 
 def experiment(name):

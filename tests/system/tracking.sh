@@ -99,6 +99,9 @@ drain
 is "$? $(told 'len(runs), r["status"], r["tags"]["kiln.model_url"]')" "0 (1, 'FINISHED', 'file://$work/runs/$id/model')" "the same run has ended"
 is "$(told 'steps("batch_loss") == list(range(10)), steps("train.loss"), steps("test.accuracy"), len(r["rows"])')" \
 	"(True, [1, 2, 3], [3], 41)" "each metric once, with its step or its epoch"
+note "r['kiln_build'] = 'another'"
+drain
+is "$(told 'len(runs), r["status"], r["tags"]["kiln.build"], len(r["rows"])')" "(1, 'FINISHED', 'another', 41)" "a tag that changes after the end is told, too"
 
 # ---- Another box goes on with a run ----
 begin adopted

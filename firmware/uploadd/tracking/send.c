@@ -167,12 +167,24 @@ static int send_params(struct sending *sending)
 	return r < 0 ? r : note_sent(sending, "params", cJSON_CreateTrue());
 }
 
+static const cJSON *tags_now(const struct sending *sending)
+{
+	return cJSON_GetObjectItemCaseSensitive(sending->now, "tags");
+}
+
+static bool has_tags(const struct sending *sending)
+{
+	const cJSON *tags = tags_now(sending);
+
+	return !tags || cJSON_Compare(tags, cJSON_GetObjectItemCaseSensitive(sending->sent, "tags"), true);
+}
+
 static int send_tags(struct sending *sending)
 {
-	const cJSON *tags = cJSON_GetObjectItemCaseSensitive(sending->now, "tags");
+	const cJSON *tags = tags_now(sending);
 	int r;
 
-	if (!tags || cJSON_Compare(tags, cJSON_GetObjectItemCaseSensitive(sending->sent, "tags"), true))
+	if (has_tags(sending))
 		return 0;
 	r = leave_out(sending, send_texts(sending, tags, false));
 	return r < 0 ? r : note_sent(sending, "tags", cJSON_Duplicate(tags, true));
@@ -240,7 +252,8 @@ static int send_end(struct sending *sending)
 	return r < 0 ? r : 1;
 }
 
-/* now.json is read before the points: so where it says that the run has ended, the points are all there. */
+/* now.json is read before the points: so where it says that the run has ended, the points are all there. Tags
+ * may change after the end: the outcome of a promotion is one. */
 static int send_all(struct sending *sending)
 {
 	char parent[MLFLOW_ID_BYTES];
@@ -248,7 +261,7 @@ static int send_all(struct sending *sending)
 
 	if (r < 0 || !*files_text(sending->about, "name"))
 		return r;
-	if (files_flag(sending->sent, "ended"))
+	if (files_flag(sending->sent, "ended") && has_tags(sending))
 		return 1;
 	r = connect_to(sending->sender, sending->about, sending->err);
 	if (r == 0)
