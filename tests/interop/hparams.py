@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two trials of a series in TensorBoard's HParams page: its own backend lists them with the overrides, the status and the metrics of
-the scalars that each trial has, in a row for each trial; the events have the form of TensorBoard's own writer."""
+"""A series by halving in TensorBoard's HParams page: its own backend lists the trials with the overrides, the status and the metrics
+of the scalars that each trial has, in a row for each trial, one that went on after a rest, too; the events have the form of
+TensorBoard's own writer."""
 import glob
 import json
 import os
@@ -18,49 +19,40 @@ from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment
 from lib.tap import BIN, BUILD, ROOT, end, ok
 
 TRIALS = {"adam": {"optimizer.name": "adam", "optimizer.learning_rate": 0.005, "optimizer.use_ema": False},
-          "sgd": {"optimizer.name": "sgd", "optimizer.learning_rate": 0.5, "optimizer.use_ema": True}}
+          "ema": {"optimizer.name": "adam", "optimizer.learning_rate": 0.05, "optimizer.use_ema": True},
+          "sgd": {"optimizer.name": "sgd", "optimizer.learning_rate": 0.5, "optimizer.use_ema": True},
+          "slow": {"optimizer.name": "sgd", "optimizer.learning_rate": 0.0001, "optimizer.use_ema": False}}
 CONFIG = """
-run: {{ name = "{trial}"; epochs = 2; batch_rows = 16; }};
+run: {{ name = "hparams"; epochs = 4; batch_rows = 16; seed = 7; }};
 source: {{ url = "file://{work}/data"; }};
 sink: {{ url = "file://{work}/runs"; }};
 split: {{ by = "prefix"; }};
 ring: {{ small_pages = true; }};
-power: {{ upload_wait_min = 0; }};
 tensorboard: {{ every_steps = 1; }};
 schema = ( {{ name = "sentence"; dtype = "float32"; shape = [ 512 ]; }}, {{ name = "label"; dtype = "int64"; shape = [ 2 ]; }} );
 model: {{ layers = ( {{ op = "dense"; units = 4; }}, {{ op = "dense"; units = 2; }}, {{ op = "softmax"; }} ); }};
+experiments = ( {experiments} );
+series = {{ method = "halving"; reduction = 2; }};
 """
 
 
-def programs(work, trial, overrides):
-    """A folder of Kiln's programs, whose kiln-oneshot begin makes the run a trial: it adds to run.json what that of a series writes."""
-    folder = f"{work}/{trial}.bin"
-    os.mkdir(folder)
-    for path in glob.glob(BIN + "/kiln*"):
-        os.symlink(path, folder + "/" + os.path.basename(path))
-    os.unlink(folder + "/kiln-oneshot")
-    with open(folder + "/kiln-oneshot", "w") as out:
-        out.write(f"""#!{sys.executable}
-import glob, json, os, subprocess, sys
-code = subprocess.run(["{BIN}/kiln-oneshot", *sys.argv[1:]]).returncode
-for path in glob.glob(os.environ["KILN_ROOT"] + "/**/current/run.json", recursive=True) if sys.argv[1] == "begin" else []:
-    record = json.load(open(path))
-    json.dump({{**record, "overrides": {overrides}, "series": {{"id": "a-series", "trial": "{trial}"}}}}, open(path, "w"))
-sys.exit(code)
-""")
-    os.chmod(folder + "/kiln-oneshot", 0o755)
-    return folder
+def element(trial):
+    """The trial as an element of experiments."""
+    keys = [f"{key.removeprefix('optimizer.')} = {json.dumps(value)};" for key, value in TRIALS[trial].items()]
+    return f'{{ name = "{trial}"; overrides = {{ optimizer = {{ {" ".join(keys)} }}; }}; }}'
 
 
-def train(work, trial, overrides):
-    os.environ["KILN_ROOT"] = f"{work}/{trial}"
-    config = f"{work}/{trial}.conf"
-    with open(config, "w") as out:
-        out.write(CONFIG.format(work=work, trial=trial))
-    night = subprocess.run([ROOT + "/tools/night", programs(work, trial, overrides), config], capture_output=True, text=True)
+def series(work):
+    """Trains the series. Returns its record's trials by their names."""
+    os.environ["KILN_ROOT"] = f"{work}/box"
+    os.mkdir(f"{work}/box")
+    with open(f"{work}/kiln.conf", "w") as out:
+        out.write(CONFIG.format(work=work, experiments=", ".join(element(trial) for trial in TRIALS)))
+    night = subprocess.run([BIN + "/kiln", "run", "--config", f"{work}/kiln.conf"], capture_output=True, text=True)
     subprocess.run([BIN + "/kiln-oneshot", "release"])
-    ok(night.returncode == 0, f"a night: {trial}", night.stdout + night.stderr)
-    return open(f"{work}/{trial}/run/kiln/night/run-id").read().strip()
+    ok(night.returncode == 0, "a series by halving", night.stdout + night.stderr)
+    [record] = glob.glob(f"{work}/runs/series/*/series.json")
+    return json.load(open(record))["id"], {trial["name"]: trial for trial in json.load(open(record))["trials"]}
 
 
 def page(logdir):
@@ -94,23 +86,31 @@ def main():
         for split in ("train", "validation", "test"):
             subprocess.run([BUILD + "/system/make_shards", work + "/data", split, "1", "40", "plain", "512"], check=True,
                            stdout=subprocess.DEVNULL)
-        runs = {trial: train(work, trial, overrides) for trial, overrides in TRIALS.items()}
+        name, trials = series(work)
+        rungs = {len(trial["rungs"]) for trial in trials.values()}
+        ok({trial["state"] for trial in trials.values()} == {"finished", "pruned"} and min(rungs) == 1 and max(rungs) > 1,
+           "some trials are pruned, some go on after a rest", trials)
         experiment, sessions = page(work + "/runs")
         found = {session.name.split("/")[0]: (group, session) for group, session in sessions}
-        ok(sorted(found) == sorted(runs.values()), "the page has a session for each trial", sessions)
-        ok(sorted(group.name for group, _ in sessions) == ["a-series/adam", "a-series/sgd"], "and a row", sessions)
+        ok(len(sessions) == len(trials) and sorted(found) == sorted(trial["run"] for trial in trials.values()),
+           "the page has a session for each trial", sessions)
+        ok(sorted(group.name for group, _ in sessions) == sorted(f"{name}/{trial}" for trial in trials), "and a row", sessions)
         for trial, overrides in TRIALS.items():
-            group, session = found[runs[trial]]
-            hparams = {name: getattr(value, value.WhichOneof("kind")) for name, value in group.hparams.items()}
+            run = trials[trial]["run"]
+            group, session = found[run]
+            hparams = {key: getattr(value, value.WhichOneof("kind")) for key, value in group.hparams.items()}
             ok(hparams == overrides, f"{trial}: the overrides are its settings", hparams)
-            ok(session.status == api_pb2.STATUS_SUCCESS, f"{trial}: it ended well", session)
-            metrics = {(metric.name.group, metric.name.tag): metric.value for metric in session.metric_values}
-            record = json.load(open(f"{work}/runs/{runs[trial]}/run.json"))
-            ok(abs(metrics[("validation", "epoch_loss")] - record["epochs"][-1]["validation_loss"]) < 1e-6
+            ok(session.status == api_pb2.STATUS_SUCCESS and session.end_time_secs >= session.start_time_secs > 0,
+               f"{trial}: it ended well", session)
+            metrics = {(metric.name.group, metric.name.tag): metric for metric in session.metric_values}
+            epochs = json.load(open(f"{work}/runs/{run}/run.json"))["epochs"]
+            last = metrics[("validation", "epoch_loss")]
+            ok(abs(last.value - epochs[-1]["validation_loss"]) < 1e-6 and len(epochs) == trials[trial]["epochs"]
                and ("train", "epoch_loss") in metrics and ("steps", "batch_loss") in metrics,
                f"{trial}: the scalars are its metrics, the last ones", metrics)
-            forms = list(own_form(f"{work}/runs/{runs[trial]}/logs"))
-            ok(forms == [True, True], f"{trial}: a beginning and an end, in the form of TensorBoard's writer", forms)
+            forms = list(own_form(f"{work}/runs/{run}/logs"))
+            ok(forms == [True] * (1 + len(trials[trial]["rungs"])),
+               f"{trial}: a beginning, and an end for each rung, in the form of TensorBoard's writer", forms)
         infos = {info.name: info.type for info in experiment.hparam_infos}
         ok(infos == {"optimizer.name": api_pb2.DATA_TYPE_STRING, "optimizer.learning_rate": api_pb2.DATA_TYPE_FLOAT64,
                      "optimizer.use_ema": api_pb2.DATA_TYPE_BOOL}, "with their types", infos)
