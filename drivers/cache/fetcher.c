@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define POLL_MS 1000
-
 /* An object that is being fetched. It is freed after its last range was written or failed. */
 struct item {
 	char key[STORE_KEY_MAX + 1];
@@ -32,6 +30,8 @@ struct fetcher {
 	uint32_t ranges;
 	struct item *current; /* the object of which some ranges are not requested yet; NULL = none */
 	uint64_t head, tail;
+	void (*awake)(void *context); /* NULL = none */
+	void *awake_context;
 	struct range range[];
 };
 
@@ -91,6 +91,12 @@ int fetcher_open(const struct config *config, const struct config_store *where, 
 	return 0;
 }
 
+void fetcher_set_awake(struct fetcher *f, void (*awake)(void *context), void *context)
+{
+	f->awake = awake;
+	f->awake_context = context;
+}
+
 static struct cache_object object_of(const struct fetcher *f, const struct item *item,
 				     struct cache_strings *strings)
 {
@@ -132,7 +138,9 @@ static int settle_oldest(struct fetcher *f, fetched_fn *each, void *context, str
 	while (!oldest->done) {
 		struct store_request *done = NULL;
 
-		r = store_poll(f->store, POLL_MS, &done, err);
+		r = store_poll(f->store, FETCHER_POLL_MS, &done, err);
+		if (f->awake)
+			f->awake(f->awake_context);
 		if (r < 0)
 			return r;
 		if (done)

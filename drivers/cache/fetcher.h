@@ -19,6 +19,10 @@ MUST_CHECK int fetcher_open(const struct config *config, const struct config_sto
 			    const struct cache *cache, uint32_t ranges_max, struct fetcher **ret_fetcher,
 			    struct error *err);
 void fetcher_closep(struct fetcher **fetcher);
+/* Sets a function that is called at least every FETCHER_POLL_MS while fetcher_add() or fetcher_finish()
+ * blocks, as store_options.awake. */
+#define FETCHER_POLL_MS 1000
+void fetcher_set_awake(struct fetcher *fetcher, void (*awake)(void *context), void *context);
 
 /* Called once for each object: `r` is 0 where the object is complete, else a negative errno, with `err`.
  * Where the callback returns another value than 0, fetcher_add() or fetcher_finish() ends and returns it. */

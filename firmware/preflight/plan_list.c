@@ -6,7 +6,6 @@
 #include "data/plan_classes.h"
 #include "data/plan_config.h"
 #include "drivers/notify/notify.h"
-#include "drivers/store/store.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -137,15 +136,16 @@ static int list_source(const struct config *config, struct store *store, struct 
 	return list_split(config, store, writer, source, SPLIT_TEST, NULL, err);
 }
 
-static int list_sources(const struct config *config, struct plan_writer *writer, struct error *err)
+static int list_sources(const struct config *config, const struct store_options *options,
+			struct plan_writer *writer, struct error *err)
 {
-	const struct store_options options = store_options_of(config);
+	const struct store_options defaults = store_options_of(config);
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < config->sources; i++) {
 		CLEANUP(store_closep) struct store *store = NULL;
 
-		r = store_open(&config->source[i].store, &options, &store, err);
+		r = store_open(&config->source[i].store, options ? options : &defaults, &store, err);
 		if (r == 0)
 			r = list_source(config, store, writer, i, err);
 		if (r == 0 && store_versions_refused(store))
@@ -155,7 +155,8 @@ static int list_sources(const struct config *config, struct plan_writer *writer,
 	return r;
 }
 
-int plan_list(const struct config *config, const char *path, struct error *err)
+int plan_list(const struct config *config, const struct store_options *options, const char *path,
+	      struct error *err)
 {
 	struct plan_settings settings = plan_settings_for(config);
 	struct plan_writer *writer = NULL;
@@ -163,7 +164,7 @@ int plan_list(const struct config *config, const char *path, struct error *err)
 
 	if (r < 0)
 		return r;
-	r = list_sources(config, writer, err);
+	r = list_sources(config, options, writer, err);
 	if (r < 0) {
 		plan_abandon(writer);
 		return r;

@@ -11,6 +11,7 @@
 
 #include "core/config/config.h"
 #include "data/plan.h"
+#include "drivers/store/store.h"
 
 /* The configuration key that names the objects of a split of a source, and its value. */
 struct plan_glob {
@@ -19,8 +20,10 @@ struct plan_glob {
 struct plan_glob plan_glob_of(const struct config *config, uint32_t source, enum split split);
 
 /* Lists all sources and writes the plan to `path`. Blocks: on the network, minutes for large listings.
- * Errors: -ENOENT no object matches a glob; those of plan_add() and of the store. */
-MUST_CHECK int plan_list(const struct config *config, const char *path, struct error *err);
+ * `options`: attempts, time limits and awake() of the stores; NULL = store_options_of(config). Errors:
+ * -ENOENT no object matches a glob; those of plan_add() and of the store. */
+MUST_CHECK int plan_list(const struct config *config, const struct store_options *options, const char *path,
+			 struct error *err);
 /* Checks that each lane of each source has a train shard, and that no object is in two splits: a figure on
  * records that were trained on says nothing. Errors: -EINVAL with the keys of the configuration and the
  * object. */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static struct cache *cache;
-static uint32_t succeeded, failed;
+static uint32_t succeeded, failed, woken;
 
 static int setup(void **state)
 {
@@ -43,6 +43,12 @@ static int note(void *context, const struct cache_object *object, int r, const s
 	return 0;
 }
 
+static void wake(void *context)
+{
+	(void)context;
+	woken++;
+}
+
 /* The source names the size of an object, which may be any number: no range follows the first that fails. */
 static void test_ends_at_an_error(void **state)
 {
@@ -62,12 +68,14 @@ static void test_ends_at_an_error(void **state)
 	if (fetcher_open(&config, &where, cache, 16, &fetcher, &err) < 0)
 		fail_msg("%s", err.text);
 	fetcher->where.url = "s3://b";
+	fetcher_set_awake(fetcher, wake, NULL);
 	assert_int_equal(fetcher_add(fetcher, "huge", &huge, note, NULL, &err), 0);
 	assert_in_range(fetcher->head, 1, fetcher->ranges + 1);
 	assert_int_equal(fetcher_add(fetcher, "empty", &empty, note, NULL, &err), 0);
 	assert_int_equal(fetcher_finish(fetcher, note, NULL, &err), 0);
 	assert_int_equal(failed, 1);
 	assert_int_equal(succeeded, 1);
+	assert_true(woken > 0);
 }
 
 int main(void)

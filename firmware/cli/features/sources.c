@@ -97,7 +97,7 @@ static int digest_pictures(struct job *job, struct error *err)
 
 static int write_plan(struct job *job, const char *path, struct error *err)
 {
-	return plan_list(&job->config, path, err);
+	return plan_list(&job->config, NULL, path, err);
 }
 
 int sources_plan(struct job *job, struct error *err)

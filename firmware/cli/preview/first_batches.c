@@ -19,7 +19,7 @@ static int make_plan(struct first_batches *batches, struct error *err)
 
 	if (r < 0)
 		return r;
-	if ((r = plan_list(batches->config, path, err)) == 0)
+	if ((r = plan_list(batches->config, NULL, path, err)) == 0)
 		r = plan_open(path, &batches->plan, err);
 	(void)unlink(path);
 	return r;

@@ -96,7 +96,7 @@ static int make_plan(const struct run *run, const char *path, struct error *err)
 	struct store_options options = { 0 };
 	int r;
 
-	if ((r = plan_list(&run->config, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
+	if ((r = plan_list(&run->config, NULL, path, err)) < 0 || (r = plan_open(path, &plan, err)) < 0 ||
 	    (r = check_monitor(&run->config, plan, err)) < 0 ||
 	    (r = classes_check(&run->config, plan, err)) < 0 ||
 	    (r = plan_list_check(&run->config, plan, err)) < 0 ||

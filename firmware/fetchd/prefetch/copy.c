@@ -15,6 +15,7 @@ struct copy {
 	const struct prefetch_trial *trial;
 	bool (*wanted)(void *context);
 	void *context;
+	void (*awake)(void *context);
 	struct prefetch_copied *copied;
 	struct cache *folder;
 	struct fetcher *fetcher; /* of the source in work; NULL = nothing is missing so far */
@@ -82,10 +83,15 @@ static uint32_t ranges_of(const struct config *config)
 static int open_fetcher(struct copy *copy, uint32_t source)
 {
 	const struct config *config = &copy->trial->config;
+	int r;
 
-	return copy->fetcher ? 0
-			     : fetcher_open(config, &config->source[source].store, copy->folder,
-					    ranges_of(config), &copy->fetcher, copy->err);
+	if (copy->fetcher)
+		return 0;
+	r = fetcher_open(config, &config->source[source].store, copy->folder, ranges_of(config),
+			 &copy->fetcher, copy->err);
+	if (r == 0)
+		fetcher_set_awake(copy->fetcher, copy->awake, NULL);
+	return r;
 }
 
 /* Makes space for an object, and asks for it. Returns ENOUGH where the cache holds no more. */
@@ -185,12 +191,15 @@ static int begin(struct copy *copy)
 }
 
 int prefetch_copy(const struct prefetch_trial *trial, bool (*wanted)(void *context), void *context,
-		  struct prefetch_copied *copied, struct error *err)
+		  void (*awake)(void *context), struct prefetch_copied *copied, struct error *err)
 {
 	CLEANUP(copy_done)
-	struct copy copy = {
-		.trial = trial, .wanted = wanted, .context = context, .copied = copied, .err = err
-	};
+	struct copy copy = { .trial = trial,
+			     .wanted = wanted,
+			     .context = context,
+			     .awake = awake,
+			     .copied = copied,
+			     .err = err };
 	int r = begin(&copy);
 
 	for (uint32_t i = 0; r == GO_ON && i < trial->config.sources; i++)

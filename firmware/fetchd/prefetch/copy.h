@@ -20,8 +20,8 @@ struct prefetch_copied {
 	atomic_uint_fast64_t objects, bytes; /* that came over the network */
 };
 
-/* Copies until wanted(context) is false. Returns 1 where all is in the cache that it holds; 0 where it is no
- * longer wanted. Errors: those of the cache and of the store, -errno. An object that has changed, or is gone,
- * is left out. */
+/* Copies until wanted(context) is false. awake(NULL) is called at least once a second while an object
+ * arrives. Returns 1 where all is in the cache that it holds; 0 where it is no longer wanted. Errors: those
+ * of the cache and of the store, -errno. An object that has changed, or is gone, is left out. */
 MUST_CHECK int prefetch_copy(const struct prefetch_trial *trial, bool (*wanted)(void *context), void *context,
-			     struct prefetch_copied *copied, struct error *err);
+			     void (*awake)(void *context), struct prefetch_copied *copied, struct error *err);

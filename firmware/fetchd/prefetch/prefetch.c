@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-#define LEASE_S 900u /* for a listing, or an object */
+#define LEASE_S 300u /* for work on the disk; waits for the network renew it */
 #define LOOK_MS 20u  /* between two looks whether the cache's writer is done */
 
 struct prefetch {
@@ -32,12 +32,18 @@ static bool may_copy(const struct fetch *fetch)
 	return prefetch.due && writer->at == writer->head;
 }
 
+static void awake(void *context)
+{
+	(void)context;
+	alive_lease(prefetch.worker, NULL, LEASE_S);
+}
+
 static bool wanted(void *context)
 {
 	struct fetch *fetch = context;
 	bool may;
 
-	alive_lease(prefetch.worker, NULL, LEASE_S);
+	awake(NULL);
 	(void)pthread_mutex_lock(&fetch->lock);
 	may = may_copy(fetch);
 	(void)pthread_mutex_unlock(&fetch->lock);
@@ -49,12 +55,12 @@ static bool copy_next(struct fetch *fetch)
 {
 	CLEANUP(prefetch_trial_done) struct prefetch_trial trial = { 0 };
 	struct error err = { 0 };
-	int r = prefetch_trial_find(fetch, &trial, &err);
+	int r = prefetch_trial_find(fetch, awake, &trial, &err);
 
 	if (r == 0)
 		return true;
 	if (r > 0)
-		r = prefetch_copy(&trial, wanted, fetch, &prefetch.copied, &err);
+		r = prefetch_copy(&trial, wanted, fetch, awake, &prefetch.copied, &err);
 	if (r < 0)
 		log_notice("the first objects of the next trial cannot be fetched ahead: %s", err.text);
 	else if (r > 0)
@@ -78,7 +84,7 @@ static void *prefetch_thread(void *argument)
 			alive_tick(prefetch.worker);
 		}
 		(void)pthread_mutex_unlock(&fetch->lock);
-		alive_lease(prefetch.worker, NULL, LEASE_S);
+		awake(NULL);
 		over = copy_next(fetch);
 		alive_lease_end(prefetch.worker);
 		(void)pthread_mutex_lock(&fetch->lock);

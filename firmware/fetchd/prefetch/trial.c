@@ -86,11 +86,15 @@ static bool same_data(const struct config *a, const struct config *b)
 	return true;
 }
 
-static int list(const struct config *config, struct plan **ret_plan, struct error *err)
+static int list(const struct config *config, void (*awake)(void *context), struct plan **ret_plan,
+		struct error *err)
 {
+	struct store_options options = store_options_of(config);
 	char path[PATH_BYTES];
-	int r = plan_list(config, path_of(PATH_CACHE, PLAN_NAME, path), err);
+	int r;
 
+	options.awake = awake;
+	r = plan_list(config, &options, path_of(PATH_CACHE, PLAN_NAME, path), err);
 	if (r < 0)
 		return r;
 	r = plan_open(path, ret_plan, err);
@@ -98,15 +102,15 @@ static int list(const struct config *config, struct plan **ret_plan, struct erro
 	return r;
 }
 
-static int make_plan(const struct fetch *fetch, const struct config *config, struct plan **ret_plan,
-		     struct error *err)
+static int make_plan(const struct fetch *fetch, const struct config *config, void (*awake)(void *context),
+		     struct plan **ret_plan, struct error *err)
 {
 	const struct plan_settings settings = plan_settings_for(config);
 	char path[PATH_BYTES];
 	int r;
 
 	if (!same_data(&fetch->run.config, config))
-		return list(config, ret_plan, err);
+		return list(config, awake, ret_plan, err);
 	r = plan_open(path_of(PATH_RUN, "plan", path), ret_plan, err);
 	if (r == 0)
 		plan_reorder(*ret_plan, &settings);
@@ -115,7 +119,8 @@ static int make_plan(const struct fetch *fetch, const struct config *config, str
 
 /* ---- Interface ---- */
 
-int prefetch_trial_find(const struct fetch *fetch, struct prefetch_trial *ret_trial, struct error *err)
+int prefetch_trial_find(const struct fetch *fetch, void (*awake)(void *context),
+			struct prefetch_trial *ret_trial, struct error *err)
 {
 	CLEANUP(json_free) cJSON *series = NULL;
 	CLEANUP(prefetch_trial_done) struct prefetch_trial found = { 0 };
@@ -130,7 +135,7 @@ int prefetch_trial_find(const struct fetch *fetch, struct prefetch_trial *ret_tr
 		return r;
 	if (!fix_commits(&fetch->run.config, &found.config))
 		return 0;
-	if ((r = make_plan(fetch, &found.config, &found.plan, err)) < 0)
+	if ((r = make_plan(fetch, &found.config, awake, &found.plan, err)) < 0)
 		return r;
 	*ret_trial = found;
 	found.plan = NULL;
