@@ -47,13 +47,22 @@ static int say_failed(const char *id, const struct error *why)
 	return why->code == -EPERM;
 }
 
-/* Puts the record of a series that has ended. Returns 1 where nothing is left to do, 0 where it waits. */
-static int put_staged(struct pause *pause, const struct config *config, const cJSON *series,
-		      struct alive_worker *worker)
+/* Puts the record of a series that has ended. Returns 1 where nothing is left to do, 0 where it waits. A
+ * record that no program can read stays on this box until it changes: that is no reason to wait. */
+static int put_staged(struct pause *pause, const struct config *config, const char *id,
+		      struct alive_worker *worker, struct error *err)
 {
+	CLEANUP(json_free) cJSON *series = NULL;
 	struct store_options options = store_options_of(config);
-	struct error err;
+	struct error why;
+	int r = series_load(id, &series, err);
 
+	if (r == -EBADMSG || r == -E2BIG) {
+		log_warning("%s; the record of %s stays on this box", err->text, id);
+		return 1;
+	}
+	if (r < 0)
+		return r;
 	options.attempts_max = STAGE_ATTEMPTS;
 	options.patience_ms = 0;
 	options.awake = upload_renew_lease;
@@ -62,8 +71,8 @@ static int put_staged(struct pause *pause, const struct config *config, const cJ
 		return 1;
 	if (!pause_is_over(pause, PAUSE_US, PAUSE_MAX_US))
 		return 0;
-	if (series_stage_put(config, series, &options, &err) < 0)
-		return say_failed(series_id(series), &err);
+	if (series_stage_put(config, series, &options, &why) < 0)
+		return say_failed(id, &why);
 	*pause = (struct pause){ 0 };
 	return 1;
 }
@@ -74,7 +83,6 @@ static int put_staged(struct pause *pause, const struct config *config, const cJ
  * where nothing is left to do, 0 where the record waits, or the series has no configuration yet. */
 static int put(struct pause *pause, const char *id, struct alive_worker *worker, struct error *err)
 {
-	CLEANUP(json_free) cJSON *series = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
@@ -83,8 +91,7 @@ static int put(struct pause *pause, const char *id, struct alive_worker *worker,
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	if (versions_has_branches(&config.sink))
-		return (r = series_load(id, &series, err)) < 0 ? r
-							       : put_staged(pause, &config, series, worker);
+		return put_staged(pause, &config, id, worker, err);
 	r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
 	return r < 0 ? r : put_text(&config, id, text, worker, err);
 }

@@ -50,11 +50,25 @@ static int put_and_merge(const struct stage *stage, const cJSON *series, const s
 	return r < 0 ? r : stage_merge(stage, message, metadata, options, err);
 }
 
+/* Deletes the stage after `r` of the put. A failure that may pass is one of the put, so that the next try
+ * deletes the branch. One for good is a warning. */
+static int drop(const struct stage *stage, int r, const struct store_options *options, struct error *err)
+{
+	struct error left = { 0 };
+	const int dropped = stage_drop(stage, options, &left);
+
+	if (dropped == 0)
+		return r;
+	if (r == 0 && dropped != -EACCES && dropped != -EPERM)
+		return error_set(err, dropped, "%s; the branch %s is still there", left.text, stage->at.at);
+	log_warning("%s; the branch %s stays", left.text, stage->at.at);
+	return r;
+}
+
 int series_stage_put(const struct config *config, const cJSON *series, const struct store_options *options,
 		     struct error *err)
 {
 	char name[CONFIG_REF_MAX + 1];
-	struct error left = { 0 };
 	struct stage stage;
 	int r;
 
@@ -62,7 +76,5 @@ int series_stage_put(const struct config *config, const cJSON *series, const str
 	r = stage_open(&config->sink, name, options, &stage, err);
 	if (r == 0)
 		r = put_and_merge(&stage, series, options, err);
-	if (stage_drop(&stage, options, &left) < 0)
-		log_warning("%s; the branch %s stays", left.text, stage.at.at);
-	return r;
+	return drop(&stage, r, options, err);
 }

@@ -13,6 +13,7 @@
 /* Tells whether the record is to be put: the series has ended, and has its outcome where promote.against asks
  * for one, and its winner is not merged. */
 bool series_stage_is_due(const struct config *config, const cJSON *series);
-/* Puts the record. Errors: those of a stage. */
+/* Puts the record. Errors: those of a stage; also where the stage alone cannot be deleted, unless the access
+ * key or a hook lets nobody delete it. Then the next call deletes it. */
 MUST_CHECK int series_stage_put(const struct config *config, const cJSON *series,
 				const struct store_options *options, struct error *err);

@@ -52,6 +52,28 @@ mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$run"
 is "$? $(seen "len(b['exp-$series-adam']['commits']), b['exp-$series-adam']['uncommitted']") $(ls "$KILN_ROOT/data/kiln/spool/traind")" "0 (3, []) " \
 	"a kill between the commit and the end of the spool leaves one commit"
 
+# ---- The branch of a record cannot be deleted ----
+uploads() { # also after a kill: the note is removed, so that the record is put again
+	rm -f "$KILN_ROOT/data/kiln/run/series/$series/uploaded"
+	said=$(timeout 100 "$KILN_BIN/kiln-uploadd" --drain 2>&1)
+	rc=$?
+}
+noted() { [ -e "$KILN_ROOT/data/kiln/run/series/$series/uploaded" ] && echo noted; }
+fault DELETE "branches/series-" 423 100
+uploads
+like "$rc $said" "^0 .*the branch series-$series is still there; the record of $series is put later" "a branch that cannot be deleted is told of" "$said"
+is "$(seen "[x for x in b if x.startswith('series-')]") $(noted)" "['series-$series'] " "the record is not noted as put"
+lakefs_test faults '[]' >/dev/null
+uploads
+is "$rc $(seen "[x for x in b if x.startswith('series-')], len(b['main']['commits'])") $(noted)" "0 ([], 3) noted" "the next start deletes the branch, without another commit" "$said"
+
+# ---- A record that no program can read ----
+cp "$KILN_ROOT/data/kiln/run/series/$series/series.json" "$work/series.json"
+printf '{' >"$KILN_ROOT/data/kiln/run/series/$series/series.json"
+uploads
+like "$rc $said $(noted)" "^0 .*the record of $series stays on this box.* noted$" "kiln-uploadd does not wait for it" "$said"
+cp "$work/series.json" "$KILN_ROOT/data/kiln/run/series/$series/series.json"
+
 # ---- A branch that is somebody else's ----
 node taken
 change branch production main >/dev/null
