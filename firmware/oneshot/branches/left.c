@@ -5,12 +5,14 @@
 
 #include <dirent.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
+#include <time.h>
 #include <unistd.h>
 
-#define FOLDER       "left"
-#define LEFT_MAX     100u
-#define REFUSALS_MAX 3u /* then the other branches are not tried */
+#define FOLDER   "left"
+#define LEFT_MAX 100u
+#define TOLD_MAX 3u /* refusals that are told of one by one */
 
 struct names {
 	char name[LEFT_MAX][CONFIG_REF_MAX + 1];
@@ -45,17 +47,45 @@ static void list(struct names *names)
 		(void)closedir(folder);
 }
 
-static int write_note(const struct config_store *sink, const char *branch, struct error *err)
+void left_forget(const char *branch)
+{
+	char path[PATH_BYTES];
+
+	(void)unlink(path_of_branch(branch, path));
+}
+
+/* Forgets the name that was noted first, where the list is full: nobody has deleted its branch for long. */
+static int make_room(struct error *err)
 {
 	CLEANUP(free_ptr) struct names *names = malloc(sizeof(*names));
+	const char *oldest = NULL;
 	char path[PATH_BYTES];
-	int r;
+	time_t oldest_s = 0;
+	struct stat st;
 
 	if (!names)
 		return error_set(err, -ENOMEM, "no memory for the names of branches");
 	list(names);
-	if (names->count == LEFT_MAX)
-		return error_set(err, -ENOSPC, "%u branches are left already", LEFT_MAX);
+	for (uint32_t i = 0; names->count == LEFT_MAX && i < names->count; i++)
+		if (stat(path_of_branch(names->name[i], path), &st) == 0 &&
+		    (!oldest || st.st_mtim.tv_sec < oldest_s)) {
+			oldest = names->name[i];
+			oldest_s = st.st_mtim.tv_sec;
+		}
+	if (!oldest)
+		return 0;
+	log_warning("%u branches are left; the branch %s is not tried again", LEFT_MAX, oldest);
+	left_forget(oldest);
+	return 0;
+}
+
+static int write_note(const struct config_store *sink, const char *branch, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = file_exists(path_of_branch(branch, path), err);
+
+	if (r < 0 || (r == 0 && (r = make_room(err)) < 0))
+		return r;
 	r = path_make(path_of(PATH_RUNS, FOLDER, path), err);
 	return r < 0 ? r
 		     : file_write_durable(path_of_branch(branch, path), sink->url, strlen(sink->url), err);
@@ -68,13 +98,6 @@ void left_note(const struct config_store *sink, const char *branch)
 	if (versions_has_branches(sink) && write_note(sink, branch, &err) < 0)
 		log_warning("%s; where the branch %s is not deleted, it is not tried again", err.text,
 			    branch);
-}
-
-void left_forget(const char *branch)
-{
-	char path[PATH_BYTES];
-
-	(void)unlink(path_of_branch(branch, path));
 }
 
 /* ---- Stages ---- */
@@ -113,8 +136,9 @@ static bool is_of_sink(const char *branch, const struct config *config)
 	       strcmp(url, config->sink.url) == 0;
 }
 
-/* Returns 1 where the server cannot be asked, -1 where it refuses, else 0. */
-static int delete_one(struct versions *versions, const char *branch)
+/* Returns 1 where the server cannot be asked, -1 where it refuses, else 0. `told`: how many refusals are told
+ * of already. */
+static int delete_one(struct versions *versions, const char *branch, uint32_t told)
 {
 	struct error err = { 0 };
 
@@ -122,7 +146,8 @@ static int delete_one(struct versions *versions, const char *branch)
 		left_forget(branch);
 		return 0;
 	}
-	log_warning("%s; the branch %s stays", err.text, branch);
+	if (told < TOLD_MAX)
+		log_warning("%s; the branch %s stays", err.text, branch);
 	return error_exit_code(&err) == EX_UNAVAILABLE ? 1 : -1;
 }
 
@@ -139,10 +164,12 @@ static int delete_all(const struct names *names, const struct config *config,
 		log_warning("%s; %u branches stay", err.text, names->count);
 		return 0;
 	}
-	for (uint32_t i = 0; r <= 0 && refusals < REFUSALS_MAX && i < names->count; i++) {
-		r = delete_one(versions, names->name[i]);
+	for (uint32_t i = 0; r <= 0 && i < names->count; i++) {
+		r = delete_one(versions, names->name[i], refusals);
 		refusals += r < 0;
 	}
+	if (refusals > TOLD_MAX)
+		log_warning("the server refuses to delete %u branches", refusals);
 	return r > 0;
 }
 
