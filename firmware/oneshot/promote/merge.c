@@ -45,11 +45,15 @@ static int find_own(const struct winner *winner, struct merge *merge, struct err
 	return merge->gone ? 0 : r;
 }
 
+/* Finds the branch of a trial. An earlier promotion may have noted it as one to be deleted, but it has the
+ * only model: the outcome says what becomes of it. */
 static int find_of_trial(const struct winner *winner, struct merge *merge, struct error *err)
 {
 	int r = versions_run_sink(&winner->config, winner->record, &merge->from, err);
 
 	merge->gone = strcmp(merge->from.at, merge->into.at) == 0;
+	if (r == 0 && !merge->gone)
+		left_forget(merge->from.at);
 	return r;
 }
 

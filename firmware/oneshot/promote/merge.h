@@ -39,8 +39,9 @@ struct merge {
 	char tag[MERGE_TAG_BYTES];      /* "" = the server makes none, and waiting does not help */
 };
 
-/* Finds the branches of the winner's sink. Errors: also -EBUSY files of the winner are not in the store yet;
- * -EINVAL the store refuses them ("uploads_refused" of run.json).
+/* Finds the branches of the winner's sink. Forgets a trial's branch as one to be deleted (left.h). Errors:
+ * also -EBUSY files of the winner are not in the store yet; -EINVAL the store refuses them ("uploads_refused"
+ * of run.json).
  */
 MUST_CHECK int merge_open(const struct winner *winner, struct merge *ret_merge, struct error *err);
 
