@@ -114,6 +114,7 @@ static int put_by_stage(const struct report_upload *upload, const struct place *
 			const struct store_options *options, struct error *err)
 {
 	CLEANUP(json_free) cJSON *metadata = cJSON_CreateObject();
+	struct store_options once = *options;
 	char name[CONFIG_REF_MAX + 1];
 	struct stage stage;
 	int r;
@@ -122,7 +123,9 @@ static int put_by_stage(const struct report_upload *upload, const struct place *
 		       upload->run_id ? upload->run_id : upload->config->run.name, upload->id);
 	if (!cJSON_AddStringToObject(metadata, "kiln.report", upload->id))
 		return error_set(err, -ENOMEM, "no memory for a commit");
-	(void)left_delete(place->config, true, name, options);
+	once.attempts_max = 1; /* the wait is that of the report */
+	once.patience_ms = 0;
+	(void)left_delete(place->config, true, name, &once);
 	r = left_stage_open(&place->where, name, options, &stage, err);
 	if (r == 0)
 		r = fill_stage(upload, &stage, metadata, options, err);
