@@ -166,6 +166,8 @@ is "$(begins 0)" 0 "a trial begins"
 newest_series
 is "$(changed_in_begin paused true)" "'' 0" "a person pauses the series while slot 1 begins a trial" "$(tail -n 5 "$KILN_ROOT/log")"
 like "$(cat "$KILN_ROOT/$run/slot-1/current/want")" '"state": ?"paused"' "its trainer is asked to pause"
+sleep 1 # a night is known by its second
+is "$(begins 0) $(says '"paused" in s')" "0 False" "the series is paused no more in the next night"
 
 # ---- A device that is gone ----
 case_of gone grid 2

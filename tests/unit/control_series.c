@@ -167,6 +167,46 @@ static void test_pause_between(void **state)
 	assert_false(pauses(false));
 }
 
+static enum run_state wanted_of(unsigned slot)
+{
+	struct run_want want;
+	struct error err = { 0 };
+
+	(void)slot_use(slot);
+	must(run_want_get(&want, &err), &err);
+	(void)slot_use(0);
+	return want.state;
+}
+
+/* kiln start: paused trials of other slots go on, also where slot 0 has none, and whatever ended their night.
+ */
+static void test_start_after_a_pause(void **state)
+{
+	CLEANUP(run_done) struct run expired = { 0 }, running = { 0 };
+	CLEANUP(json_free) cJSON *result = NULL;
+	struct call call = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	(void)slot_use(1);
+	begin_a_run("", &running);
+	must(run_state_set(RUN_RUNNING, &err), &err);
+	(void)slot_use(2);
+	begin_a_run("", &expired);
+	must(run_state_set(RUN_RUNNING, &err), &err);
+	(void)slot_use(0);
+	must(change_state(&call, RUN_PAUSED, &err), &err);
+	result = call.result;
+	(void)slot_use(2);
+	must(run_state_set(RUN_EXPIRED, &err), &err);
+	(void)slot_use(0);
+	assert_int_equal(wanted_of(1), RUN_PAUSED);
+	assert_int_equal(wanted_of(2), RUN_PAUSED);
+	must(go_on_beside(&err), &err);
+	assert_int_equal(wanted_of(1), RUN_RUNNING);
+	assert_int_equal(wanted_of(2), RUN_RUNNING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +215,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stop, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_between, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_pause_between, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_start_after_a_pause, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_beside, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_stop_while_a_trial_begins, scratch_setup,
 						scratch_teardown),

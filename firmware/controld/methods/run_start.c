@@ -7,6 +7,7 @@
 #include "controld/methods/methods.h"
 #include "controld/methods/request.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/box/tonight.h"
 #include "core/config/config.h"
 #include "core/series/series.h"
@@ -152,6 +153,23 @@ static int check_conf(struct call *call, struct error *err)
 	return r != -ENOENT ? r : error_prefix(err, "there is no configuration yet: kiln config apply FILE");
 }
 
+/* Lets the unfinished runs of the other slots go on: replaces an earlier request to pause or to stop them. */
+static int go_on_beside(struct error *err)
+{
+	int r = 0;
+
+	for (unsigned slot = 1; r >= 0 && slot < SLOTS_MAX; slot++) {
+		enum run_state state;
+		struct run_want want;
+
+		(void)slot_use(slot);
+		if (run_state_get(&state, NULL) == 0 && !run_state_is_final(state))
+			r = request_state(RUN_RUNNING, &want, err);
+	}
+	(void)slot_use(0);
+	return r;
+}
+
 /* Where slot 0 trains, its target is active, and no kiln-begin runs: the other slots are asked for here. */
 static int start_beside(struct call *call, struct error *err)
 {
@@ -180,7 +198,8 @@ int method_run_start(struct call *call, struct error *err)
 		return r;
 	run_asked_over(false);
 	run_want_forget_stops();
-	if ((r = series_pause(false, err)) < 0)
+	/* In this order: a trial that begins at this moment pauses only where the series is paused. */
+	if ((r = series_pause(false, err)) < 0 || (r = go_on_beside(err)) < 0)
 		return r;
 	if ((r = start_beside(call, err)) < 0)
 		return r;

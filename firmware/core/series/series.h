@@ -169,10 +169,12 @@ MUST_CHECK int series_ask_slots(struct error *err);
 MUST_CHECK int series_ask_slots_again(struct error *err);
 
 /* A person pauses the unfinished series, where several slots work on it, or lets it go on: a trial that
- * begins at this moment has no run that can be asked. Returns 1 where several slots work on one, else 0.
- * Errors: -EBUSY, as series_lock_soon(). */
+ * begins at this moment has no run that can be asked. A new night forgets the pause. Returns 1 where several
+ * slots work on one, else 0. Errors: -EBUSY, as series_lock_soon(). */
 MUST_CHECK int series_pause(bool paused, struct error *err);
 bool series_is_paused(const cJSON *series);
+/* Removes the pause from a record that the caller writes. */
+void series_forget_pause(cJSON *series);
 
 uint32_t series_trials(const cJSON *series);
 cJSON *series_trial(const cJSON *series, uint32_t index);

@@ -38,7 +38,12 @@ bool series_is_paused(const cJSON *series)
 	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(series, "paused"));
 }
 
-/* Writes the member "paused", which nobody else changes. */
+void series_forget_pause(cJSON *series)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(series, "paused");
+}
+
+/* Writes the member "paused". */
 static int note_paused(bool paused, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;
@@ -47,7 +52,7 @@ static int note_paused(bool paused, struct error *err)
 
 	if (r < 0 || (r = series_load_unfinished(&series, err)) < 0)
 		return r == -ENOENT ? 0 : r;
-	cJSON_DeleteItemFromObjectCaseSensitive(series, "paused");
+	series_forget_pause(series);
 	if (paused && !series_set(series, "paused", cJSON_CreateTrue()))
 		return error_set(err, -ENOMEM, "series.json: no memory");
 	return series_write(series, err);

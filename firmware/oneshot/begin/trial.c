@@ -60,6 +60,8 @@ static int go_on_tonight(const char *file, int64_t since, unsigned slots_max, st
 
 	if (r < 0 || (r = freeze_config(held->series, &config, err)) < 0)
 		return r;
+	if (json_number(held->series, "since_s", 0) != (double)since)
+		series_forget_pause(held->series);
 	(void)series_set(held->series, "since_s", cJSON_CreateNumber((double)since));
 	if ((r = slots_set(held->series, &config, slots_max, err)) < 0)
 		return r;
