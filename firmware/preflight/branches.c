@@ -73,22 +73,33 @@ static void try_objects(struct look *look, struct store *store)
 	(void)note(look, "fs:DeleteObject", true, r, -ENOENT, &err);
 }
 
-/* Puts an object to a branch of its own. */
-static void try_branch(struct look *look)
+/* Puts an object to the branch of this check. */
+static void try_own(struct look *look)
 {
 	struct config_store where = look->preflight->config->sink;
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct error err = { 0 };
-	int r = versions_branch_new(look->versions, look->own, look->head, &err);
+	int r;
 
-	if (!note(look, "fs:CreateBranch", true, r, 0, &err) || r < 0)
-		return;
 	(void)snprintf(where.at, sizeof(where.at), "%s", look->own);
 	r = preflight_store_open(look->preflight, &where, &store, &err);
 	if (r == 0)
 		try_objects(look, store);
 	else if (!look->failed.code)
 		look->failed = err;
+}
+
+/* Makes a branch of its own, uses and deletes it. The branch may be there also where the answer to its
+ * creation was lost. */
+static void try_branch(struct look *look)
+{
+	struct error err = { 0 };
+	int r = versions_branch_new(look->versions, look->own, look->head, &err);
+
+	if (!note(look, "fs:CreateBranch", true, r, 0, &err))
+		return;
+	if (r == 0)
+		try_own(look);
 	r = versions_branch_delete(look->versions, look->own, &err);
 	(void)note(look, "fs:DeleteBranch", false, r, 0, &err);
 }
