@@ -142,6 +142,7 @@ static int import(struct versions *versions, const struct versions_import *asked
 
 static const struct versions_ops ops = { .close = close_plain,
 					 .resolve = resolve,
+					 .head = resolve,
 					 .find_commit = find_commit,
 					 .branch = branch,
 					 .branch_new = branch_new,
