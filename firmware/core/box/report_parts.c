@@ -84,7 +84,7 @@ const char *report_promotion_words(const char *outcome)
 {
 	static const char *const outcomes[][2] = { { "promoted", "the model is the new champion" },
 						   { "kept", "the champion stays" },
-						   { "refused", "the model cannot be judged" } };
+						   { "refused", "the model was not promoted" } };
 
 	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
 		if (strcmp(outcome, outcomes[i][0]) == 0)
