@@ -5,9 +5,10 @@
  *
  *     unjudged, judge  the model of a night (promote.against), because the wait for its uploads ended before
  *                      the store had all of its files, or because a server was away. kiln-oneshot finished
- * and kiln-oneshot promote note it, kiln-promote.path starts the latter unsent, send     a report, because
- * the branch that gets it has uncommitted changes of others. kiln-oneshot report notes it, kiln-report.path
- * starts it
+ *                      and kiln-oneshot promote note it; kiln-promote.path starts kiln-oneshot promote
+ *
+ *     unsent, send     a report, because the branch that gets it has uncommitted changes of others.
+ *                      kiln-oneshot report notes it; kiln-report.path starts kiln-oneshot report
  *
  * The program notes the first file. kiln-uploadd renames it to the second one after growing pauses, the model
  * of a night only once the store has all files. systemd then starts the program, which removes both files

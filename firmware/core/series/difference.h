@@ -14,7 +14,9 @@
  *     settings   [{key, a, b}]: settings_differ(); null where one of the configurations cannot be read
  *     unread     why; null where both can be
  *     facts      {plan, order, version, build, device, machine, seed, starts_from, weights}, each {a, b,
- * same} parts      {epoch, figure, a, b}: the first epoch, counted from 1, with another figure, and the first
+ *                same}
+ *
+ *     parts      {epoch, figure, a, b}: the first epoch, counted from 1, with another figure, and the first
  *                such figure of it; null: they are the same as far as both go
  *     gap        {epoch, figure, a, b}: the epoch, counted from 1, with the widest gap of the objective
  *                (curves_objective()), and both values; null: there is no gap

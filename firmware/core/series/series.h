@@ -42,9 +42,9 @@
  * that is not used any more, or where it could not go on, its run is parked, and it waits for its turn in
  * slot 0, else missing; run: id of its run, "" = none yet; rung: how many rungs it has ended, and rungs the
  * value at the end of each, null where it is NaN; epochs: how many are trained; value: the best value of the
- * objective, or null; best_epoch: its epoch, counted from 1, 0 = none; curve:
- * objective_curve(), missing before the first epoch; reason: why it failed or was pruned;
- * summary: members of run_summary(); bytes: read from the store; rows_per_s: while it trained.
+ * objective, or null; best_epoch: its epoch, counted from 1, 0 = none; curve: objective_curve(), missing or
+ * empty where it has no value; reason: why it failed or was pruned; summary: members of run_summary(); bytes:
+ * read from the store; rows_per_s: while it trained.
  *
  * kiln-oneshot writes series.json, and kiln-controld for kiln stop, pause and resume. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
