@@ -161,6 +161,15 @@ like "$rc $said" "^0 .*pre-create-tag hook: no; the commit has no tag" "a hook t
 is "$(champion main 'r["run_id"]') $(seen 'len(r["tags"])') $(record_json 'r["promotion"]["outcome"], r["promotion"]["merged"]["tag"]')" "$run $tags ('promoted', '')" "its outcome says what is merged"
 hook
 
+# ---- A loser whose branch could not be deleted is promoted ----
+hook pre-delete-branch "people want to keep it" 'exp-*'
+a_night 'epochs = 1; seed = 1;' 'merge_into = "production"; keep_branches = "winner";' "$short $against"
+loser=$(series_json '[x["name"] for x in t if x["name"] != s["winner"]][0]')
+is "$(ls "$runs/left")" "exp-$series-$loser" "the loser's branch is noted as left" "$(tail -n 5 "$KILN_ROOT/log")"
+hook
+promote --series "$series" --trial "$loser"
+is "$(seen "[x for x in b if x == 'exp-$series-$loser']") $(ls "$runs/left")" "['exp-$series-$loser'] " "its promotion does not delete it as a left one, because it has the only model" "$said"
+
 # ---- kiln check ----
 check() { # what kiln check says of the sink
 	"$KILN_BIN/kiln" check "$work/kiln.conf" 2>&1 | grep -E "^(ok|warning|failed|not seen) +sink "
@@ -170,6 +179,9 @@ before=$(seen 'b') tags=$(seen 'r["tags"]')
 like "$(check)" "^ok +sink +sink.merge_into: the branch production is at commit [0-9a-f]{64}" "kiln check finds the branch"
 like "$(check)" "^ok +sink +lakefs://rep/main/runs: the access key may do all that a night and a promotion need" "and what the access key may do"
 is "$(seen 'b')" "$before" "it leaves nothing"
+fault POST 'rep/branches$' 502 1 '' '' true
+like "$(check)" "^not seen|^failed" "the answer to the creation of its branch is lost: it cannot say what the key may do"
+is "$(seen 'b')" "$before" "and the branch goes, too"
 change tag v1 main >/dev/null
 conf kiln 'epochs = 1;' 'merge_into = "v1";' ""
 lakefs_test deny '["fs:CreateCommit", "fs:CreateTag", "fs:WriteObject"]' >/dev/null
