@@ -36,6 +36,8 @@ wait_for 120 gone
 ok $? "the night ends, and the box switches itself off" "$(shown)"
 is "$(of_series 's["state"], [x["state"] for x in t]') $(reports)" "('expired', ['parked', 'running', 'running']) 1" \
 	"the series waits for the next night, and this one has its report"
+is "$(python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); print(r["outcome"], r["run"], r["series"]["id"])' \
+	"$root"/data/kiln/run/reports/*.json)" "expired None $(of_series 's["id"]')" "which tells of the series"
 booted "it boots"
 inside kiln start >"$work/said" 2>&1
 ok $? "kiln start" "$(cat "$work/said")"

@@ -44,6 +44,23 @@ static void test_outcomes(void **state)
 	}
 }
 
+/* Slot 0 has parked its trial: the night has a series, and no run. */
+static void test_outcome_of_a_series(void **state)
+{
+	CLEANUP(json_free) cJSON *series = cJSON_Parse("{\"state\": \"running\"}");
+	struct facts facts = { .series = series };
+	char unbegun[] = "no credential";
+
+	(void)state;
+	assert_string_equal(outcome_of(&facts), "halted");
+	series_set_state(series, SERIES_EXPIRED);
+	assert_string_equal(outcome_of(&facts), "expired");
+	series_set_state(series, SERIES_STOPPED);
+	assert_string_equal(outcome_of(&facts), "stopped");
+	facts.unbegun = unbegun;
+	assert_string_equal(outcome_of(&facts), "never_started");
+}
+
 /* Priority of reasons: what was noted for the night, then the record, then the failure of begin. */
 static void test_reasons(void **state)
 {
@@ -252,10 +269,11 @@ static void test_night_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_outcomes), cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_curves),   cmocka_unit_test(test_sentence),
-		cmocka_unit_test(test_series),   cmocka_unit_test(test_series_in_report),
-		cmocka_unit_test(test_faults),   cmocka_unit_test(test_night_bounds),
+		cmocka_unit_test(test_outcomes),         cmocka_unit_test(test_outcome_of_a_series),
+		cmocka_unit_test(test_reasons),          cmocka_unit_test(test_curves),
+		cmocka_unit_test(test_sentence),         cmocka_unit_test(test_series),
+		cmocka_unit_test(test_series_in_report), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_night_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,6 +282,35 @@ static void test_series(void **state)
 	assert_run_of_night(from_s, "");
 }
 
+/* The trial of slot 0 is parked, so there is no current run. */
+static void test_series_without_a_run(void **state)
+{
+	CLEANUP(run_done) struct run run = { 0 };
+	CLEANUP(json_free) cJSON *series = NULL;
+	char id[REPORT_ID_BYTES];
+	struct tonight night;
+	struct error err;
+
+	(void)state;
+	begin_run(&run);
+	begin_series(200);
+	assert_int_equal(run_park(run.id, &err), 0);
+	assert_int_equal(series_load_unfinished(&series, &err), 0);
+	for (int64_t from_s = 200; from_s <= 201; from_s++) {
+		char text[128];
+
+		(void)snprintf(text, sizeof(text),
+			       "{\"from_s\": %lld, \"by\": \"timer\", \"run\": \"\", \"reason\": \"\"}",
+			       (long long)from_s);
+		put(text);
+		assert_int_equal(tonight_end(from_s, &err), 0);
+		assert_int_equal(tonight_load_over(report_id(from_s, id), &night, &err), 0);
+		assert_string_equal(night.run_id, "");
+		assert_string_equal(night.series_id, from_s == 200 ? series_id(series) : "");
+		assert_int_equal(tonight_reported(id, &err), 0);
+	}
+}
+
 static void test_damaged(void **state)
 {
 	static const char text[] = "{\"from_s\": 1}\n";
@@ -340,6 +369,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reason, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_run, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_series, scratch_setup, scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_series_without_a_run, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, scratch_setup, scratch_teardown),
 		cmocka_unit_test_setup_teardown(test_at_once, scratch_setup, scratch_teardown),
 	};

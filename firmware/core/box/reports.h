@@ -14,7 +14,8 @@
  *   run     {id, state, name, epochs, epochs_done, batch_rows, seed, started_s, start_run, plan_sha256,
  *           order_version, sources: [url], outputs: url, device} or null
  *   series  {id, state, trials, finished, failed, pruned, objective, direction, spent_s: time of work, winner, value:
- *           the winner's, promotion: {outcome, why} or null}, of a run that is a trial; else null
+ *           the winner's, promotion: {outcome, why} or null}, of a run that is a
+ *           trial, or the series of a night whose run is parked; else null
  *   curves  {loss, accuracy, validation_loss, validation_accuracy}, each {first, best, best_epoch, last}
  *   test    {loss, accuracy, rows}
  *   time    {starts, starting_s, waiting_s, training_s, evaluating_s, checkpoints_s, paused_s, throttled_s,

@@ -49,6 +49,7 @@ static int put(const struct tonight *tonight, struct error *err)
 	    !cJSON_AddStringToObject(object, "boot", tonight->before_boot ? "" : this_boot(boot)) ||
 	    !cJSON_AddStringToObject(object, "by", tonight->by_timer ? "timer" : "hand") ||
 	    !cJSON_AddStringToObject(object, "run", tonight->run_id) ||
+	    !cJSON_AddStringToObject(object, "series", tonight->series_id) ||
 	    !cJSON_AddItemToObject(object, "reason", json_string(tonight->reason)))
 		return error_set(err, -ENOMEM, FILE_NAME ": no memory");
 	r = json_print_line(object, &text, err);
@@ -68,7 +69,7 @@ static bool is_of_this_boot(const cJSON *object)
 static int load(const char *path, struct tonight *ret_tonight, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
-	const char *by, *run_id, *reason;
+	const char *by, *run_id, *reason, *series_id = "";
 	struct tonight tonight = { 0 };
 	uint64_t from_s, over_s = 0;
 	int r = json_read(path, FILE_BYTES, &object, err);
@@ -78,6 +79,8 @@ static int load(const char *path, struct tonight *ret_tonight, struct error *err
 	     (r = json_get_u64(path, object, "over_s", &over_s, err)) < 0) ||
 	    (r = json_get_string(path, object, "by", &by, err)) < 0 ||
 	    (r = json_get_string(path, object, "run", &run_id, err)) < 0 ||
+	    (cJSON_HasObjectItem(object, "series") &&
+	     (r = json_get_string(path, object, "series", &series_id, err)) < 0) ||
 	    (r = json_get_string(path, object, "reason", &reason, err)) < 0)
 		return r;
 	tonight.from_s = (int64_t)from_s;
@@ -85,9 +88,15 @@ static int load(const char *path, struct tonight *ret_tonight, struct error *err
 	tonight.by_timer = strcmp(by, "timer") == 0;
 	tonight.before_boot = !is_of_this_boot(object);
 	(void)snprintf(tonight.run_id, sizeof(tonight.run_id), "%s", run_id);
+	(void)snprintf(tonight.series_id, sizeof(tonight.series_id), "%s", series_id);
 	(void)snprintf(tonight.reason, sizeof(tonight.reason), "%s", reason);
 	*ret_tonight = tonight;
 	return 0;
+}
+
+static bool worked_in(const struct tonight *tonight, const cJSON *series)
+{
+	return json_number(series, "since_s", 0) >= (double)tonight->from_s;
 }
 
 /* Tells whether the series of the current run worked in the night: the current run is that of the winner
@@ -100,8 +109,16 @@ static bool has_series(const struct tonight *tonight)
 	if (run_record(&record, NULL) < 0)
 		return false;
 	id = cJSON_GetStringValue(json_member(record, "series.id"));
-	return id && series_load(id, &series, NULL) == 0 &&
-	       json_number(series, "since_s", 0) >= (double)tonight->from_s;
+	return id && series_load(id, &series, NULL) == 0 && worked_in(tonight, series);
+}
+
+/* Slot 0 may have parked its trial: then the night has no run that tells its series. */
+static void note_series(struct tonight *tonight)
+{
+	CLEANUP(json_free) cJSON *series = NULL;
+
+	if (series_load_unfinished(&series, NULL) == 0 && worked_in(tonight, series))
+		(void)snprintf(tonight->series_id, sizeof(tonight->series_id), "%s", series_id(series));
 }
 
 /* Writes the end of the night to the file first, then renames the file. After a power cut between these steps
@@ -117,6 +134,7 @@ static int put_over(struct tonight *tonight, struct error *err)
 		if (run_load(&run, NULL) == 0)
 			(void)snprintf(tonight->run_id, sizeof(tonight->run_id), "%s",
 				       tonight_has(tonight, &run) || has_series(tonight) ? run.id : "");
+		note_series(tonight);
 		if ((r = put(tonight, err)) < 0)
 			return r;
 	}

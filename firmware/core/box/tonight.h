@@ -27,6 +27,9 @@ struct tonight {
 	bool before_boot;          /* the night began before the last boot */
 	char run_id[RUN_ID_BYTES]; /* the unfinished run that continues in the night; after the end: the run
 				      of the night; "" = none */
+	/* after the end: the unfinished series that worked in the night, also where slot 0 has no run;
+	 * "" = none */
+	char series_id[RUN_ID_BYTES];
 	char reason[TONIGHT_REASON_BYTES]; /* why no run was started or continued; "" = no reason */
 };
 

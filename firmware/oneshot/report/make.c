@@ -7,6 +7,7 @@
 #include "core/box/report_parts.h"
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
+#include "core/series/series.h"
 #include "oneshot/report/faults.h"
 #include "oneshot/report/series.h"
 
@@ -22,6 +23,8 @@ struct facts {
 	const struct tonight *tonight;
 	struct run run; /* the run of the night; its id is "" where the night had no run */
 	cJSON *record;  /* the run's run.json, parsed; NULL = none */
+	cJSON *series; /* of which the run is a trial, or which worked where the night had no run; NULL = none
+			*/
 	const char *outcome;
 	char *unbegun; /* why the last kiln-oneshot begin failed; NULL = it did not fail */
 };
@@ -48,8 +51,12 @@ static bool copy(cJSON *object, const char *key, const cJSON *from)
 
 static const char *outcome_of(const struct facts *facts)
 {
-	if (!*facts->run.id || facts->unbegun)
+	if (facts->unbegun || (!*facts->run.id && !facts->series))
 		return "never_started";
+	if (!*facts->run.id)
+		return series_state_of(facts->series) == SERIES_RUNNING
+			       ? "halted"
+			       : series_state_name(series_state_of(facts->series));
 	switch (facts->run.state) {
 	case RUN_STOPPED:
 	case RUN_EXPIRED:
@@ -94,10 +101,21 @@ static void find_run(struct facts *facts)
 	facts->run = (struct run){ 0 };
 }
 
+/* Slot 0 may have parked its trial: then the night has a series, and no run. */
+static void find_series(struct facts *facts)
+{
+	const char *id = facts->record    ? cJSON_GetStringValue(json_member(facts->record, "series.id"))
+			 : facts->unbegun ? NULL
+					  : facts->tonight->series_id;
+
+	facts->series = report_series_load(id);
+}
+
 static void facts_done(struct facts *facts)
 {
 	run_done(&facts->run);
 	json_free(&facts->record);
+	json_free(&facts->series);
 	free(facts->unbegun);
 }
 
@@ -216,11 +234,10 @@ static bool add_degraded(cJSON *report)
 	return done;
 }
 
-/* Adds the member "series"; null where the run is no trial. */
+/* Adds the member "series"; null where the night has none. */
 static bool add_series(cJSON *report, const struct facts *facts)
 {
-	CLEANUP(json_free) cJSON *series = report_series_load(facts->record);
-	cJSON *member = series ? report_series_of(series) : cJSON_CreateNull();
+	cJSON *member = facts->series ? report_series_of(facts->series) : cJSON_CreateNull();
 
 	return cJSON_AddItemToObject(report, "series", member);
 }
@@ -313,6 +330,7 @@ int report_make(const struct config *config, const struct tonight *tonight, cJSO
 	CLEANUP(json_free) cJSON *report = cJSON_CreateObject();
 
 	find_run(&facts);
+	find_series(&facts);
 	facts.outcome = outcome_of(&facts);
 	if (!add_all(report, &facts))
 		return error_set(err, -ENOMEM, "no memory for the report");

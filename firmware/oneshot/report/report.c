@@ -31,10 +31,10 @@ static void pages_done(struct pages *pages)
 	free(pages->html);
 }
 
-/* Loads the series of the run, for people. Returns NULL where there is none. */
-static cJSON *load_series(const cJSON *record)
+/* Loads the series of the report, for people. Returns NULL where there is none. */
+static cJSON *load_series(const cJSON *report)
 {
-	cJSON *series = report_series_load(record);
+	cJSON *series = report_series_load(cJSON_GetStringValue(json_member(report, "series.id")));
 
 	if (series) {
 		compared_prepare(series);
@@ -61,7 +61,7 @@ static int write_pages(const cJSON *report, const cJSON *record, const char *id,
 	CLEANUP(pages_done)
 	struct pages pages = { .report = cJSON_Duplicate(report, true),
 			       .record = cJSON_Duplicate(record, true),
-			       .series = load_series(record) };
+			       .series = load_series(report) };
 	char path[PATH_BYTES];
 	int r;
 

@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-cJSON *report_series_load(const cJSON *record)
+cJSON *report_series_load(const char *id)
 {
-	const char *id = cJSON_GetStringValue(json_member(record, "series.id"));
 	cJSON *series = NULL;
 
-	return id && series_load(id, &series, NULL) == 0 ? series : NULL;
+	return id && *id && series_load(id, &series, NULL) == 0 ? series : NULL;
 }
 
 /* Copies a member; writes null where the object does not have it. */

@@ -6,9 +6,8 @@
 
 #include <stddef.h>
 
-/* Loads the series of which a run is a trial. `record`: the run.json; NULL = none. The caller frees it. NULL:
- * the run is no trial, or its series cannot be read. */
-cJSON *report_series_load(const cJSON *record);
+/* Loads a series; `id` NULL or "" = none. The caller frees it. NULL: there is none, or it cannot be read. */
+cJSON *report_series_load(const char *id);
 
 /* Makes the member "series" from a series.json. The caller frees it. NULL: no memory. */
 cJSON *report_series_of(const cJSON *series);
