@@ -30,7 +30,7 @@ static void say_stopped(const struct train *train, enum run_state rest)
 
 	if (rest == RUN_EXPIRED)
 		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = train->run.id },
-			   "%s: the night is over, stopped at step %" PRIu64, train->run.id, step);
+			   "%s: %s, stopped at step %" PRIu64, train->run.id, train->want.over, step);
 	else if (rest == RUN_STOPPED && train->want.rung)
 		log_info("%s: the rung has ended, stopped at step %" PRIu64, train->run.id, step);
 	else if (rest == RUN_STOPPED)

@@ -42,24 +42,26 @@ int want_leave(struct train *train, enum run_state rest, const char *why, struct
 	return error_set(err, -ECANCELED, "%s", why);
 }
 
-/* Returns whether the run must leave now to write another checkpoint before the night is over, or the budget
- * is spent: that needs twice the time of the last checkpoint, plus a second. A jump of the time of day moves
- * the night, but not the budget. */
-static bool night_is_over(struct train *train)
+/* Returns why the run must leave now to write another checkpoint before the night is over, or the budget is
+ * spent: that needs twice the time of the last checkpoint, plus a second. NULL: it need not. A jump of the
+ * time of day moves the night, but not the budget. */
+static const char *find_over(struct train *train)
 {
 	const uint64_t reserve_us = 2 * writer_took_us(&train->writer) + 1000000;
 	const int64_t reserve_s = (int64_t)(reserve_us / 1000000);
 	const struct run *run = &train->run;
 
-	return (run->ends_s && time(NULL) + reserve_s >= run->ends_s) ||
-	       (run->budget_ends_s && (int64_t)clock_boot_s() + reserve_s >= run->budget_ends_s);
+	if (run->budget_ends_s && (int64_t)clock_boot_s() + reserve_s >= run->budget_ends_s)
+		return "the budget of the series is spent";
+	return run->ends_s && time(NULL) + reserve_s >= run->ends_s ? "the night is over" : NULL;
 }
 
 int want_check(struct train *train, const struct run_want *want, struct error *err)
 {
 	if (want->state == RUN_STOPPED)
 		return want_leave(train, RUN_STOPPED, "asked to stop", err);
-	return night_is_over(train) ? want_leave(train, RUN_EXPIRED, "the night is over", err) : 0;
+	train->want.over = find_over(train);
+	return train->want.over ? want_leave(train, RUN_EXPIRED, train->want.over, err) : 0;
 }
 
 int want_check_early(struct train *train, struct error *err)

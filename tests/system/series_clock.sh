@@ -55,3 +55,4 @@ took=$((SECONDS - began))
 ok $? "when its budget of a minute is spent, after $took s"
 is "$(of_series 's["state"], s["reason"], t[0]["state"], t[0]["reason"], t[1]["state"], 40 < s["spent_s"] < 100')" \
 	"('finished', 'series.budget is spent', 'pruned', 'series.budget is spent', 'waiting', True)" "the trial that trained stops early" "$(of_series 's["spent_s"]')"
+like "$(cat "$KILN_ROOT/log")" "the budget of the series is spent, stopped at step" "the trainer says so"
