@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define POOL_PATH_BYTES 96
-#define LOCK_WAIT_MS    5000u /* a process of ours holds the lock for some milliseconds */
+#define LOCK_WAIT_MS    30000u /* a process of ours holds the lock until its ring is filled with zeros */
 #define LOCK_PAUSE_MS   20u
 
 /* ---- Numbers in files ---- */
@@ -91,6 +91,8 @@ static void lock_pool(uint64_t page, int *ret_fd)
 			return;
 		(void)nanosleep(&pause, NULL);
 	}
+	close_fd(ret_fd);
+	*ret_fd = -1;
 }
 
 static const char *note_path(const char *folder, char path[static PATH_BYTES])

@@ -31,11 +31,11 @@ uint64_t hugepage_gib_pages(void);
 /* Makes `folder`, mounts hugetlbfs on it where it is not mounted, and raises the kernel's pool until `bytes`
  * are free. Pages that files in the folder have already (`reuse_bytes`) count as free. *ret_lock holds the
  * lock of the pool: no other process of ours takes the pages, until the caller has made its files and closes
- * it
- * (-1: there is no lock). A call while it is held waits 5 s. With `small_allowed` a
- * failure falls back to normal pages: *ret_huge is false then, and err->text says why. A pool that cannot be
- * raised far enough is left as it was. Errors: -ENOMEM with the pages needed and free; -EPERM hugetlbfs is
- * not mounted there and this user may not mount it; -EINVAL pages of another size are mounted there. */
+ * it. -1: there is no lock. A call while another process holds it waits 30 s, then goes on without it. With
+ * `small_allowed` a failure falls back to normal pages: *ret_huge is false then, and err->text says why. A
+ * pool that cannot be raised far enough is left as it was. Errors: -ENOMEM with the pages needed and free;
+ * -EPERM hugetlbfs is not mounted there and this user may not mount it; -EINVAL pages of another size are
+ * mounted there. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, int *ret_lock, struct error *err);
 
