@@ -12,5 +12,5 @@
  * the plan; those of ring and stores. */
 MUST_CHECK int fetch_setup(struct fetch *fetch, struct error *err);
 
-/* Starts the network threads, the workers the cache's threads and that of the next trial. Errors: -EAGAIN. */
+/* Starts the threads of network, workers, cache and next trial. Errors: -EAGAIN. */
 MUST_CHECK int fetch_start_threads(struct fetch *fetch, struct error *err);

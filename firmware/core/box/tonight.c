@@ -99,8 +99,8 @@ static bool worked_in(const struct tonight *tonight, const cJSON *series)
 	return json_number(series, "since_s", 0) >= (double)tonight->from_s;
 }
 
-/* Tells whether the series of the current run worked in the night: the current run is that of the winner
- * then, which may have trained in an earlier one. */
+/* Tells whether the series of the current run worked in the night. The current run, that of the winner or the
+ * last trial of slot 0, may have trained in an earlier one. */
 static bool has_series(const struct tonight *tonight)
 {
 	CLEANUP(json_free) cJSON *record = NULL, *series = NULL;

@@ -46,7 +46,7 @@
  * empty where it has no value; reason: why it failed or was pruned; summary: members of run_summary(); bytes:
  * read from the store; rows_per_s: while it trained.
  *
- * kiln-oneshot writes series.json, and kiln-controld for kiln stop, pause and resume. Each write
+ * kiln-oneshot writes series.json, and kiln-controld for kiln start, stop, pause and resume. Each write
  * replaces the whole file, under the lock of the run records. Readers need no lock. A writer holds
  * series_lock() from before it loads the record until it has written it, because the trials of several slots
  * begin and end at the same time; promote, which changes a final record, needs no lock. The lock of the

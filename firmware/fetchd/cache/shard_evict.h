@@ -12,7 +12,8 @@
  * others; then shards by their next use, the latest first. A shard that is read sooner than the new one is
  * never evicted for it, and neither is a pinned file, unless it is an old version of its object.
  *
- * Belongs to the writer's thread; called without the lock. Blocks: on the disk.
+ * Belongs to one thread, the writer's or the copy's (prefetch/copy.h); called without the lock. Blocks: on
+ * the disk.
  */
 #pragma once
 
