@@ -10,7 +10,7 @@
  * gives back as many and no more.
  *
  * Threads: any; a lock on the pool's file prevents that two processes of ours change the pool at the same
- * time. A process waits for this lock for 5 s at most, because every user can take it.
+ * time. A process waits for this lock for 30 s at most, because every user can take it.
  * Owns: the mount and the added pages belong to no process: they stay until hugepage_release(). The memory of
  * hugepage_map() belongs to the caller. Crash: FOLDER.pages may miss the pages that were added just before;
  * they stay in the pool until a reboot.
@@ -62,8 +62,9 @@ int hugepage_node_of_core(const char *root, int core);
 void hugepage_prefer_node(int node);
 
 /* Before a run, by root: makes the pool of one memory node larger, until `bytes` are free there. Pages that
- * our files have already
- * (`reuse_bytes`) count as free. Then reads the size of the pool again, because the kernel reports no error.
- * *ret_pages is the pool's size then. Errors: -ENOMEM with the pages needed and free. */
+ * our files have already (`reuse_bytes`) count as free. Then reads the size of the pool again, because the
+ * kernel reports no error. *ret_pages is the pool's size then. No lock: processes that call this at the same
+ * time ask for the pages of all slots, so for the same number. Errors: -ENOMEM with the pages needed and
+ * free. */
 MUST_CHECK int hugepage_node_reserve(const char *root, int node, uint64_t bytes, uint64_t reuse_bytes,
 				     uint64_t *ret_pages, struct error *err);
