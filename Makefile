@@ -295,7 +295,7 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 test: deps-test
 	@tools/deps/install image || true
 	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests benches
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
