@@ -267,7 +267,7 @@ lint: deps-test
 # own atomics do not order other accesses, as a chain needs. So `chain` is not among its tests. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
 OPENCL        = $(shell tests/opencl/on --list)
 SMALL_SHAPES  = $(EVERY_KERNEL) ops_block ops_dense ops_embedding ops_image ops_norm ops_picture
-EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups transpose,every_kernel@test_$p)
+EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups,every_kernel@test_$p)
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)

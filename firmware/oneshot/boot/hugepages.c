@@ -64,7 +64,7 @@ static int mount_with(bool gib, struct error *err)
 
 /* Tells whether the ring of slot 0 is on pages of 1 GiB; `bytes`: its size, which is that of the other slots.
  */
-static bool fits_gib_pages(enum config_pages pages, uint64_t bytes)
+static bool fits_gib_pages(int pages, uint64_t bytes)
 {
 	return pages == PAGES_1GIB && hugepage_gib_pages() * HUGEPAGE_GIB_BYTES >= bytes;
 }
