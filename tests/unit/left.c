@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The branches that are still to be deleted. The server is a stub. Includes left.c, which is in no archive.
+/* The branches that are still to be deleted. Functions of this file answer in place of the server. Includes
+ * left.c, which is in no archive.
  */
 #include "drivers/versions/versions_stage.h"
 

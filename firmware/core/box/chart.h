@@ -16,7 +16,7 @@ struct chart_line {
 	const char *name;    /* in the key above the picture; NULL = the line is not in it */
 	const char *class;   /* words of Kiln, written as they are */
 	const double *at;    /* number of the epoch of each point */
-	const double *value; /* of each point; one that is not finite leaves a gap */
+	const double *value; /* the value of each point; a value that is not finite leaves a gap */
 	uint32_t points;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file with a wrong syntax is told. */
+/* Hints for mistakes of syntax. */
 #include "core/config/config_reading.h"
 
 #include <ctype.h>

@@ -196,8 +196,9 @@ bool run_is_id(const char *text);
 #define RUN_ID_MARK 8 /* characters of the machine's id */
 
 /* Writes what a new run's id has before the time: run.name and, where the sink is a lakeFS repository, "-"
- * and the first RUN_ID_MARK characters of this machine's id. Branches and metadata of a repository are those
- * of all its boxes, whatever their prefixes are, so an id is claimed nowhere. Returns `out`. */
+ * and the first RUN_ID_MARK characters of this machine's id. Branches of a repository are those of all its
+ * boxes, but a claim (oneshot/begin/claim.h) holds below one prefix alone. So the ids of two boxes have to
+ * differ by themselves. Returns `out`. */
 char *run_id_name(const struct config *config, char out[static RUN_ID_BYTES]);
 
 /* Returns 1 where this box works on the run: the record names this machine and this root; 0 where not, where

@@ -13,7 +13,7 @@ struct walk {
 	const cJSON *next_a, *next_b;
 	uint64_t place_a, place_b;
 	const cJSON *a, *b; /* the present pair */
-	uint64_t epoch;     /* its number, counted from 1 */
+	uint64_t epoch;     /* number of the epoch, counted from 1 */
 };
 
 static struct walk walk_of(const cJSON *epochs_a, const cJSON *epochs_b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person and slot 0 ask of all slots. */
+/* Requests of a person, and of slot 0, to all slots. */
 #include "core/base/paths.h"
 #include "core/series/series.h"
 

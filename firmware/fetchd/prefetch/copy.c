@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { GO_ON = 0, ENOUGH = 1, UNWANTED = 2 }; /* what the copy of an object returns, beside errors */
+enum { GO_ON = 0, ENOUGH = 1, UNWANTED = 2 }; /* results of the copy of an object, beside errors */
 
 struct copy {
 	const struct prefetch_trial *trial;
@@ -18,11 +18,11 @@ struct copy {
 	void (*awake)(void *context);
 	struct prefetch_copied *copied;
 	struct cache *folder;
-	struct fetcher *fetcher; /* of the source in work; NULL = nothing is missing so far */
+	struct fetcher *fetcher; /* fetches from the source in work; NULL = nothing is missing so far */
 	uint64_t coming;         /* bytes in flight, which the evictor's list does not have */
-	uint64_t windows_bytes;  /* of the windows so far */
+	uint64_t windows_bytes;  /* bytes of the windows so far, also of objects that the cache has */
 	struct windows windows;
-	struct fetch next; /* of the trial, as far as the evictor reads it */
+	struct fetch next; /* state of the next trial, as far as the evictor reads it */
 	struct shard_evictor evictor;
 	struct error *err;
 };

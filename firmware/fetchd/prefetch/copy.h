@@ -17,7 +17,7 @@
 #define COPY_RANGES_MAX 8u /* requests at once: as many as a store begins with */
 
 struct prefetch_copied {
-	atomic_uint_fast64_t objects, bytes; /* that came over the network */
+	atomic_uint_fast64_t objects, bytes; /* objects and bytes that came over the network */
 };
 
 /* Copies until wanted(context) is false. awake(NULL) is called at least once a second while an object

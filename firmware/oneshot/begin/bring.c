@@ -95,7 +95,7 @@ int bring_start(struct store *sink, const char *run_id, char ret_path[static PAT
 
 /* The newest records of a run.name in the store. Ids of one name sort by time. */
 struct search {
-	char name[RUN_ID_BYTES]; /* what the ids have before the time */
+	char name[RUN_ID_BYTES]; /* begin of the ids, before the time */
 	time_t now;
 	uint32_t found; /* the newest id is id[(found - 1) % LOOKED_MAX] */
 	char id[LOOKED_MAX][RUN_ID_BYTES];
