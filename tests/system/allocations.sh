@@ -99,12 +99,10 @@ shown=uses_cache fetch "churning" "url = \"s3://$KILN_S3_BUCKET/data\"; endpoint
 ok $? "while shards come from the cache, and others are cached" "$hits of them came from it, $written were written"
 
 # After batch 100 each answer is late: fetchd reads more windows ahead than ever before.
-mkdir "$work/proxy"
+start_fault_proxy
 echo '[]' >"$work/proxy/faults"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
 make_late() { echo '[{"fault": "late", "ms": 200}]' >"$work/proxy/faults"; }
 window_shards=1 after_100=make_late fetch "late from batch 100 on" \
-	"url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/proxy/port")\";" 'hedge_percent = 0;'
+	"url = \"s3://$KILN_S3_BUCKET/data\"; endpoint = \"$proxy\";" 'hedge_percent = 0;'
 [ "$ahead" -gt "$ahead_before" ]
 ok $? "while more windows are read ahead than before" "$ahead_before before, $ahead after: $(tail -n 3 "$KILN_ROOT/log")"

@@ -10,10 +10,7 @@ cleanup() {
 	done
 }
 
-if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work"; then
-	skip 'cache' "$work has no extended attributes"
-	exit
-fi
+need_attributes 'cache'
 start_radosgw 'cache'
 
 # 10 train shards, of which one is for validation, and 2 test shards: about 130 kB each, the test shards compressed.
@@ -23,10 +20,8 @@ shards=12
 upload "$work/data" s3://kiln/data
 shard_bytes=$(stat -c %s "$work/data/train-00000-of-00010.tfrecord")
 
-mkdir "$work/proxy"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
-endpoint=http://127.0.0.1:$(cat "$work/proxy/port")
+start_fault_proxy
+endpoint=$proxy
 
 config() { # keys of fetch
 	cat >"$work/kiln.conf" <<-CONF

@@ -95,10 +95,8 @@ start_radosgw 'four trials cost the store one reading'
 "$make_shards" "$work/large" train 8 2000 plain
 "$make_shards" "$work/large" validation 1 500 plain
 upload "$work/large" s3://kiln/data
-mkdir "$work/proxy"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
-source="url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/proxy/port")\";"
+start_fault_proxy
+source="url = \"s3://kiln/data\"; endpoint = \"$proxy\";"
 config stored 'vary = { run = { seed = [ 1, 2, 3, 4 ]; }; };'
 night stored stored
 total=$(cat "$work"/large/* | wc -c)

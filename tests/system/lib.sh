@@ -24,10 +24,11 @@ skip() { # name, why
 	echo "ok $tap_n - $1 # SKIP $2"
 }
 
-is() { # found, expected, name
+is() { # found, expected, name, and what else is printed where they differ
 	[ "$1" = "$2" ]
 	ok $? "$3" "found: $1
-expected: $2"
+expected: $2${4:+
+$4}"
 }
 
 like() { # text, extended regular expression, name
@@ -57,6 +58,20 @@ wait_for() { # seconds, command...
 }
 
 # Starts a real S3 server (Ceph's radosgw), which runs until the test ends. If none is installed, the test is skipped.
+need_attributes() { # name of the test to skip: the disk cache needs extended attributes
+	python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work" 2>/dev/null && return
+	skip "$1" "$work has no extended attributes"
+	exit
+}
+
+# Starts tests/system/fault_proxy.py before the S3 server; its files are in $work/proxy. Sets proxy, its endpoint.
+start_fault_proxy() {
+	mkdir "$work/proxy"
+	/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
+	wait_for 20 test -s "$work/proxy/port"
+	proxy=http://127.0.0.1:$(cat "$work/proxy/port")
+}
+
 start_radosgw() { # name of the test to skip; KILN_S3_NAME is tools/store/radosgw's
 	if ! tools/store/radosgw check >/dev/null 2>&1; then
 		skip "$1" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"

@@ -7,20 +7,15 @@
 . "$(dirname "$0")/series_lib.sh"
 . tests/system/kill_night_lib.sh
 export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
-if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work"; then
-	skip 'the next trial' "$work has no extended attributes"
-	exit
-fi
+need_attributes 'the next trial'
 start_radosgw 'the next trial'
 for prefix in train more; do
 	"$make_shards" "$work/data" $prefix 12 600
 done
 "$make_shards" "$work/data" validation 1 200
 upload "$work/data" s3://kiln/data
-mkdir "$work/proxy"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
-source="url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/proxy/port")\";"
+start_fault_proxy
+source="url = \"s3://kiln/data\"; endpoint = \"$proxy\";"
 
 make_config() { # name, keys: two epochs, and a ring that holds them, so that kiln-fetchd needs no more objects before the trainer has begun
 	config "$1" "fetch: { hedge_percent = 0; ${3:-} }; $2" 'seed = 7;'

@@ -6,19 +6,14 @@
 . "$(dirname "$0")/series_lib.sh"
 . tests/system/kill_night_lib.sh
 export POCL_DEVICES="${POCL_DEVICES:-basic basic}"
-if ! python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.kiln", b"x")' "$work"; then
-	skip 'trials share the cache' "$work has no extended attributes"
-	exit
-fi
+need_attributes 'trials share the cache'
 start_radosgw 'trials share the cache'
 "$make_shards" "$work/data" train 12 600
 "$make_shards" "$work/data" validation 1 200
 "$make_shards" "$work/data" test 1 100
 upload "$work/data" s3://kiln/data
-mkdir "$work/proxy"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
-source="url = \"s3://kiln/data\"; endpoint = \"http://127.0.0.1:$(cat "$work/proxy/port")\";"
+start_fault_proxy
+source="url = \"s3://kiln/data\"; endpoint = \"$proxy\";"
 config turn 'vary = { optimizer = { learning_rate = [ 0.001, 0.01 ]; }; };
 	fetch: { hedge_percent = 0; }; series = { method = "grid"; parallel = 1; };' 'seed = 7;'
 for name in beside killed; do

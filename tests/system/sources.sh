@@ -107,15 +107,13 @@ like "$(start_fetchd; wait $fetchd; tail -n 1 "$KILN_ROOT/fetchd.log")" \
 start_radosgw "which source is held up"
 upload "$work/a" "s3://$KILN_S3_BUCKET/a"
 upload "$work/b" "s3://$KILN_S3_BUCKET/b"
-mkdir "$work/proxy"
+start_fault_proxy
 echo '[{"fault": "status", "status": 503}]' >"$work/proxy/faults"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
 config() { # name
 	cat >"$work/kiln.conf" <<-CONF
 		run: { name = "t"; epochs = 2; batch_rows = 32; };
 		sources = ( { url = "s3://$KILN_S3_BUCKET/a"; endpoint = "$KILN_S3_ENDPOINT"; },
-		            { url = "s3://$KILN_S3_BUCKET/b"; endpoint = "http://127.0.0.1:$(cat "$work/proxy/port")"; test_glob = "exam-*"; } );
+		            { url = "s3://$KILN_S3_BUCKET/b"; endpoint = "$proxy"; test_glob = "exam-*"; } );
 		sink: { url = "file://$work/runs/$1"; };
 		ring: { small_pages = true; };
 		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },

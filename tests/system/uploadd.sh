@@ -394,11 +394,9 @@ s3=
 # ---- A real S3 server that says for a moment that it does not have what was just put ----
 start_radosgw "killed in the middle of parts"
 s3=s3://$KILN_S3_BUCKET
-mkdir "$work/proxy"
-/usr/bin/python3 tests/system/fault_proxy.py "$work/proxy" "${KILN_S3_ENDPOINT##*:}" >"$work/proxy/port" 2>"$work/proxy/err" &
-wait_for 20 test -s "$work/proxy/port"
+start_fault_proxy
 server=$KILN_S3_ENDPOINT
-export KILN_S3_ENDPOINT=http://127.0.0.1:$(cat "$work/proxy/port")
+export KILN_S3_ENDPOINT=$proxy
 printf '[{"match": "^HEAD .*ckpt-000000000010", "fault": "status", "status": 404, "count": 2}]' >"$work/proxy/faults"
 begin late 2
 "$make_checkpoint" "$id" 10 1000

@@ -3,7 +3,6 @@
 #include "drivers/cache/internal.h"
 #include "drivers/cache/list.h"
 #include "drivers/cache/pins.h"
-#include "scratch.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,20 +18,13 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/cache_folder.h"
+
 static struct cache *cache;
 
 static int setup(void **state)
 {
-	char folder[PATH_BYTES];
-	struct error err = { 0 };
-	int r;
-
-	if (scratch_setup(state) != 0)
-		return -1;
-	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &cache, &err);
-	if (r < 0 && r != -EOPNOTSUPP)
-		print_error("%s\n", err.text);
-	return r == -EOPNOTSUPP ? 0 : r;
+	return cache_folder_setup(state, &cache);
 }
 
 static int teardown(void **state)

@@ -2,7 +2,6 @@
 /* Tests how objects of a store are copied into the cache. */
 #include "core/base/paths.h"
 #include "drivers/cache/fetcher.c" // NOLINT(bugprone-suspicious-include): not of a library
-#include "scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,21 +9,14 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/cache_folder.h"
+
 static struct cache *cache;
 static uint32_t succeeded, failed, woken;
 
 static int setup(void **state)
 {
-	char folder[PATH_BYTES];
-	struct error err = { 0 };
-	int r;
-
-	if (scratch_setup(state) != 0)
-		return -1;
-	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &cache, &err);
-	if (r < 0 && r != -EOPNOTSUPP)
-		print_error("%s\n", err.text);
-	return r == -EOPNOTSUPP ? 0 : r;
+	return cache_folder_setup(state, &cache);
 }
 
 static int teardown(void **state)

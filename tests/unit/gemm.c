@@ -30,27 +30,17 @@ struct operands {
 	bool in_chunks;               /* whether the sums are expected to have chunks */
 };
 
-static float *numbers(uint64_t count, uint64_t seed)
-{
-	float *out = malloc((count + 1) * sizeof(*out));
-
-	assert_non_null(out);
-	for (uint64_t i = 0; i < count; i++)
-		out[i] = (float)noise(&seed);
-	return out;
-}
-
 static void operands_open(struct operands *o, uint64_t m, uint64_t n, uint64_t k, enum form form)
 {
 	*o = (struct operands){ m,
 				n,
 				k,
 				form,
-				numbers(m * k, 1),
-				numbers(k * n, 2),
-				numbers(m * n, 3),
-				numbers(n, 4),
-				numbers(m * n, 5),
+				make_floats(m * k, 1),
+				make_floats(k * n, 2),
+				make_floats(m * n, 3),
+				make_floats(n, 4),
+				make_floats(m * n, 5),
 				NULL,
 				false };
 }

@@ -30,16 +30,6 @@ static double tf32(float x)
 	return (double)x;
 }
 
-static float *numbers(uint64_t count, uint64_t seed)
-{
-	float *out = malloc((count + 1) * sizeof(*out));
-
-	assert_non_null(out);
-	for (uint64_t i = 0; i < count; i++)
-		out[i] = (float)noise(&seed);
-	return out;
-}
-
 static void compare(const struct shape *s, enum form form, const float *a, const float *b, const float *c,
 		    const char *kernel)
 {
@@ -99,7 +89,8 @@ static void multiply(const struct shape *s, enum form form, const struct tile_si
 
 static void check(const struct shape *s, enum form form, const struct tile_size *tile)
 {
-	float *a = numbers(s->m * s->k, 1), *b = numbers(s->k * s->n, 2), *c = numbers(s->m * s->n, 3);
+	float *a = make_floats(s->m * s->k, 1), *b = make_floats(s->k * s->n, 2),
+	      *c = make_floats(s->m * s->n, 3);
 
 	multiply(s, form, tile, a, b, c);
 	compare(s, form, a, b, c, tile ? tile->kernel[form] : "in chunks");

@@ -2,7 +2,6 @@
 /* Tests which files of the cache a preload evicts, and which it must not evict. */
 #include "core/base/paths.h"
 #include "oneshot/preload/space.c" // NOLINT(bugprone-suspicious-include): not of a library
-#include "scratch.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,6 +11,8 @@
 #include <time.h>
 
 #include <cmocka.h>
+
+#include "tests/unit/cache_folder.h"
 
 #define OBJECT_BYTES 1000u
 #define STARTED_S    1800000000 /* start of the preload */
@@ -86,21 +87,12 @@ static void pin(const char *bucket, const char *prefix)
 
 static int setup(void **state)
 {
-	char folder[PATH_BYTES];
-	struct error err = { 0 };
-	int r;
-
-	if (scratch_setup(state) != 0)
-		return -1;
 	config = (struct config){ .sources = 1, .fetch.cache_bytes = 3 * OBJECT_BYTES };
 	config.source[0].store = (struct config_store){
 		.url = "s3://b", .endpoint = "http://h:1", .region = "", .credential = "", .ca_file = ""
 	};
 	space = (struct space){ .config = &config, .started_s = STARTED_S };
-	r = cache_open(path_of(PATH_CACHE, NULL, folder), CACHE_WRITE, &space.cache, &err);
-	if (r < 0 && r != -EOPNOTSUPP)
-		print_error("%s\n", err.text);
-	return r == -EOPNOTSUPP ? 0 : r;
+	return cache_folder_setup(state, &space.cache);
 }
 
 static int teardown(void **state)

@@ -22,6 +22,17 @@ struct tile_size {
 
 static struct config config;
 
+/* Returns so many numbers of the seed. The caller frees them. */
+UNUSED_OK static float *make_floats(uint64_t count, uint64_t seed)
+{
+	float *out = malloc((count + 1) * sizeof(*out));
+
+	assert_non_null(out);
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = (float)noise(&seed);
+	return out;
+}
+
 UNUSED_OK static int open_products(enum dtype storage)
 {
 	open_kernels_of(storage);
