@@ -105,6 +105,20 @@ conf=other
 is "$(begins 0) $(begins 1) $(states)" "0 0 [('running', 0), ('running', 1), ('waiting', 0)]" "it fails when the next series begins, and slot 1 works" \
 	"$(tail -n 5 "$KILN_ROOT/log")"
 
+# ---- The last trial ends in slot 1 at the moment when slot 0 begins its next one ----
+case_of ends grid 2
+asked_ago 1000
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+trains_until 0 finished
+is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"
+trains_until 0 finished
+is "$(ended 0)" 83 "and then has nothing to do"
+trains_until 1 finished
+is "$(ended 1) $(says 's["state"]')" "82 finished" "the series ends in slot 1"
+says 's["since_s"]' >"$KILN_ROOT/$run/asked" # as kiln-oneshot finished in slot 0 asks for the next trial
+is "$(begins 0) $(ls "$KILN_ROOT/$run/series" | wc -l)" "82 1" "slot 0 begins no other series in this night" "$(tail -n 5 "$KILN_ROOT/log")"
+is "$(begins 0) $(ls "$KILN_ROOT/$run/series" | wc -l)" "0 2" "the next night does" "$(tail -n 5 "$KILN_ROOT/log")"
+
 # ---- What an older night has asked for in slot 1 ----
 case_of asked grid 2
 sed 's/epochs = 4;/epochs = 4; ends_at = "'"$(date -d '2 hours' +%H:%M)"'";/' "$work/grid.conf" >"$work/asked.conf"

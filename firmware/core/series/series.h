@@ -191,6 +191,8 @@ bool trial_is_moved(const cJSON *trial);
 bool series_runs_elsewhere(const cJSON *series, unsigned slot);
 /* Returns how many trials are in a state. */
 uint32_t series_count(const cJSON *series, enum trial_state state);
+/* Tells whether a trial has a run. */
+bool series_has_begun(const cJSON *series);
 
 /* Returns the text of a member of a series, a trial or a run.json; "": the object has no such text. The text
  * belongs to the object. */

@@ -168,6 +168,16 @@ uint32_t series_count(const cJSON *series, enum trial_state state)
 	return count;
 }
 
+bool series_has_begun(const cJSON *series)
+{
+	const cJSON *trial;
+
+	cJSON_ArrayForEach(trial, member(series, "trials"))
+		if (*series_text(trial, "run"))
+			return true;
+	return false;
+}
+
 /* Tells whether a trial in this state can be the best. */
 static bool counts(enum trial_state state, bool finished)
 {

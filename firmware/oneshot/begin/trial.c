@@ -85,9 +85,8 @@ static bool is_superseded(const char *file, const cJSON *series)
 	CLEANUP(json_free) cJSON *record = NULL;
 	CLEANUP(free_ptr) char *text = NULL;
 
-	for (uint32_t i = 0; i < series_trials(series); i++)
-		if (*series_text(series_trial(series, i), "run"))
-			return false;
+	if (series_has_begun(series))
+		return false;
 	if (run_record(&record, NULL) == 0 && note_find(series, record) >= 0)
 		return false;
 	return file_read(file, RUN_JSON_MAX, &text, NULL, NULL) == 0 &&
@@ -128,7 +127,9 @@ int series_begin(const char *file, int64_t since, unsigned slots_max, struct err
 	if (r < 0)
 		return r;
 	r = series_load_unfinished(&held.series, err);
-	if (r == -ENOENT && (r = bring_series(file, &held.series, err)) == 0)
+	if (r == -ENOENT && (r = after_has_ended(since, err)) > 0)
+		return SERIES_BEGUN_OVER;
+	if (r == 0 && !held.series && (r = bring_series(file, &held.series, err)) == 0)
 		r = -ENOENT;
 	if (r < 0 && r != -ENOENT)
 		return r;

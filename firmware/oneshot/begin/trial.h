@@ -14,12 +14,12 @@ enum series_begun {
 
 /* For slot 0. Goes on with the unfinished series: with the trial that runs, or with the next one. Says how
  * many slots work on it: series.parallel, or fewer where the box has fewer devices (core/box/usable.h).
- * Without one, makes a new series where `file` has trials, no other run is unfinished, and nobody asked for
- * values of a single run. A series none of whose trials has begun ends where `file` has changed since, and
- * makes way for a new one. `since`: when the night was asked for (Unix time). `slots_max`: how many slots may
- * work on it. Returns an enum series_begun. Errors: those of kiln-oneshot begin. A trial that cannot begin or
- * go on because of its configuration, its data or its files has failed, with its run, and the next one is
- * tried. */
+ * Without one, ends where the series of this night has ended; else makes a new series where `file` has
+ * trials, no other run is unfinished, and nobody asked for values of a single run. A series none of whose
+ * trials has begun ends where `file` has changed since, and makes way for a new one. `since`: when the night
+ * was asked for (Unix time). `slots_max`: how many slots may work on it. Returns an enum series_begun.
+ * Errors: those of kiln-oneshot begin. A trial that cannot begin or go on because of its configuration, its
+ * data or its files has failed, with its run, and the next one is tried. */
 MUST_CHECK int series_begin(const char *file, int64_t since, unsigned slots_max, struct error *err);
 
 /* Goes on with the unfinished series in this slot, and begins nothing else. `id`: the series that is meant;

@@ -17,6 +17,7 @@
 /* The trainer stops this much before the end of a budget at most, to write its last checkpoint. */
 #define BUDGET_REST_S 60
 #define BUDGET_SPENT  "series.budget is spent"
+#define GAVE_UP       "a person gave it up"
 #define SPACE_WAIT_S  1 /* between two looks whether the disk has space again */
 
 static bool is_spent(const cJSON *series, const struct config *config, int64_t reserve_s)
@@ -245,7 +246,7 @@ int after_run_of(cJSON *series, enum after *ret_after, struct error *err)
 	}
 	if (given_up) {
 		*ret_after = AFTER_GIVEN_UP;
-		return end_series(series, SERIES_FAILED, "a person gave it up", err);
+		return end_series(series, SERIES_FAILED, GAVE_UP, err);
 	}
 	*ret_after = rests && run.state == RUN_STOPPED && series_state_of(series) == SERIES_RUNNING
 			     ? AFTER_NEXT
@@ -301,6 +302,22 @@ bool after_rests(void)
 	CLEANUP(json_free) cJSON *series = NULL;
 
 	return series_load_unfinished(&series, NULL) == 0 && series_state_of(series) != SERIES_RUNNING;
+}
+
+int after_has_ended(int64_t since, struct error *err)
+{
+	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
+	CLEANUP(json_free) cJSON *series = NULL;
+	uint32_t count = 0;
+	int r = series_list(&ids, &count, err);
+
+	if (r < 0 || count == 0)
+		return r;
+	/* A record that cannot be read does not stop the night. */
+	if (series_load(ids[count - 1], &series, err) < 0)
+		return 0;
+	return series_is_final(series) && since_of(series) == since && series_has_begun(series) &&
+	       strcmp(series_text(series, "reason"), GAVE_UP) != 0;
 }
 
 /* ---- A service that cannot go on ---- */

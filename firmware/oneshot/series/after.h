@@ -60,6 +60,11 @@ MUST_CHECK int after_night(struct error *err);
 /* Returns when the present night of the unfinished series was asked for; now, where none is unfinished. */
 int64_t after_since(void);
 
+/* Returns 1 where the series of the night that was asked for at `since` has ended, else 0. The last trial may
+ * end in another slot at the moment when slot 0 begins its next one. A series that a person gave up, or none
+ * of whose trials had begun, does not count: a new one takes its place. */
+MUST_CHECK int after_has_ended(int64_t since, struct error *err);
+
 /* Tells whether a series is at work: after a boot it goes on. */
 bool after_goes_on(void);
 /* Tells whether an unfinished series waits for its next night. Slot 0 may have no run then. */
