@@ -81,19 +81,17 @@ static int put_staged(struct pause *pause, const struct config *config, const ch
 
 /* Puts the record of a series where the configuration beside it says (oneshot/series/freeze.h). Returns 1
  * where nothing is left to do, 0 where the record waits, or the series has no configuration yet. */
-static int put(struct pause *pause, const char *id, struct alive_worker *worker, struct error *err)
+static int put(struct pause *pause, const struct series_record *record, struct alive_worker *worker,
+	       struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
-	int r = config_load(series_file(id, SERIES_CONFIG_FILE, path), &config, err);
+	int r = config_load(series_file(record->id, SERIES_CONFIG_FILE, path), &config, err);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	if (versions_has_branches(&config.sink))
-		return put_staged(pause, &config, id, worker, err);
-	r = file_read(series_path(id, path), SERIES_JSON_MAX, &text, NULL, err);
-	return r < 0 ? r : put_text(&config, id, text, worker, err);
+	return versions_has_branches(&config.sink) ? put_staged(pause, &config, record->id, worker, err)
+						   : put_text(&config, record->id, record->text, worker, err);
 }
 
 /* ---- What the store has ---- */
@@ -125,19 +123,58 @@ static uint64_t changed_ns(const char *id)
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-int series_upload(struct pause *pause, struct alive_worker *worker, struct error *err)
+static int read_record(const char *id, struct series_record *record, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	/* First the time: a change after it is put by the next pass. */
+	*record = (struct series_record){ .changed = changed_ns(id) };
+	(void)snprintf(record->id, sizeof(record->id), "%s", id);
+	return is_uploaded(id, record->changed)
+		       ? 0
+		       : file_read(series_path(id, path), SERIES_JSON_MAX, &record->text, NULL, err);
+}
+
+int series_read(struct series_records *records, struct error *err)
 {
 	CLEANUP(free_ptr) char(*ids)[RUN_ID_BYTES] = NULL;
 	uint32_t count = 0;
 	int r = series_list(&ids, &count, err);
 
+	series_forget(records);
+	if (r < 0 || count == 0)
+		return r;
+	records->record = calloc(count, sizeof(*records->record));
+	if (!records->record)
+		return error_set(err, -ENOMEM, "no memory for the records of %" PRIu32 " series", count);
 	/* The newest first: the store of an old one may be gone. */
 	for (uint32_t i = count; r == 0 && i > 0; i--) {
-		const char *id = ids[i - 1];
-		const uint64_t changed = changed_ns(id);
+		struct series_record *record = &records->record[records->count];
 
-		if (!is_uploaded(id, changed) && (r = put(pause, id, worker, err)) > 0)
-			r = note_uploaded(id, changed, err);
+		r = read_record(ids[i - 1], record, err);
+		records->count += record->text != NULL;
 	}
 	return r;
+}
+
+int series_upload(struct series_records *records, struct alive_worker *worker, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < records->count; i++) {
+		const struct series_record *record = &records->record[i];
+
+		if ((r = put(&records->pause, record, worker, err)) > 0)
+			r = note_uploaded(record->id, record->changed, err);
+	}
+	return r;
+}
+
+void series_forget(struct series_records *records)
+{
+	for (uint32_t i = 0; i < records->count; i++)
+		free(records->record[i].text);
+	free(records->record);
+	records->record = NULL;
+	records->count = 0;
 }

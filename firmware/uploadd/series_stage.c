@@ -21,8 +21,8 @@ bool series_stage_is_due(const struct config *config, const cJSON *series)
 }
 
 /* Puts the record without what this box alone has to do. */
-static int put(const struct config_store *at, const cJSON *series, const struct store_options *options,
-	       struct error *err)
+static int put_copy(const struct config_store *at, const cJSON *series, const struct store_options *options,
+		    struct error *err)
 {
 	CLEANUP(json_free) cJSON *copy = cJSON_Duplicate(series, true);
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -46,7 +46,7 @@ static int put_and_merge(const struct stage *stage, const cJSON *series, const s
 	if (!cJSON_AddStringToObject(metadata, "kiln.record", series_id(series)))
 		return error_set(err, -ENOMEM, "no memory for a commit");
 	(void)snprintf(message, sizeof(message), "record of %s", series_id(series));
-	r = put(&stage->at, series, options, err);
+	r = put_copy(&stage->at, series, options, err);
 	return r < 0 ? r : stage_merge(stage, message, metadata, options, err);
 }
 

@@ -198,29 +198,44 @@ static int pass_beside(struct uploader *uploader, struct error *err)
 	return first;
 }
 
-/* Makes a pass over the archived runs and the series. */
-static int pass_older(struct uploader *uploader, struct error *err)
+/* Makes a pass over the archived runs, and then over the series. `beside_done`: the store has all files of
+ * the other slots, or refuses them for good. */
+static int pass_older(struct uploader *uploader, bool beside_done, struct error *err)
 {
 	int r = spool_runs(pass_archived, uploader, err);
 
-	return r < 0 ? r : series_upload(&uploader->series, uploader->worker, err);
+	return r < 0 || !beside_done ? r : series_upload(&uploader->series, uploader->worker, err);
 }
 
 /* A current run whose files the store refuses for good keeps no other from its pass. */
-static int pass(struct uploader *uploader, struct error *err)
+static int pass_runs(struct uploader *uploader, struct error *err)
 {
 	struct error own = { 0 }, beside = { 0 };
 	const int current = pass_current(uploader, &own), others = pass_beside(uploader, &beside);
-	int r;
+	int r = 0;
 
 	uploader->left = false;
 	uploader->err = err;
-	r = current == 0 || !may_pass(&own) ? pass_older(uploader, err) : 0;
+	if (current == 0 || !may_pass(&own))
+		r = pass_older(uploader, others == 0 || !may_pass(&beside), err);
 	if (r < 0 && (current == 0 || may_pass(err)))
 		return r;
 	if (current < 0 || others < 0)
 		*err = current < 0 ? own : beside;
 	return current < 0 ? current : others;
+}
+
+/* A record of a series that cannot be read keeps no run from its pass. */
+static int pass(struct uploader *uploader, struct error *err)
+{
+	struct error unread = { 0 };
+	const int read = series_read(&uploader->series, &unread), r = pass_runs(uploader, err);
+
+	series_forget(&uploader->series);
+	if (r < 0 || read == 0)
+		return r;
+	*err = unread;
+	return read;
 }
 
 /* Waits, and trims the spool meanwhile, because traind goes on writing checkpoints. An error of the trimming

@@ -27,8 +27,8 @@ struct uploader {
 	} place[SLOTS_MAX];   /* by slot */
 	struct asking asking;
 	struct pause report; /* between two attempts for reports that wait */
-	struct pause series; /* the same for records of series, in a sink with branches */
-	bool left;           /* some runs of earlier nights are not completely in the store */
+	struct series_records series;
+	bool left; /* some runs of earlier nights are not completely in the store */
 	struct refused refused;
 	bool drain; /* end the process when the run has ended or stopped, and all its files are in the store
 		     */

@@ -105,6 +105,30 @@ conf=other
 is "$(begins 0) $(begins 1) $(states)" "0 0 [('running', 0), ('running', 1), ('waiting', 0)]" "it fails when the next series begins, and slot 1 works" \
 	"$(tail -n 5 "$KILN_ROOT/log")"
 
+# ---- The store has all files of a trial before the record of the series says that the trial has ended ----
+case_of stored grid 2
+is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+newest_series
+trial_1=$(of_series 't[1]["run"]')
+mkdir -p "$KILN_ROOT/data/kiln/spool/traind/$trial_1/model"
+echo weights >"$KILN_ROOT/data/kiln/spool/traind/$trial_1/model/model.safetensors"
+touch "$work/runs/grid/$trial_1/model" # in the place of the folder: the store does not take the file
+trains_until 1 finished
+is "$(ended 1) $(says 't[1]["state"]')" "0 finished" "a trial ends in slot 1"
+uploaded() { # prints the state of the trial in the store's record, once $1 holds, or after 5 s
+	"$KILN_BIN/kiln-uploadd" 2>>"$KILN_ROOT/log" &
+	local pid=$!
+	wait_for 5 "$1"
+	kill $pid && wait $pid
+	series=$work/runs/grid/series/$(basename "$(dirname "$series")")/series.json of_series 't[1]["state"]'
+}
+[ "$(uploaded false)" != finished ]
+ok $? "while the store does not take its files, the store's record does not say that it has ended" "$(tail -n 5 "$KILN_ROOT/log")"
+rm "$work/runs/grid/$trial_1/model"
+has_end() { grep -q '"finished"' "$work/runs/grid/series/"*/series.json; }
+is "$(uploaded has_end) $(cat "$work/runs/grid/$trial_1/model/model.safetensors")" "finished weights" "then the store has the files and the end" \
+	"$(tail -n 5 "$KILN_ROOT/log")"
+
 # ---- The last trial ends in slot 1 at the moment when slot 0 begins its next one ----
 case_of ends grid 2
 asked_ago 1000

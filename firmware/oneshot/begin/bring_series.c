@@ -9,6 +9,7 @@
 #include "oneshot/begin/claim_series.h"
 #include "oneshot/begin/configured_store.h"
 #include "oneshot/begin/left_series.h"
+#include "oneshot/series/move.h"
 #include "oneshot/series/note.h"
 
 #include <string.h>
@@ -176,8 +177,12 @@ static int bring_one(const struct bringing *bringing, const cJSON *series, cJSON
 		begin_again(series, trial, err);
 		return 0;
 	}
-	if (r == 0 && trial_state_of(trial) == TRIAL_FINISHED && !run_state_is_final(run.state))
-		r = run_state_set(RUN_FINISHED, err);
+	/* The store refused the last files of the trial for good. */
+	if (r == 0 && trial_state_of(trial) == TRIAL_FINISHED && !run_state_is_final(run.state)) {
+		note_state(trial, TRIAL_RUNNING, NULL);
+		move_trial(trial);
+		return run_park(id, err);
+	}
 	if (r == 0 && several && trial_state_of(trial) == TRIAL_RUNNING && run_state_is_final(run.state))
 		r = note_ended(series, trial, &run, err);
 	if (r < 0 || (trial_state_of(trial) == TRIAL_RUNNING && !several))
