@@ -54,11 +54,13 @@ void strip_keep(struct strip s, float4 piece, __local float *tile)
 	keep_piece(piece, tile, STRIP_WIDTH, s.row, s.k, !s.along_k);
 }
 
-__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16(GEMM_PARAMETERS)
+/* Strips of A and of B, two of each: while the items multiply from one, they fill the other. */
+typedef __local float4 strips[4][SIDE * STRIP_WIDTH / 4];
+
+void small_tile(strips memory, int row_group, int column_group, GEMM_PARAMETERS)
 {
-	__local float4 memory[4][SIDE * STRIP_WIDTH / 4];
 	const int t = get_local_id(0), r = t / SIDE, c = t % SIDE;
-	const int i0 = get_group_id(0) * SIDE, j0 = get_group_id(1) * SIDE;
+	const int i0 = row_group * SIDE, j0 = column_group * SIDE;
 	const struct strip a = strip_open(A, t, i0, M, stride_row, stride_k);
 	const struct strip b = strip_open(B, t, j0, N, b_transposed ? K : 1, b_transposed ? 1 : N);
 	float4 next_a = strip_piece(a, 0, K), next_b = strip_piece(b, 0, K);
@@ -90,6 +92,34 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16
 	}
 	finish_item(x, i0 + r, j0 + c, C, M, N, epilogue, bias, mask, scale, threshold, layer, step, first_row, key_low,
 		    key_high);
+}
+
+__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16(GEMM_PARAMETERS)
+{
+	strips memory;
+
+	small_tile(memory, get_group_id(0), get_group_id(1), GEMM_GIVEN);
+}
+
+/* The two gradients of a dense layer of at most SIDE units: dense_backward_* of gemm_packed.cl says what its parameters
+ * are. Both gradients have tiles of SIDE x SIDE and the bits of gemm_16x16. */
+__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void dense_backward_16x16(
+	__global const stored *x, __global const stored *dy, __global const stored *w, __global stored *dw,
+	__global float *bias_gradient, __global stored *dx, __global const stored *mask, int rows, int in, int units,
+	int gradient_groups, int group_rows, uint dw_epilogue, uint dx_epilogue, float scale)
+{
+	strips memory;
+	const int row_group = get_group_id(0), column_group = get_group_id(1);
+	const int tile = column_group * gradient_groups + row_group;
+	const bool is_dw = row_group < gradient_groups;
+
+	if (is_dw && tile * SIDE >= in && !(bias_gradient && (tile - 1) * SIDE < in))
+		return;
+	/* One call: the tile would be compiled twice by two. */
+	small_tile(memory, is_dw ? tile : row_group - gradient_groups, is_dw ? 0 : column_group, is_dw ? x : dy,
+		   is_dw ? dy : w, is_dw ? dw : dx, is_dw ? in : rows, is_dw ? units : in, is_dw ? rows : units,
+		   is_dw ? 1 : units, is_dw ? in : 1, !is_dw, group_rows, is_dw ? dw_epilogue : dx_epilogue, 0, mask,
+		   bias_gradient, scale, 0, 0, 0, 0, 0, 0);
 }
 
 /* ---- Larger tiles ----

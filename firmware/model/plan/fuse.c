@@ -11,7 +11,7 @@
  * - max_pool_backward -> dy, relu_backward dy, y -> dx, where the pool reads y: max_pool_backward -> dx,
  * which reads the numbers that the pool has chosen from y instead of y: a quarter of them in a pool of 2 x 2
  * - GEMM x B, column_sums of B: GEMM with one more row of groups
- * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw (CPU)
+ * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw
  */
 #include "model/plan/fuse.h"
 

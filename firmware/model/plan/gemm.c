@@ -10,12 +10,11 @@
 
 /* A wide tile uses each value of A more often; a narrow tile wastes fewer lanes on a narrow C. */
 static const struct gemm_tile cpu_tiles[] = {
-	{ "gemm_6x64", "gemm_packed_6x64", "dense_backward_6x64", "conv_packed_6x64", "conv_winograd_6x64",
-	  "conv_kernel_6x64", 6, 64 },
-	{ "gemm_8x32", "gemm_packed_8x32", "dense_backward_8x32", "conv_packed_8x32", "conv_winograd_8x32",
-	  "conv_kernel_8x32", 8, 32 },
-	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16", "conv_packed_8x16", NULL,
-	  "conv_kernel_8x16", 8, 16 },
+	{ "gemm_6x64", "gemm_packed_6x64", "conv_packed_6x64", "conv_winograd_6x64", "conv_kernel_6x64", 6,
+	  64 },
+	{ "gemm_8x32", "gemm_packed_8x32", "conv_packed_8x32", "conv_winograd_8x32", "conv_kernel_8x32", 8,
+	  32 },
+	{ "gemm_8x16", "gemm_packed_8x16", "conv_packed_8x16", NULL, "conv_kernel_8x16", 8, 16 },
 };
 /* Packing pays for operands of at least this many numbers: they do not stay in the caches of a core while the
  * tiles read them again and again. */
@@ -298,20 +297,31 @@ bool gemm_is(const struct launch *launch)
 
 /* ---- Both gradients of a dense layer ---- */
 
-static const struct gemm_tile *pair_tile(const struct launch *dx)
+/* Columns of a tile of every kernel that computes dw. */
+#define PAIR_COLUMNS 16
+
+/* The kernels that compute dw, dx and both. */
+static const struct {
+	const char *dw, *dx, *both;
+} pairs[] = {
+	{ "gemm_8x16", "gemm_packed_6x64", "dense_backward_6x64" },
+	{ "gemm_8x16", "gemm_packed_8x32", "dense_backward_8x32" },
+	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16" },
+	{ "gemm_16x16", "gemm_16x16", "dense_backward_16x16" },
+};
+
+/* Returns the kernel that computes both, or NULL. */
+static const char *pair_kernel(const struct launch *dw, const struct launch *dx)
 {
-	for (size_t i = 0; i < sizeof(cpu_tiles) / sizeof(*cpu_tiles); i++)
-		if (!strcmp(dx->kernel, cpu_tiles[i].packed))
-			return &cpu_tiles[i];
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (!strcmp(dw->kernel, pairs[i].dw) && !strcmp(dx->kernel, pairs[i].dx))
+			return pairs[i].both;
 	return NULL;
 }
 
 bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
 {
-	const struct gemm_tile *narrow = &cpu_tiles[2];
-
-	return dw->kernel && dx->kernel && !strcmp(dw->kernel, narrow->gemm) && pair_tile(dx) &&
-	       dw->argument[GEMM_N].i <= (int32_t)narrow->columns &&
+	return dw->kernel && dx->kernel && pair_kernel(dw, dx) && dw->argument[GEMM_N].i <= PAIR_COLUMNS &&
 	       dw->argument[GEMM_M].kind == ARGUMENT_INT &&
 	       dw->argument[GEMM_STRIDE_ROW].kind == ARGUMENT_INT && dx->argument[GEMM_B_TRANSPOSED].i &&
 	       dw->argument[GEMM_B].tensor == dx->argument[GEMM_A].tensor &&
@@ -324,7 +334,7 @@ struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
 	const uint64_t tiles = divide_up(dw->groups[0].fixed, dw->groups[0].tile) + dw->groups[0].extra;
 	const uint64_t gradient_groups = divide_up(tiles, columns);
 	const struct argument *w = dw->argument, *x = dx->argument;
-	struct launch pair = { .kernel = pair_tile(dx)->pair,
+	struct launch pair = { .kernel = pair_kernel(dw, dx),
 			       .groups = { dx->groups[0], dx->groups[1] },
 			       ARGUMENTS(w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C], w[GEMM_BIAS_GRADIENT],
 					 x[GEMM_C], x[GEMM_MASK], w[GEMM_K], w[GEMM_M], w[GEMM_N],

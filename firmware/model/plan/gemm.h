@@ -37,9 +37,9 @@ struct gemm {
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
 
 /* A size of tiles of C on CPU devices, and the names of the kernels that compute such tiles: `conv`,
- * `winograd` and `conv_kernel` are for conv.h, `pair` is for gemm_pair(). NULL: there is no such kernel. */
+ * `winograd` and `conv_kernel` are for conv.h. NULL: there is no such kernel. */
 struct gemm_tile {
-	const char *gemm, *packed, *pair, *conv, *winograd, *conv_kernel;
+	const char *gemm, *packed, *conv, *winograd, *conv_kernel;
 	uint64_t rows, columns;
 };
 /* Returns the best size of tile on CPU devices for a C with n columns. */
@@ -94,9 +94,9 @@ enum gemm_epilogue {
 /* Returns whether a function of this header made this launch, so that fusion can add epilogues to it. */
 bool gemm_is(const struct launch *launch);
 
-/* Returns whether the two launches are the two gradients of a dense layer: dw = x^T dy, computed in place
- * with one tile for all columns, and dx = dy w^T with the same dy, computed packed; and whether neither
- * launch reads what the other writes. */
+/* Returns whether the two launches are the two gradients of a dense layer: dw = x^T dy, computed with one
+ * tile for all columns, and dx = dy w^T with the same dy; whether there is a kernel that computes both by the
+ * tiles of the two; and whether neither launch reads what the other writes. */
 bool gemm_is_pair(const struct launch *dw, const struct launch *dx);
 /* Returns one launch that computes both gradients. */
 struct launch gemm_pair(const struct launch *dw, const struct launch *dx);
