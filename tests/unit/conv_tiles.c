@@ -37,7 +37,7 @@ static const struct shape shapes[] = {
 	{ "strides", 13, 11, 20, 8, { 3, 3 }, { 2, 2 }, { 1, 1 }, "same" },
 	{ "dilation", 10, 9, 6, 70, { 3, 3 }, { 1, 1 }, { 2, 3 }, "valid" },
 	{ "one position", 5, 5, 4, 7, { 5, 5 }, { 1, 1 }, { 1, 1 }, "valid" },
-	{ "points", 6, 7, 68, 12, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+	{ "points apart", 6, 7, 68, 12, { 1, 1 }, { 2, 1 }, { 1, 1 }, "valid" },
 };
 
 /* Those of kernels/conv_mma.cl. */
@@ -52,7 +52,7 @@ static const struct shape group_shapes[] = {
 	{ "several tiles", 7, 5, 40, 136, { 2, 2 }, { 1, 1 }, { 1, 1 }, "same" },
 	{ "strides", 9, 11, 24, 8, { 3, 2 }, { 2, 3 }, { 1, 1 }, "same" },
 	{ "dilation", 8, 9, 16, 72, { 3, 3 }, { 1, 1 }, { 2, 3 }, "valid" },
-	{ "points", 6, 7, 72, 24, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+	{ "points apart", 6, 7, 72, 24, { 1, 1 }, { 2, 1 }, { 1, 1 }, "valid" },
 };
 
 /* The type of activations and of their gradients: F32, or BF16 with the tensor cores of warp groups. */
@@ -283,11 +283,51 @@ static void test_every_tile_of_warp_groups(void **state)
 	storage = DTYPE_F32;
 }
 
+/* A convolution of single points is a product of matrices, so it has the tiles of products, and every kind of
+ * tensor cores. */
+static void test_points_are_products(void **state)
+{
+	static const struct {
+		enum dtype storage;
+		enum tensor_cores cores;
+		const char *forward, *backward; /* what the kernels begin with */
+	} cases[] = {
+		{ DTYPE_F32, TENSOR_CORES_NONE, "gemm_nn_", "gemm_nt_" },
+		{ DTYPE_BF16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_" },
+		{ DTYPE_BF16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_" },
+	};
+	static const int64_t one[] = { 1, 1 };
+	const struct window_keys keys = { one, one, one, "same" };
+	const struct conv conv = conv_of(64, 64, 64, 256, &keys);
+	const struct config config = model_config(NULL, 0, 1, 1, ROWS);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct harness h;
+		uint32_t x, kernel, y;
+
+		harness_open(&h, gpu, &config, false);
+		h.graph.storage = cases[i].storage;
+		h.plan.tensor_cores = cases[i].cores;
+		x = harness_tensor(&h, h.graph.storage, size_of(&conv, X));
+		kernel = harness_tensor(&h, DTYPE_F32, size_of(&conv, W));
+		y = harness_tensor(&h, h.graph.storage, size_of(&conv, Y));
+		conv_emit(&h.plan, &conv, x, kernel, y);
+		conv_emit_input_gradient(&h.plan, &conv, y, kernel, x, false);
+		assert_memory_equal(h.plan.launch[h.plan.launches - 2].kernel, cases[i].forward,
+				    strlen(cases[i].forward));
+		assert_memory_equal(h.plan.launch[h.plan.launches - 1].kernel, cases[i].backward,
+				    strlen(cases[i].backward));
+		harness_close(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_tile),
 		cmocka_unit_test(test_every_tile_of_warp_groups),
+		cmocka_unit_test(test_points_are_products),
 	};
 
 	return cmocka_run_group_tests(tests, open_gpu, close_kernels);

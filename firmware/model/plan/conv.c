@@ -100,14 +100,11 @@ static void emit_product(struct plan *plan, const struct conv *conv, const struc
 }
 
 /* Returns whether the convolution is a plain matrix product, because each position reads the number of the
- * input at the same place alone. Then CPU devices compute it by the kernels for matrices, which have the same
+ * input at the same place alone. Then the kernels for matrices compute it, which on CPU devices have the same
  * bits. */
-static bool is_product(const struct plan *plan, const struct conv *conv)
+static bool is_product(const struct window *window)
 {
-	const struct window *window = &conv->window;
-
-	return plan->cpu && window_taps(window) == 1 && window->in[0] == window->out[0] &&
-	       window->in[1] == window->out[1];
+	return window_taps(window) == 1 && window->in[0] == window->out[0] && window->in[1] == window->out[1];
 }
 
 void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t kernel, uint32_t y)
@@ -121,7 +118,7 @@ void conv_emit(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t 
 				   .per_row = window_positions(&conv->window),
 				   .node = conv->node };
 
-	if (is_product(plan, conv))
+	if (is_product(&conv->window))
 		gemm_emit(plan, &gemm);
 	else
 		emit_product(plan, conv, &gemm, &conv->window, "window");
@@ -160,10 +157,10 @@ void conv_emit_input_gradient(struct plan *plan, const struct conv *conv, uint32
 			     .add = add,
 			     .node = conv->node };
 
-	gemm.b_transposed = plan->cpu;
-	gemm.b = plan->cpu ? storage_copy(plan, conv->node, "kernel_stored", kernel)
-			   : emit_flipped(plan, conv, kernel);
-	if (is_product(plan, conv))
+	gemm.b_transposed = plan->cpu || is_product(&conv->window);
+	gemm.b = gemm.b_transposed ? storage_copy(plan, conv->node, "kernel_stored", kernel)
+				   : emit_flipped(plan, conv, kernel);
+	if (is_product(&conv->window))
 		gemm_emit(plan, &gemm);
 	else
 		emit_product(plan, conv, &gemm, &mirrored, "mirrored");
