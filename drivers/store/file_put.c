@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #define COPY_BYTES   (1u << 20)
 #define PUT_ATTEMPTS 4u
@@ -105,23 +106,40 @@ static int write_and_rename(const char *path, const char *temporary, int fd, con
 	return sync_folder(folder[0] ? folder : "/");
 }
 
-/* Makes and locks a temporary file. Between the two steps another process may remove the folder, because it
- * is empty: then the folder is made again. */
+/* Locks a new file. Fails with -EAGAIN where another process has taken the file for a stale one
+ * (remove_if_stale()) before it was locked. */
+static int lock_new(int fd)
+{
+	struct stat st;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_nlink == 0 ? -EAGAIN : 0;
+}
+
+static int try_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
+{
+	int folder = (int)(strrchr(path, '/') - path), r = make_folders(path);
+
+	if (r < 0)
+		return r;
+	(void)snprintf(temporary, FILE_PATH_BYTES, "%.*s/%sXXXXXX", folder, path, FILE_TEMPORARY_PREFIX);
+	*ret_fd = mkostemp(temporary, O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : lock_new(*ret_fd);
+}
+
+/* Makes and locks a temporary file. Between the steps another process may remove the folder, because it is
+ * empty, or the file, because nobody has locked it: then both are made again. */
 static int make_temporary(char *path, char temporary[static FILE_PATH_BYTES], int *ret_fd)
 {
-	int folder = (int)(strrchr(path, '/') - path), r;
+	int r = -EAGAIN;
 
-	for (uint32_t attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
-		r = make_folders(path);
-		if (r < 0)
-			return r;
-		(void)snprintf(temporary, FILE_PATH_BYTES, "%.*s/%sXXXXXX", folder, path,
-			       FILE_TEMPORARY_PREFIX);
-		*ret_fd = mkostemp(temporary, O_CLOEXEC);
-		if (*ret_fd >= 0 || errno != ENOENT)
-			break;
+	for (uint32_t attempt = 0; (r == -ENOENT || r == -EAGAIN) && attempt < PUT_ATTEMPTS; attempt++) {
+		close_fd(ret_fd);
+		*ret_fd = -1;
+		r = try_temporary(path, temporary, ret_fd);
 	}
-	return *ret_fd < 0 ? -errno : flock(*ret_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+	return r;
 }
 
 static int put_source(struct file_store *file, const char *key, const struct source *source,

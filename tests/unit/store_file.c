@@ -9,8 +9,28 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+/* So many times another process looks for stale files between the making of a file and its lock. */
+static unsigned looks;
+static struct store *looked_in;
+
+/* In place of the one of libc. */
+int flock(int fd, int operation)
+{
+	const unsigned left = looks;
+	struct error err = { 0 };
+
+	if (left) {
+		looks = 0; /* the look locks files, too */
+		assert_int_equal(store_abort_stale(looked_in, &err), 0);
+		looks = left - 1;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
+}
 
 struct place {
 	char folder[64], url[80];
@@ -304,6 +324,22 @@ static void test_stale(void **state)
 	expect_content(place, "deep/er/k", "x");
 }
 
+static void test_new_file_taken_for_a_stale_one(void **state)
+{
+	struct place *place = *state;
+	struct error err = { 0 };
+
+	looked_in = place->store;
+	looks = 2;
+	put(place, "run/plan", "of a trial that begins");
+	assert_int_equal(looks, 0);
+	expect_content(place, "run/plan", "of a trial that begins");
+	looks = 100;
+	assert_int_equal(store_put(place->store, "run/plan", "x", 1, &err), -EAGAIN);
+	assert_non_null(strstr(err.text, "run/plan"));
+	looks = 0;
+}
+
 static void *wake_soon(void *store)
 {
 	store_wake(store);
@@ -362,6 +398,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_weights, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stale, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_file_taken_for_a_stale_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_requests, setup, teardown),
 	};
 
