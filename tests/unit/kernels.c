@@ -141,6 +141,25 @@ static void test_every_kernel_is_in_the_table(void **state)
 	gpu_program_free(program);
 }
 
+static void test_programs_of_gpus_lack_kernels_of_cpus(void **state)
+{
+	static const char *const of_cpus[] = { "metrics", "move_lines", "conv_kernel_6x64", "conv_sum_lines",
+					       "gemm_packed_8x16" };
+	struct gpu_program *program = NULL;
+	struct error err;
+
+	(void)state;
+	harness_must(kernels_build(gpu, DTYPE_F32, NULL, 0, &program, &err), &err);
+	for (size_t i = 0; i < sizeof(of_cpus) / sizeof(*of_cpus); i++) {
+		struct gpu_kernel *kernel = NULL;
+
+		if ((gpu_kernel_create(program, of_cpus[i], &kernel, &err) == 0) != gpu_is_cpu(gpu))
+			fail_msg("%s", of_cpus[i]);
+		gpu_kernel_free(kernel);
+	}
+	gpu_program_free(program);
+}
+
 /* The names of the sources after the shared ones. */
 static void chosen(const char *const *kernel, uint32_t kernels, char out[static 256])
 {
@@ -281,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_definitions_are_found),
 		cmocka_unit_test(test_table_says_what_the_sources_say),
 		cmocka_unit_test(test_every_kernel_is_in_the_table),
+		cmocka_unit_test(test_programs_of_gpus_lack_kernels_of_cpus),
 		cmocka_unit_test(test_plans_choose_their_sources),
 		cmocka_unit_test(test_only_used_tiles_are_compiled),
 		cmocka_unit_test(test_only_tiles_are_named),

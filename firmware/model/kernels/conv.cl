@@ -12,6 +12,7 @@
  * Reduction class: images, rows, columns in order with one fma per term, then conv_sum.
  * Reference: reference() in layers/conv.c. Tolerance: positions * images of a chunk * 2^-24 of the sum of absolute products.
  */
+#ifdef CPU_DEVICE
 #define BLOCK_POSITIONS 64
 
 #define GET(r, v) float16 c##r##_##v = get16(v, c + (size_t)r * N);
@@ -89,6 +90,31 @@ CONV_KERNEL(conv_kernel_6x64, 6, 4, SIX, GET4, LOAD4, STEP4, SAVE4)
 CONV_KERNEL(conv_kernel_8x32, 8, 2, EIGHT, GET2, LOAD2, STEP2, SAVE2)
 CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, SAVE1)
 
+/* conv_sum for CPU devices: a group is one work-item, which computes a row of dkernel, or dbias. Groups
+ * (taps * channels + 1, 1). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void conv_sum_lines(
+	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
+	int filters, int tap_rows, int columns)
+{
+	const int row = get_group_id(0), kernel_rows = taps * channels;
+	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
+	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
+	__global float *out = row < kernel_rows ? dkernel + (size_t)row * filters : dbias;
+
+	for (int j = 0; out && j < filters; j += 16) {
+		float16 sum = 0;
+
+		for (int c = 0; c < chunks; c++)
+			sum += get16(0, partial + c * size + at * columns + j);
+		if (filters - j >= 16)
+			put16(sum, 0, out + j);
+		else
+			store_lanes(sum, filters - j, out + j);
+	}
+}
+
+#endif
+
 /* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks. A group
  * computes SUM_NUMBERS numbers, in SUM_LANES lanes: a lane adds every SUM_LANES-th chunk in order, then the lanes are added
  * in order. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. plan/conv.c has the same SUM_NUMBERS. */
@@ -121,29 +147,6 @@ __kernel __attribute__((reqd_work_group_size(SUM_NUMBERS *SUM_LANES, 1, 1))) voi
 		dkernel[i] = sum;
 	else
 		dbias[i % filters] = sum;
-}
-
-/* The same for CPU devices, which do not use conv_sum: a group is one work-item, which computes a row of dkernel, or dbias.
- * Groups (taps * channels + 1, 1). */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void conv_sum_lines(
-	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
-	int filters, int tap_rows, int columns)
-{
-	const int row = get_group_id(0), kernel_rows = taps * channels;
-	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
-	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
-	__global float *out = row < kernel_rows ? dkernel + (size_t)row * filters : dbias;
-
-	for (int j = 0; out && j < filters; j += 16) {
-		float16 sum = 0;
-
-		for (int c = 0; c < chunks; c++)
-			sum += get16(0, partial + c * size + at * columns + j);
-		if (filters - j >= 16)
-			put16(sum, 0, out + j);
-		else
-			store_lanes(sum, filters - j, out + j);
-	}
 }
 
 /* out [taps, filters, channels] = in [taps, channels, filters] with the taps in reverse order, channels and filters

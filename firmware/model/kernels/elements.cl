@@ -131,6 +131,7 @@ ELEMENTS move_image(__global const stored *from, __global stored *to, int add, i
 	}
 }
 
+#ifdef CPU_DEVICE
 /* The same for CPU devices: a group is one work-item, which computes a line of `to`. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void move_lines(
 	__global const stored *from, __global stored *to, int add, int rows, int columns, int to_line, int lines, int line,
@@ -158,6 +159,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void move_lines(
 	for (int i = end; !add && i < to_line; i++)
 		store(0.0f, i, to);
 }
+#endif
 
 /* y = a + b */
 ELEMENTS add_two(__global const stored *a, __global const stored *b, __global stored *y, int rows, int columns)

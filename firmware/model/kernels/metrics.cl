@@ -53,18 +53,6 @@ void add_hit(uint hit, int r, struct batch_sums *sums)
 	sums->wrong = sums->wrong < 0 && (hit & ROW_WRONG) ? r : sums->wrong;
 }
 
-/* Adds a chunk of rows; returns the sum of their losses. */
-float add_rows(__global const float *row_loss, __global const uint *row_hit, int from, int to, struct batch_sums *sums)
-{
-	float partial = 0;
-
-	for (int r = from; r < to; r++) {
-		partial += row_loss[r];
-		add_hit(row_hit[r], r, sums);
-	}
-	return partial;
-}
-
 /* Adds the batch and writes the first fault. `faulty` is the first entry of chunk_fault that is not 0, or 0. */
 void add_batch(struct batch_sums sums, uint faulty, int valid_rows, __global float *loss_sum, __global long *correct_sum,
 	       __global long *top_sum, __global long *rows_sum, __global const long *whole, __global const float *real,
@@ -109,6 +97,19 @@ void add_batch(struct batch_sums sums, uint faulty, int valid_rows, __global flo
 	}
 }
 
+#ifdef CPU_DEVICE
+/* Adds a chunk of rows; returns the sum of their losses. */
+float add_rows(__global const float *row_loss, __global const uint *row_hit, int from, int to, struct batch_sums *sums)
+{
+	float partial = 0;
+
+	for (int r = from; r < to; r++) {
+		partial += row_loss[r];
+		add_hit(row_hit[r], r, sums);
+	}
+	return partial;
+}
+
 SINGLE metrics(GROUP_ID METRICS_PARAMETERS)
 {
 	struct batch_sums sums = { 0, 0, 0, -1 };
@@ -120,6 +121,7 @@ SINGLE metrics(GROUP_ID METRICS_PARAMETERS)
 		faulty = chunk_fault[c];
 	add_batch(sums, faulty, METRICS_GIVEN);
 }
+#endif
 
 #define METRICS_GROUP 256
 /* Rows and their chunks that the group adds at once. */
