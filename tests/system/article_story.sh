@@ -24,7 +24,7 @@ story() { # repository: imports the data, and writes the night's configuration
 		--endpoint "$KILN_LAKEFS" >"$work/said" 2>&1
 	is "$? $(seen 'len(b["main"]["commits"])')" "0 2" "$1: the data is imported, and committed" "$(cat "$work/said")"
 	source="url = \"lakefs://$1/main/data\"; endpoint = \"$KILN_LAKEFS\";"
-	conf "$1" 'epochs = 12; seed = 7;' '' "$trials checkpoint: { every_steps = 20; }; promote: { against = \"champion\"; };"
+	conf "$1" "epochs = $((kills_wanted * 3 / 2)); seed = 7;" '' "$trials checkpoint: { every_steps = 20; }; promote: { against = \"champion\"; };"
 }
 
 weights() { # trial: digest of its weights, as its branch has them
