@@ -18,6 +18,9 @@ B       := build/$(FLAVOUR)$(if $(CLANG),-clang)
 
 PACKAGES := libcurl zlib libdeflate libisal libconfig libsystemd libcjson expat OpenCL libjpeg spng # mbedTLS has no .pc file
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+# Only kiln-ranks.so and a benchmark are linked with Open MPI.
+MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
+MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
 PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -lisal -lconfig -lsystemd -lcjson -lexpat -ljpeg -lspng -lOpenCL -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
@@ -96,13 +99,15 @@ $(eval $(call program,kiln-steer,firmware/steer))
 $(eval $(call program,kiln-generator,firmware/generator))
 $(eval $(call program,kiln-controld,firmware/controld))
 
+RANKS_LIBRARY := $(B)/bin/kiln-ranks.so
+
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
 BENCHES     := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c)) \
 	$(patsubst tests/system/preload/%.c,$(B)/system/preload/%.so,$(wildcard tests/system/preload/*.c))
 
-programs: $(PROGRAMS)
+programs: $(PROGRAMS) $(RANKS_LIBRARY)
 tests: $(UNIT_TESTS) $(TEST_HELPERS)
 fuzzers: $(FUZZERS) # FLAVOUR=fuzz
 benches: $(BENCHES)
@@ -164,6 +169,9 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
 $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
 	$(link)
 
+$(B)/obj/tests/bench/ranks_exchange.o: CPPFLAGS += $(MPI_CFLAGS)
+$(B)/bench/ranks_exchange: LINK_EXTRA = $(MPI_LIBS)
+
 $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 	$(link)
 
@@ -172,6 +180,13 @@ $(B)/system/preload/%.so: tests/system/preload/%.c
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CPPFLAGS) $(WARNINGS) -O2 -fPIC -shared -o $@ $< -ldl
+
+# What a run of several ranks loads: compiled the same way in every flavour, too.
+$(RANKS_LIBRARY): $(wildcard drivers/ranks/mpi/*.c) drivers/ranks/library.h Makefile
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -O2 -fPIC -fvisibility=hidden -shared \
+		-Wl,-z,relro,-z,now -Wl,--build-id=sha1 -o $@ $(filter %.c,$^) $(MPI_LIBS)
 
 clean:
 	rm -rf build
@@ -192,6 +207,7 @@ install: deps
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/kiln $(DESTDIR)/etc/kiln
 	install -m 755 $(B)/bin/kiln $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(filter-out $(B)/bin/kiln,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/libexec/kiln/
+	install -m 644 $(RANKS_LIBRARY) $(DESTDIR)$(PREFIX)/libexec/kiln/
 	install -m 644 config/kiln.conf $(DESTDIR)/etc/kiln/kiln.conf.reference
 	rootfs/install "$(DESTDIR)" "$(PREFIX)"
 
@@ -259,7 +275,7 @@ lint: deps-test
 	clang-format --dry-run -Werror $(FORMATTED)
 	@$(MAKE) --no-print-directory -s $(gen-model)
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
-		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS) $(analyzer-states)' tidy
+		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS) $(MPI_CFLAGS) $(analyzer-states)' tidy
 
 # Every unit test that opens a device, on every implementation of OpenCL that can be installed here, on the code for CPUs and the
 # code for GPUs; a table of them. oclgrind interprets a kernel, so it runs only tests of small shapes. It cannot compile

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/ranks/load.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#define FILE_NAME "kiln-ranks.so"
+
+static const char *find_beside_program(char path[static PATH_MAX])
+{
+	const ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - sizeof(FILE_NAME) - 1);
+	char *slash;
+
+	path[bytes > 0 ? bytes : 0] = '\0';
+	slash = strrchr(path, '/');
+	(void)snprintf(slash ? slash + 1 : path, sizeof(FILE_NAME), FILE_NAME);
+	return path;
+}
+
+int load_library(const char *path, const struct ranks_library **ret_library, struct error *err)
+{
+	char beside[PATH_MAX];
+	const char *file = path ? path : find_beside_program(beside);
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	const struct ranks_library *library;
+
+	if (!handle)
+		return error_set(
+			err, -ENOENT,
+			"a run of several ranks needs Open MPI: %s; install the package openmpi-bin, and "
+			"Kiln again if " FILE_NAME " is missing",
+			dlerror());
+	library = dlsym(handle, LIBRARY_SYMBOL);
+	if (!library || library->version != LIBRARY_VERSION)
+		return error_set(err, -EINVAL, "%s: version %" PRIu32 " of its table, expected %u", file,
+				 library ? library->version : 0, LIBRARY_VERSION);
+	*ret_library = library;
+	return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drivers/ranks/pump.h"
+
+#include "core/base/clock.h"
+#include "drivers/ranks/sum.h"
+
+#include <inttypes.h>
+#include <sched.h>
+
+#define SEGMENT_BYTES  (1u << 20)
+#define SEGMENTS_BYTES (64u << 20) /* most for the segments of all ranks together */
+#define SEGMENT_ALIGN  64u
+
+/* The waits of an exchange: short ones without a rest; in longer ones other threads get the core. */
+#define RESTLESS_US 2000u
+#define REST_NS     20000
+
+int pump_open(struct pump *pump, struct error *err)
+{
+	const uint32_t share = SEGMENTS_BYTES / pump->world / SEGMENT_ALIGN * SEGMENT_ALIGN;
+
+	pump->segment_bytes = share < SEGMENT_BYTES ? share : SEGMENT_BYTES;
+	pump->addend = calloc(pump->world, sizeof(*pump->addend));
+	for (uint32_t lane = 0; lane < LIBRARY_LANES; lane++) {
+		const size_t bytes = (size_t)pump->segment_bytes * (pump->world - 1);
+
+		pump->scratch[lane] = aligned_alloc(SEGMENT_ALIGN, bytes ? bytes : SEGMENT_ALIGN);
+		if (!pump->addend || !pump->scratch[lane])
+			return error_set(err, -ENOMEM, "ranks: no memory for segments of %" PRIu32 " ranks",
+					 pump->world);
+	}
+	return 0;
+}
+
+void pump_done(struct pump *pump)
+{
+	for (uint32_t lane = 0; lane < LIBRARY_LANES; lane++)
+		free(pump->scratch[lane]);
+	free(pump->addend);
+}
+
+void pump_obey(const struct pump *pump)
+{
+	/* acquire, pairs with the release in ranks_abort(). */
+	const int code = atomic_load_explicit(&pump->abort_code, memory_order_acquire);
+
+	if (code != PUMP_GOES_ON)
+		pump->library->abort(code);
+}
+
+/* ---- Waiting ---- */
+
+static void rest(uint64_t waited_us)
+{
+	const struct timespec time = { .tv_nsec = REST_NS };
+
+	if (waited_us < RESTLESS_US)
+		(void)sched_yield();
+	else
+		(void)nanosleep(&time, NULL);
+}
+
+static int blame(const struct pump *pump, int code, uint32_t peer, const char *why, struct error *err)
+{
+	if (peer >= pump->world)
+		return error_set(err, code, "rank %" PRIu32 ": %s", pump->rank, why);
+	return error_set(err, code, "rank %" PRIu32 "%s%s %s", peer, *pump->where[peer].host ? " on " : "",
+			 pump->where[peer].host, why);
+}
+
+static int await(struct pump *pump, uint32_t lane, struct error *err)
+{
+	const uint64_t start_us = clock_us();
+	char why[LIBRARY_WHY_BYTES];
+	uint32_t peer;
+	int r;
+
+	while ((r = pump->library->done(lane, &peer, why)) == 0) {
+		const uint64_t waited_us = clock_us() - start_us;
+
+		pump_obey(pump);
+		if (waited_us > pump->patience_us) {
+			(void)snprintf(why, sizeof(why), "sends nothing for %" PRIu64 " s",
+				       pump->patience_us / 1000000);
+			return blame(pump, -ETIMEDOUT, pump->library->missing(lane), why, err);
+		}
+		rest(waited_us);
+	}
+	return r < 0 ? blame(pump, r, peer, why, err) : 0;
+}
+
+/* ---- Segments ---- */
+
+struct part {
+	unsigned char *data;
+	uint32_t bytes;
+};
+
+/* Finds a segment of a rank's chunk; it is shorter or empty at the end. Empty ones are sent, too: so ranks
+ * that do not agree about a count find out. */
+static struct part find_part(const struct pump *pump, const struct pump_job *job, uint32_t owner,
+			     uint64_t segment)
+{
+	const uint64_t chunk = owner * job->chunk_bytes, end = chunk + job->chunk_bytes,
+		       last = end < job->bytes ? end : job->bytes,
+		       first = chunk + segment * pump->segment_bytes;
+	const uint64_t left = first < last ? last - first : 0;
+
+	return (struct part){
+		.data = left ? job->memory + first : NULL,
+		.bytes = (uint32_t)(left < pump->segment_bytes ? left : pump->segment_bytes),
+	};
+}
+
+static unsigned char *scratch_of(const struct pump *pump, uint32_t lane, uint32_t peer)
+{
+	const uint32_t index = peer < pump->rank ? peer : peer - 1;
+
+	return pump->scratch[lane] + (size_t)index * pump->segment_bytes;
+}
+
+static int receive_from(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
+			char why[static LIBRARY_WHY_BYTES])
+{
+	const uint32_t lane = (uint32_t)(segment % LIBRARY_LANES);
+	const struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? peer : pump->rank, segment);
+	const struct library_message message = {
+		.data = job->way == PUMP_REDUCE ? scratch_of(pump, lane, peer) : part.data,
+		.bytes = part.bytes,
+		.peer = peer,
+	};
+
+	if (job->way == PUMP_DEAL && peer != job->root)
+		return 0;
+	return pump->library->receive(lane, &message, why);
+}
+
+static int send_to(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
+		   char why[static LIBRARY_WHY_BYTES])
+{
+	const struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? pump->rank : peer, segment);
+	const struct library_message message = { .data = part.data, .bytes = part.bytes, .peer = peer };
+
+	if (job->way == PUMP_DEAL && pump->rank != job->root)
+		return 0;
+	return pump->library->send((uint32_t)(segment % LIBRARY_LANES), &message, why);
+}
+
+/* Begins a segment. Each rank begins with its neighbour, so that not all of them send to the same one. */
+static int post(const struct pump *pump, const struct pump_job *job, uint64_t segment, struct error *err)
+{
+	char why[LIBRARY_WHY_BYTES];
+	uint32_t peer;
+	int r;
+
+	for (uint32_t i = 1; i < pump->world; i++) {
+		peer = (pump->rank + pump->world - i) % pump->world;
+		if ((r = receive_from(pump, job, peer, segment, why)) < 0)
+			return blame(pump, r, peer, why, err);
+	}
+	for (uint32_t i = 1; i < pump->world; i++) {
+		peer = (pump->rank + i) % pump->world;
+		if ((r = send_to(pump, job, peer, segment, why)) < 0)
+			return blame(pump, r, peer, why, err);
+	}
+	return 0;
+}
+
+static void sum(struct pump *pump, const struct pump_job *job, uint64_t segment)
+{
+	const struct part own = find_part(pump, job, pump->rank, segment);
+	const uint32_t lane = (uint32_t)(segment % LIBRARY_LANES);
+
+	for (uint32_t i = 0; i < pump->world; i++)
+		pump->addend[i] = (float *)(i == pump->rank ? own.data : scratch_of(pump, lane, i));
+	sum_tree(pump->addend, pump->world, (float *)own.data, own.bytes / sizeof(float));
+}
+
+int pump_run(struct pump *pump, const struct pump_job *job, struct error *err)
+{
+	const uint64_t longest = job->chunk_bytes < job->bytes ? job->chunk_bytes : job->bytes,
+		       segments = (longest + pump->segment_bytes - 1) / pump->segment_bytes;
+	int r = 0;
+
+	for (uint64_t next = 0; r == 0 && segments > 0 && next <= segments; next++) {
+		if (next < segments)
+			r = post(pump, job, next, err);
+		if (r == 0 && next > 0)
+			r = await(pump, (uint32_t)((next - 1) % LIBRARY_LANES), err);
+		if (r == 0 && next > 0 && job->way == PUMP_REDUCE)
+			sum(pump, job, next - 1);
+	}
+	return r;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves the chunks of a job between the ranks, on the thread that calls MPI. Chunks are cut into segments,
+ * and the next segments are on their way while the last are added. Order: pump_open -> pump_run* ->
+ * pump_done.
+ */
+#pragma once
+
+#include "drivers/ranks/library.h"
+#include "drivers/ranks/ranks.h"
+
+#include <stdatomic.h>
+
+enum pump_way {
+	PUMP_REDUCE, /* floats: the own chunk becomes the sum of all ranks */
+	PUMP_SPREAD, /* every rank gets all chunks from their owners */
+	PUMP_DEAL,   /* every rank gets its own chunk from `root` */
+};
+
+/* Memory in chunks: rank r owns the bytes from r * chunk_bytes to the next rank's, or to the end. */
+struct pump_job {
+	enum pump_way way;
+	unsigned char *memory;
+	uint64_t bytes, chunk_bytes;
+	uint32_t root;
+};
+
+struct pump {
+	const struct ranks_library *library;
+	uint32_t world, rank, segment_bytes;
+	uint64_t patience_us;
+	const struct ranks_where *where; /* [world], for messages; a host is "" while it is not known */
+	_Atomic int abort_code;          /* PUMP_GOES_ON, or with what code all ranks have to end */
+	unsigned char *scratch[LIBRARY_LANES];
+	float **addend; /* [world] */
+};
+
+#define PUMP_GOES_ON (-1)
+
+/* Allocates the memory for segments of other ranks. library, world and rank are set. Errors: -ENOMEM, and the
+ * caller calls pump_done(). */
+MUST_CHECK int pump_open(struct pump *pump, struct error *err);
+/* Blocks. Errors: those of an exchange in ranks.h. */
+MUST_CHECK int pump_run(struct pump *pump, const struct pump_job *job, struct error *err);
+/* Ends all ranks if abort_code says so. */
+void pump_obey(const struct pump *pump);
+void pump_done(struct pump *pump);
