@@ -71,6 +71,9 @@ static struct config_layer shared_view[] = { NAMED("dense", "a", UNITS(6)),
 					     DENSE(5),
 					     SOFTMAX };
 
+static struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
+					 RELU,       DROPOUT(0.2), DENSE(5),     SOFTMAX };
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(just_dense),   NET(no_bias),       NET(with_relu),     NET(with_dropout), NET(relu_dropout),
@@ -78,24 +81,65 @@ static const struct net family_nets[] = {
 	NET(frozen),       NET(frozen_below),  NET(sigmoids),      NET(tanhs),        NET(swishes),
 	NET(silus),        NET(gelus),         NET(gelus_tanh),    NET(leaky),        NET(leaky_own),
 	NET(crossed),      NET(residual),      NET(joined),        NET(shapes, 4, 3), NET(shared_view),
+	NET(article),
 };
 
 /* The launches of the article's network without its update and metrics: three products, the loss, both
- * gradients of each of the two narrow layers, and those of the parameters of the first layer. */
+ * gradients of each of the two narrow layers, and those of the parameters of the first layer. A GPU makes the
+ * products of both narrow layers in one launch. */
 static void test_fusion_shortens(void **state)
 {
-	static struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2), DENSE(16),
-						 RELU,       DROPOUT(0.2), DENSE(5),     SOFTMAX };
 	const struct config config = model_config(article, 8, INPUTS, CLASSES, ROWS);
 	struct harness h;
 
 	(void)state;
-	harness_open(&h, gpu, &config, true);
-	emit_training(&h, false);
-	assert_int_equal(h.plan.launches, 23);
-	plan_fuse(&h.plan);
-	assert_int_equal(h.plan.launches, 7);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		harness_open(&h, gpu, &config, cpu);
+		emit_training(&h, false);
+		assert_int_equal(h.plan.launches, 23);
+		plan_fuse(&h.plan);
+		assert_int_equal(h.plan.launches, h.plan.cpu ? 7 : 6);
+		harness_close(&h);
+	}
+}
+
+/* Writes the gradients of all parameters of the article's network to `out`, one behind another. */
+static uint64_t run_article(bool cpu, bool fuse, float *out)
+{
+	const struct config config = model_config(article, 8, INPUTS, CLASSES, ROWS);
+	struct reference reference;
+	struct harness h;
+	uint64_t count = 0;
+
+	harness_open(&h, gpu, &config, cpu);
+	emit_training(&h, fuse);
+	harness_bind(&h, program);
+	run_plan(&h, &reference);
+	for (uint32_t i = 0; i < h.graph.tensors; i++) {
+		const struct tensor *tensor = graph_at(&h.graph, i);
+
+		if (tensor->role != ROLE_PARAMETER)
+			continue;
+		assert_true(count + tensor->elements <= NUMBERS_MAX);
+		harness_get(&h, tensor->gradient, out + count);
+		count += tensor->elements;
+	}
+	reference_close(&reference);
 	harness_close(&h);
+	return count;
+}
+
+static void test_fusion_keeps_the_bits(void **state)
+{
+	static float fused[NUMBERS_MAX], not_fused[NUMBERS_MAX];
+
+	(void)state;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		const uint64_t count = run_article(cpu, true, fused);
+
+		assert_int_equal(run_article(cpu, false, not_fused), count);
+		assert_memory_equal(fused, not_fused, count * sizeof(*fused));
+	}
 }
 
 /* Layers below the lowest trainable parameter have no backward pass; a frozen parameter has no gradient
@@ -143,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		OPS_TESTS,
 		cmocka_unit_test(test_fusion_shortens),
+		cmocka_unit_test(test_fusion_keeps_the_bits),
 		cmocka_unit_test(test_freeze_cuts),
 	};
 

@@ -57,6 +57,7 @@ void strip_keep(struct strip s, float4 piece, __local float *tile)
 /* Strips of A and of B, two of each: while the items multiply from one, they fill the other. */
 typedef __local float4 strips[4][SIDE * STRIP_WIDTH / 4];
 
+/* Computes a tile that has a row of C. */
 void small_tile(strips memory, int row_group, int column_group, GEMM_PARAMETERS)
 {
 	const int t = get_local_id(0), r = t / SIDE, c = t % SIDE;
@@ -66,10 +67,6 @@ void small_tile(strips memory, int row_group, int column_group, GEMM_PARAMETERS)
 	float4 next_a = strip_piece(a, 0, K), next_b = strip_piece(b, 0, K);
 	float x = 0;
 
-	if (i0 >= M) {
-		column_sums_group(B, N, K, j0, SIDE, SIDE * SIDE, (__local float *)memory, bias_gradient);
-		return;
-	}
 	for (int k0 = 0, half_at = 0; k0 < K; k0 += STRIP, half_at ^= 1) {
 		__local const float4 *const row = memory[half_at] + r * STRIP_WIDTH / 4;
 		__local const float4 *const column = memory[2 + half_at] + c * STRIP_WIDTH / 4;
@@ -97,8 +94,13 @@ void small_tile(strips memory, int row_group, int column_group, GEMM_PARAMETERS)
 __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void gemm_16x16(GEMM_PARAMETERS)
 {
 	strips memory;
+	const int row_group = get_group_id(0), column_group = get_group_id(1);
 
-	small_tile(memory, get_group_id(0), get_group_id(1), GEMM_GIVEN);
+	if (row_group * SIDE < M)
+		small_tile(memory, row_group, column_group, GEMM_GIVEN);
+	else
+		column_sums_group(B, N, K, column_group * SIDE, SIDE, SIDE * SIDE, (__local float *)memory,
+				  bias_gradient);
 }
 
 /* The two gradients of a dense layer of at most SIDE units: dense_backward_* of gemm_packed.cl says what its parameters
@@ -113,13 +115,36 @@ __kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void dense_back
 	const int tile = column_group * gradient_groups + row_group;
 	const bool is_dw = row_group < gradient_groups;
 
-	if (is_dw && tile * SIDE >= in && !(bias_gradient && (tile - 1) * SIDE < in))
-		return;
 	/* One call: the tile would be compiled twice by two. */
-	small_tile(memory, is_dw ? tile : row_group - gradient_groups, is_dw ? 0 : column_group, is_dw ? x : dy,
-		   is_dw ? dy : w, is_dw ? dw : dx, is_dw ? in : rows, is_dw ? units : in, is_dw ? rows : units,
-		   is_dw ? 1 : units, is_dw ? in : 1, !is_dw, group_rows, is_dw ? dw_epilogue : dx_epilogue, 0, mask,
-		   bias_gradient, scale, 0, 0, 0, 0, 0, 0);
+	if (!is_dw || tile * SIDE < in)
+		small_tile(memory, is_dw ? tile : row_group - gradient_groups, is_dw ? 0 : column_group,
+			   is_dw ? x : dy, is_dw ? dy : w, is_dw ? dw : dx, is_dw ? in : rows, is_dw ? units : in,
+			   is_dw ? rows : units, is_dw ? 1 : units, is_dw ? in : 1, !is_dw, group_rows,
+			   is_dw ? dw_epilogue : dx_epilogue, 0, mask, 0, scale, 0, 0, 0, 0, 0, 0);
+	else if (bias_gradient && (tile - 1) * SIDE < in)
+		column_sums_group(dy, units, rows, 0, SIDE, SIDE * SIDE, (__local float *)memory, bias_gradient);
+}
+
+/* Two dense layers of at most SIDE units each: y [rows, units] = epilogue(x [rows, in] w), with the bits of gemm_16x16, and
+ * next_y [rows, next_units] likewise from y. Groups (ceil(rows / SIDE), 1): a group computes whole rows of y, so no other
+ * group writes what its second product reads. */
+__kernel __attribute__((reqd_work_group_size(SIDE *SIDE, 1, 1))) void dense_forward_16x16(
+	__global const stored *x, __global const stored *w, __global const float *bias, __global stored *y,
+	__global const stored *next_w, __global const float *next_bias, __global stored *next_y, int rows, int in,
+	int units, int next_units, uint epilogue, uint next_epilogue, float scale, uint threshold, uint layer, uint step,
+	uint first_row, uint key_low, uint key_high)
+{
+	strips memory;
+
+	/* Not unrolled: the tile would be compiled twice. */
+#pragma unroll 1
+	for (int is_next = 0; is_next < 2; is_next++) {
+		small_tile(memory, get_group_id(0), 0, is_next ? y : x, is_next ? next_w : w, is_next ? next_y : y, rows,
+			   is_next ? next_units : units, is_next ? units : in, is_next ? units : in, 1, 0, SIDE,
+			   is_next ? next_epilogue : epilogue, is_next ? next_bias : bias, 0, 0, scale, threshold, layer,
+			   step, first_row, key_low, key_high);
+		barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+	}
 }
 
 /* ---- Larger tiles ----

@@ -12,6 +12,7 @@
  * which reads the numbers that the pool has chosen from y instead of y: a quarter of them in a pool of 2 x 2
  * - GEMM x B, column_sums of B: GEMM with one more row of groups
  * - GEMM x^T dy -> dw, GEMM dy w^T -> dx: one launch for both, if one tile has all columns of dw
+ * - GEMM -> y, GEMM y w -> z: one launch for both, if one tile has all columns of each (not CPUs)
  */
 #include "model/plan/fuse.h"
 
@@ -251,8 +252,8 @@ static bool has_only(const struct launch *gemm, uint32_t flags)
 	return !(gemm->argument[GEMM_EPILOGUE].u & ~flags);
 }
 
-/* Applies the last rule. Two small launches in one save a few microseconds, and the groups of both run at the
- * same time. */
+/* Joins the two gradients of a dense layer. Two small launches in one save a few microseconds, and the groups
+ * of both run at the same time. */
 static void fuse_gradients(struct plan *plan, uint32_t at)
 {
 	struct launch *dx = &plan->launch[at], *dw = launch_before(plan, at);
@@ -264,11 +265,21 @@ static void fuse_gradients(struct plan *plan, uint32_t at)
 	remove_launch(dx);
 }
 
+static void fuse_layers(struct plan *plan, uint32_t at)
+{
+	struct launch *second = &plan->launch[at], *first = launch_before(plan, at);
+
+	if (!first || !gemm_is_sequence(first, second))
+		return;
+	*first = gemm_sequence(first, second);
+	remove_launch(second);
+}
+
 void plan_fuse(struct plan *plan)
 {
-	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,    fuse_bias, fuse_forward,
-							   fuse_backward, fuse_pool, fuse_column_sums,
-							   fuse_gradients };
+	void (*const rules[])(struct plan *, uint32_t) = { fuse_masks,     fuse_bias,  fuse_forward,
+							   fuse_backward,  fuse_pool,  fuse_column_sums,
+							   fuse_gradients, fuse_layers };
 	uint32_t left = 0;
 
 	for (size_t r = 0; r < sizeof(rules) / sizeof(*rules); r++)

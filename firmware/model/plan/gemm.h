@@ -100,3 +100,10 @@ bool gemm_is(const struct launch *launch);
 bool gemm_is_pair(const struct launch *dw, const struct launch *dx);
 /* Returns one launch that computes both gradients. */
 struct launch gemm_pair(const struct launch *dw, const struct launch *dx);
+
+/* Returns whether the two launches, one directly after the other, are the products of two dense layers for a
+ * device that is not a CPU, y = x w and next_y = y next_w; whether one tile has all columns of each, and
+ * whether one kernel has their epilogues: of the second only EPILOGUE_BIAS and EPILOGUE_RELU. */
+bool gemm_is_sequence(const struct launch *first, const struct launch *second);
+/* Returns one launch that computes both products. */
+struct launch gemm_sequence(const struct launch *first, const struct launch *second);

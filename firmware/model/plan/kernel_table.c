@@ -36,6 +36,7 @@ const struct kernel kernel_table[] = {
 	/* gemm_tiled.cl */
 	{ "gemm_16x16", KERNEL_FILE_gemm_tiled, 0 },
 	{ "dense_backward_16x16", KERNEL_FILE_gemm_tiled, 0 },
+	{ "dense_forward_16x16", KERNEL_FILE_gemm_tiled, 0 },
 	{ "gemm_sum", KERNEL_FILE_gemm_tiled, 0 },
 	TILE_SIZES(PRODUCTS) /**/
 	/* gemm_mma.cl */
