@@ -21,6 +21,7 @@
 #include "model/plan/kernel_table.h"
 #include "model/plan/kernels.h"
 #include "model/state.h"
+#include "tests/short_numbers.h"
 
 #include <ftw.h>
 #include <limits.h>
@@ -500,19 +501,6 @@ UNUSED_OK static void reference_train(struct reference *reference, const struct 
 	reference_update(reference, step);
 }
 
-/* ---- Numbers of 16 bits ---- */
-
-/* Converts a number of IEEE binary16. */
-UNUSED_OK static float half_float(uint16_t half)
-{
-	const int exponent = half >> 10 & 31, fraction = half & 1023;
-	double value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-
-	if (exponent == 31)
-		value = fraction ? (double)NAN : (double)INFINITY;
-	return (float)(half & 0x8000 ? -value : value);
-}
-
 /* ---- A plan without a model ---- */
 
 /* A graph on the device with a plan that the test makes: harness_open -> emit into harness.plan ->
@@ -636,14 +624,8 @@ UNUSED_OK static void harness_get_float(struct harness *harness, uint32_t tensor
 	if (!stored)
 		abort();
 	harness_get(harness, tensor, stored);
-	for (uint64_t i = 0; i < count; i++) {
-		const uint32_t bits = (uint32_t)stored[i] << 16;
-
-		if (what->dtype == DTYPE_BF16)
-			memcpy(&out[i], &bits, sizeof(bits));
-		else
-			out[i] = half_float(stored[i]);
-	}
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = short_float(what->dtype, stored[i]);
 	free(stored);
 }
 

@@ -3,9 +3,9 @@
  * Compares matrix products with OpenBLAS, or with CLBlast if the device is no CPU. Each product is timed with
  * all its launches. Some numbers of each result are compared with float64 first; then rounds of Kiln and of
  * the other library alternate. Prints a JSON line for each, with the median in gigaflops.
- * With bfloat16 the products have the type of a network in mixed_bfloat16, without another library; large
- * ones are added where the device has tensor cores.
- * Usage: gemm [ROUNDS] [bfloat16]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
+ * With bfloat16 or float16 the products have the type of a network in mixed_bfloat16 or mixed_float16,
+ * without another library; large ones are added where the device has tensor cores. Usage: gemm [ROUNDS]
+ * [bfloat16|float16]     KILN_BENCH_CLBLAST=1: CLBlast on a CPU device, too
  */
 #include "tests/bench/clblast.h"
 #include "tests/bench/measure.h"
@@ -54,15 +54,9 @@ static uint64_t operand_numbers(const struct product *p, int tensor)
 	return tensor == A ? p->m * p->k : tensor == B ? p->k * p->n : p->m * p->n;
 }
 
-/* Numbers of bfloat16 are the upper halves of floats. */
 static float of_storage(float x)
 {
-	uint32_t bits;
-
-	memcpy(&bits, &x, sizeof(bits));
-	bits &= storage == DTYPE_BF16 ? 0xffff0000u : 0xffffffffu;
-	memcpy(&x, &bits, sizeof(x));
-	return x;
+	return storage == DTYPE_F32 ? x : short_float(storage, short_bits(storage, x));
 }
 
 static void put(struct bench *bench, int tensor)
@@ -79,7 +73,7 @@ static void put(struct bench *bench, int tensor)
 	if (!halves)
 		abort();
 	for (uint64_t i = 0; i < count; i++)
-		memcpy(&halves[i], (const char *)&numbers[i] + 2, sizeof(*halves));
+		halves[i] = short_bits(storage, numbers[i]);
 	harness_put(&bench->harness, bench->tensor[tensor], halves);
 	free(halves);
 }
@@ -206,11 +200,13 @@ static double exact(const struct bench *bench, uint64_t i, uint64_t j, double *m
 	return sum;
 }
 
-/* Tensor cores cut off bits of a sum; what is stored as bfloat16 is rounded to 8 bits. */
+/* Tensor cores cut off bits of a sum; what is stored in 16 bits is rounded to 8 bits (float16: 11). */
 static double tolerance(uint64_t k, double magnitude, double wanted)
 {
+	const double unit = storage == DTYPE_F16 ? 0x1p-11 : 0x1p-8;
+
 	return storage == DTYPE_F32 ? (double)k * 0x1p-24 * magnitude
-				    : (double)(k + 8) * 0x1p-22 * magnitude + 0x1p-8 * fabs(wanted);
+				    : (double)(k + 8) * 0x1p-22 * magnitude + unit * fabs(wanted);
 }
 
 /* Check before timing: a product must not be fast and wrong. */
@@ -270,11 +266,14 @@ static void measure(struct bench *bench, struct peer *peer, uint32_t rounds)
 	}
 	if (peer->clblast.sgemm)
 		clblast_drop(&peer->clblast);
+	static const char *const case_end[] = {
+		[DTYPE_F32] = "", [DTYPE_F16] = ", float16", [DTYPE_BF16] = ", bfloat16"
+	};
 	const double value = flops / median(ours, rounds) / 1e3;
 
 	printf("{\"name\":\"gemm-cpu\",\"case\":\"%s %" PRIu64 "x%" PRIu64 "x%" PRIu64
 	       "%s\",\"value\":%.1f,\"unit\":\"Gflop/s\"",
-	       p->form, p->m, p->n, p->k, storage == DTYPE_F32 ? "" : ", bfloat16", value);
+	       p->form, p->m, p->n, p->k, case_end[storage], value);
 	if (peer->openblas || peer->clblast.sgemm) {
 		const double of_peer = flops / median(theirs, rounds) / 1e3;
 
@@ -297,7 +296,9 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[2], "bfloat16"))
 		storage = DTYPE_BF16;
-	if (storage == DTYPE_BF16)
+	if (argc > 2 && !strcmp(argv[2], "float16"))
+		storage = DTYPE_F16;
+	if (storage != DTYPE_F32)
 		harness_must(kernels_tensor_cores(gpu, storage, false, &cores, &err), &err);
 	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
 	(void)fprintf(stderr, "%s\n", gpu_description(gpu));

@@ -169,7 +169,7 @@ def kit_us(line):
     what = f"{line.get('name')}:{line.get('case')}"
     for begin, bench, operations in KIT:
         rest = what[len(begin):]
-        if not what.startswith(begin) or not (begin.endswith(":") or rest == "" or (rest[0] in " ," and "bfloat16" not in rest)):
+        if not what.startswith(begin) or not (begin.endswith(":") or rest == "" or (rest[0] in " ," and "float16" not in rest)):
             continue
         value = float(line["value"])
         return bench, operations / value / 1e3 if operations else value * {"ms": 1e3, "us": 1}[line["unit"]]

@@ -34,7 +34,7 @@ static const struct net {
 	uint32_t verified_rows, verified_steps;
 	bool beside_openblas;
 	int precision;    /* enum config_precision */
-	double tolerance; /* of a parameter; in bfloat16 a gradient near zero may have the other sign: Adam's
+	double tolerance; /* of a parameter; in 16 bits a gradient near zero may have the other sign: Adam's
 			     first step then differs by two learning rates */
 	bool has_tokens;  /* the input is a list of tokens */
 } nets[] = {
@@ -44,6 +44,8 @@ static const struct net {
 	  PRECISION_FLOAT32, 2e-5, false },
 	{ "step-mlp-large-bf16", "1024-4096-4096-10, batch 512, mixed_bfloat16", large, 6, 1024, 10, 512, 8,
 	  1, false, PRECISION_MIXED_BFLOAT16, 2.1e-3, false },
+	{ "step-mlp-large-f16", "1024-4096-4096-10, batch 512, mixed_float16", large, 6, 1024, 10, 512, 8, 1,
+	  false, PRECISION_MIXED_FLOAT16, 2.1e-3, false },
 	{ "step-bag", "an embedding_bag of 200 000 tokens x 32, batch 128", bag, 3, 1, 2, 128, 16, 1, false,
 	  PRECISION_FLOAT32, 2e-5, true },
 };
@@ -272,8 +274,10 @@ int main(int argc, char **argv)
 		if (argc > 1 && !strcmp(argv[1], nets[i].name))
 			net = &nets[i];
 	if (!net) {
-		(void)fprintf(stderr, "usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-bag "
-				      "[ROUNDS] [STEPS]\n");
+		(void)fprintf(
+			stderr,
+			"usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-mlp-large-f16|step-bag "
+			"[ROUNDS] [STEPS]\n");
 		return 1;
 	}
 

@@ -55,7 +55,7 @@ static const struct shape group_shapes[] = {
 	{ "points apart", 6, 7, 72, 24, { 1, 1 }, { 2, 1 }, { 1, 1 }, "valid" },
 };
 
-/* The type of activations and of their gradients: F32, or BF16 with the tensor cores of warp groups. */
+/* The type of activations and of their gradients: F32; or BF16 or F16, with tensor cores of warp groups. */
 static enum dtype storage = DTYPE_F32;
 
 static int open_gpu(void **state)
@@ -92,10 +92,9 @@ static uint64_t size_of(const struct conv *conv, uint32_t which)
 
 static bool is_stored(uint32_t which)
 {
-	return storage == DTYPE_BF16 && which != W && which != DW && which != DBIAS;
+	return storage != DTYPE_F32 && which != W && which != DW && which != DBIAS;
 }
 
-/* The numbers are of bfloat16 exactly. */
 static void put(struct harness *h, uint32_t tensor, uint32_t which, const float *numbers, uint64_t count)
 {
 	uint16_t *stored;
@@ -106,12 +105,8 @@ static void put(struct harness *h, uint32_t tensor, uint32_t which, const float 
 	}
 	stored = calloc(count, sizeof(*stored));
 	assert_non_null(stored);
-	for (uint64_t i = 0; i < count; i++) {
-		uint32_t bits;
-
-		memcpy(&bits, &numbers[i], sizeof(bits));
-		stored[i] = (uint16_t)(bits >> 16);
-	}
+	for (uint64_t i = 0; i < count; i++)
+		stored[i] = short_bits(storage, numbers[i]);
 	harness_put(h, tensor, stored);
 	free(stored);
 }
@@ -126,7 +121,7 @@ static void run(const struct conv *conv, const struct conv_tile *tile, bool bias
 
 	harness_open(&h, gpu, &config, false);
 	h.graph.storage = storage;
-	h.plan.tensor_cores = storage == DTYPE_BF16 ? TENSOR_CORES_WARP_GROUPS : TENSOR_CORES_NONE;
+	h.plan.tensor_cores = storage == DTYPE_F32 ? TENSOR_CORES_NONE : TENSOR_CORES_WARP_GROUPS;
 	for (uint32_t i = 0; i < TENSORS; i++)
 		tensor[i] = harness_tensor(&h, is_stored(i) ? storage : DTYPE_F32, size_of(conv, i));
 	conv_emit(&h.plan, conv, tensor[X], tensor[W], tensor[Y]);
@@ -201,7 +196,8 @@ static void compare(const struct conv *conv, const struct exact *exact, float *c
 {
 	static const char *const names[] = { "x", "dy", "w", "y", "dx", "dw", "dbias" };
 	/* One rounding per term, and one for each chunk; tensor cores cut off two bits more. */
-	const double unit = storage == DTYPE_BF16 ? 0x1p-22 : 0x1p-24;
+	const double unit = storage == DTYPE_F32 ? 0x1p-24 : 0x1p-22,
+		     of_stored = storage == DTYPE_F16 ? 0x1p-11 : 0x1p-8;
 	const uint64_t terms[] = { [Y] = window_taps(&conv->window) * conv->channels,
 				   [DX] = window_taps(&conv->window) * conv->filters,
 				   [DW] = ROWS * window_positions(&conv->window),
@@ -213,23 +209,18 @@ static void compare(const struct conv *conv, const struct exact *exact, float *c
 
 			if (!(fabs(found - wanted) <=
 			      (double)(terms[i] + CONV_GPU_CHUNKS_MAX) * unit * exact->magnitude[i][e] +
-				      (is_stored(i) ? 0x1p-8 * fabs(wanted) : 0)))
+				      (is_stored(i) ? of_stored * fabs(wanted) : 0)))
 				fail_msg("%s, %s: %s[%lu] is %g, not %g", label, tile, names[i], e, found,
 					 wanted);
 		}
 }
 
-/* Returns a number of bfloat16. */
+/* Returns a number of the type; in float32, too, one of 16 bits. */
 static float short_noise(uint64_t *seed)
 {
-	const float x = (float)noise(seed);
-	uint32_t bits;
-	float y;
+	const enum dtype dtype = storage == DTYPE_F16 ? DTYPE_F16 : DTYPE_BF16;
 
-	memcpy(&bits, &x, sizeof(bits));
-	bits &= 0xffff0000u;
-	memcpy(&y, &bits, sizeof(y));
-	return y;
+	return short_float(dtype, short_bits(dtype, (float)noise(seed)));
 }
 
 static void check_shape(const struct shape *shape, const struct conv_tile *tile, size_t count)
@@ -266,21 +257,35 @@ static void test_every_tile(void **state)
 		check_shape(&shapes[i], tiles, sizeof(tiles) / sizeof(*tiles));
 }
 
-static void test_every_tile_of_warp_groups(void **state)
+/* Computes the first so many shapes and tiles of warp groups. */
+static void check_warp_groups(enum dtype of, size_t shape_count, size_t tile_count)
 {
 	struct gpu_program *plain = program;
 	struct error err = { 0 };
 
-	(void)state;
-	if (!has_warp_groups())
+	if (!has_warp_groups(of))
 		skip();
-	storage = DTYPE_BF16;
+	storage = of;
 	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
-	for (size_t i = 0; i < sizeof(group_shapes) / sizeof(*group_shapes); i++)
-		check_shape(&group_shapes[i], group_tiles, sizeof(group_tiles) / sizeof(*group_tiles));
+	for (size_t i = 0; i < shape_count; i++)
+		check_shape(&group_shapes[i], group_tiles, tile_count);
 	gpu_program_free(program);
 	program = plain;
 	storage = DTYPE_F32;
+}
+
+static void test_every_tile_of_warp_groups(void **state)
+{
+	(void)state;
+	check_warp_groups(DTYPE_BF16, sizeof(group_shapes) / sizeof(*group_shapes),
+			  sizeof(group_tiles) / sizeof(*group_tiles));
+}
+
+/* The kernels are those of bfloat16 but for the type of the numbers. */
+static void test_float16(void **state)
+{
+	(void)state;
+	check_warp_groups(DTYPE_F16, 2, 1);
 }
 
 /* A convolution of single points is a product of matrices, so it has the tiles of products, and every kind of
@@ -295,6 +300,8 @@ static void test_points_are_products(void **state)
 		{ DTYPE_F32, TENSOR_CORES_NONE, "gemm_nn_", "gemm_nt_" },
 		{ DTYPE_BF16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_" },
 		{ DTYPE_BF16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_" },
+		{ DTYPE_F16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_" },
+		{ DTYPE_F16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_" },
 	};
 	static const int64_t one[] = { 1, 1 };
 	const struct window_keys keys = { one, one, one, "same" };
@@ -327,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_tile),
 		cmocka_unit_test(test_every_tile_of_warp_groups),
+		cmocka_unit_test(test_float16),
 		cmocka_unit_test(test_points_are_products),
 	};
 

@@ -20,15 +20,15 @@ UNUSED_OK static void open_kernels(void)
 	open_kernels_of(DTYPE_F32);
 }
 
-/* Returns whether the program in bfloat16 has the kernels of warp groups. A device without tensor cores
- * computes their instructions by others; a GPU with tensor cores of warps alone compiles none of these
- * kernels. */
-UNUSED_OK static bool has_warp_groups(void)
+/* Returns whether the program with numbers of 16 bits of this type has the kernels of warp groups. A device
+ * without tensor cores computes their instructions by others; a GPU with tensor cores of warps alone compiles
+ * none of these kernels. */
+UNUSED_OK static bool has_warp_groups(enum dtype storage)
 {
 	enum tensor_cores cores;
 	struct error err = { 0 };
 
-	harness_must(kernels_tensor_cores(gpu, DTYPE_BF16, false, &cores, &err), &err);
+	harness_must(kernels_tensor_cores(gpu, storage, false, &cores, &err), &err);
 	if (cores == TENSOR_CORES_WARPS)
 		(void)printf("# the kernels of warp groups are skipped: %s has none\n", gpu_description(gpu));
 	return cores != TENSOR_CORES_WARPS;

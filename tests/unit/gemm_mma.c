@@ -31,29 +31,22 @@ struct shape {
 	const char *chunks;
 };
 
-/* The numbers are of bfloat16 exactly: a float's upper half. */
+/* The type of the numbers: BF16 or F16. */
+static enum dtype storage = DTYPE_BF16;
+
 static uint16_t *numbers(uint64_t count, uint64_t seed)
 {
 	uint16_t *out = malloc((count + 1) * sizeof(*out));
 
 	assert_non_null(out);
-	for (uint64_t i = 0; i < count; i++) {
-		const float x = (float)noise(&seed);
-		uint32_t bits;
-
-		memcpy(&bits, &x, sizeof(bits));
-		out[i] = (uint16_t)(bits >> 16);
-	}
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = short_bits(storage, (float)noise(&seed));
 	return out;
 }
 
 static double value(uint16_t stored)
 {
-	const uint32_t bits = (uint32_t)stored << 16;
-	float x;
-
-	memcpy(&x, &bits, sizeof(x));
-	return (double)x;
+	return (double)short_float(storage, stored);
 }
 
 static double exact(const struct shape *s, enum form form, const uint16_t *a, const uint16_t *b, uint64_t i,
@@ -91,10 +84,12 @@ static struct launch *emit(struct harness *h, const struct shape *s, enum form f
 	return launch;
 }
 
-/* `c` holds the products with the bias, of bfloat16 if not `wide`. */
+/* `c` holds the products with the bias, of `storage` if not `wide`. */
 static void compare(const struct shape *s, enum form form, const uint16_t *a, const uint16_t *b,
 		    const float *bias, const float *c, bool wide, const char *kernel)
 {
+	const double unit = storage == DTYPE_BF16 ? 0x1p-8 : 0x1p-11;
+
 	for (uint64_t i = 0; i < s->m; i++)
 		for (uint64_t j = 0; j < s->n; j++) {
 			double magnitude;
@@ -102,7 +97,7 @@ static void compare(const struct shape *s, enum form form, const uint16_t *a, co
 			const double found = (double)c[i * s->n + j];
 			const double tolerance =
 				(double)(s->k + 8) * 0x1p-22 * (magnitude + (double)bias[j]) +
-				(wide ? 0 : 0x1p-8 * fabs(wanted));
+				(wide ? 0 : unit * fabs(wanted));
 
 			if (!(fabs(found - wanted) <= tolerance))
 				fail_msg("%s, %lux%lux%lu: C[%lu][%lu] is %g, not %g", kernel, s->m, s->n,
@@ -121,7 +116,7 @@ static void compare_sums(const struct shape *s, const uint16_t *b, const float *
 	}
 }
 
-/* One product with the bias added, in bfloat16 or, as a gradient of weights, in float32; and the sums of B's
+/* One product with the bias added, in `storage` or, as a gradient of weights, in float32; and the sums of B's
  * columns. */
 static void check(const struct shape *s, enum tensor_cores cores, enum form form,
 		  const struct tile_size *tile, bool wide)
@@ -135,11 +130,11 @@ static void check(const struct shape *s, enum tensor_cores cores, enum form form
 
 	harness_open(&h, gpu, &config, false);
 	h.graph.batch_rows = rows;
-	h.graph.storage = DTYPE_BF16;
+	h.graph.storage = storage;
 	h.plan.tensor_cores = cores;
-	const uint32_t tensor[] = { harness_tensor(&h, DTYPE_BF16, s->m * s->k),
-				    harness_tensor(&h, DTYPE_BF16, s->k * s->n),
-				    harness_tensor(&h, wide ? DTYPE_F32 : DTYPE_BF16, s->m * s->n) },
+	const uint32_t tensor[] = { harness_tensor(&h, storage, s->m * s->k),
+				    harness_tensor(&h, storage, s->k * s->n),
+				    harness_tensor(&h, wide ? DTYPE_F32 : storage, s->m * s->n) },
 		       added = harness_tensor(&h, DTYPE_F32, s->n),
 		       total = harness_tensor(&h, DTYPE_F32, s->n);
 	struct launch *launch = emit(&h, s, form, tensor, tile);
@@ -209,11 +204,28 @@ static void test_chunks(void **state)
 	}
 }
 
+/* The kernels are those of bfloat16 but for the type of the numbers, so a product of each form is enough, by
+ * the smallest tile of warps or of warp groups. */
+static void test_float16(void **state)
+{
+	static const struct shape shape = { 136, 72, 88, NULL };
+	const size_t warps = sizeof(tile_sizes) / sizeof(*tile_sizes) - GROUP_TILES_COUNT - 1;
+	struct error err = { 0 };
+
+	(void)state;
+	gpu_program_free(program);
+	storage = DTYPE_F16;
+	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
+	check(&shape, TENSOR_CORES_WARPS, NN, &tile_sizes[warps], false);
+	check(&shape, TENSOR_CORES_WARPS, TN, &tile_sizes[tile_sizes_count - 1], true);
+	check(&shape, TENSOR_CORES_WARPS, NT, &tile_sizes[warps], false);
+}
+
 static int open_all(void **state)
 {
 	(void)state;
-	(void)open_products(DTYPE_BF16);
-	if (!has_warp_groups())
+	(void)open_products(storage);
+	if (!has_warp_groups(storage))
 		tile_sizes_count -= GROUP_TILES_COUNT;
 	return 0;
 }
@@ -224,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_any_number_of_rows),
 		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_float16),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_kernels);

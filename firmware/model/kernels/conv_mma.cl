@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifdef STORED_BFLOAT16
+#if defined(STORED_BFLOAT16) || defined(STORED_FLOAT16)
 /*
- * The convolutions of conv_tiled.cl by the tensor cores of warp groups, from bfloat16, with sums in float32: products of
+ * The convolutions of conv_tiled.cl by the tensor cores of warp groups, from 16 bits, with sums in float32: products of
  * tiles, see wgmma_body.clh, which gather the chunks of X from the images. Parameters and references are those of
  * conv_tiled.cl, reduction class and tolerance those of gemm_mma.cl. The numbers of a chunk of 8 must be channels of one
  * tap: the channels and the filters are multiples of 8.
@@ -107,12 +107,11 @@
 		const bool is_inside = is_term && tap_row.x >= 0 && x >= 0 && x < in.x && y >= 0 && y < in.y;          \
                                                                                                                        \
 		if (a_row == rows)                                                                                     \
-			vstore8((ushort8)(is_term ? ONE : 0, 0, 0, 0, 0, 0, 0, 0), 0, to);                             \
+			vstore8((ushort8)(is_term ? SHORT_ONE : 0, 0, 0, 0, 0, 0, 0, 0), 0, to);                             \
 		else                                                                                                   \
 			COPY_CHUNK(to, is_inside ? X + at + tap_row.from : X, is_inside ? 8 : 0);                      \
 		place[n] = place_after(place[n], DEPTH, out);                                                          \
 	}
-#define ONE 0x3f80 /* 1 in bfloat16 */
 #define FINISH(x, i, j)                                                                                                \
 	finish_four(x, i, j, (__global stored *)(partial + (size_t)part * (rows + 1) * N), rows + 1, N, EPILOGUE_WIDE, 0, \
 		    0, 0, 0, 0, 0, 0, 0, 0);
@@ -123,7 +122,6 @@
 
 #undef A_ALONG_K
 #undef FINISH
-#undef ONE
 #undef A_FETCH
 #undef A_OPEN
 #undef TILE_OPEN

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef STORED_FLOAT16
 /*
- * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from bfloat16, or from float32 rounded to TF32 (11 bits instead of 24),
- * with sums in float32. Parameters, forms, chunks and epilogue are those of gemm_tiled.cl. The numbers of a chunk, 8 of bfloat16 or 4
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from 16 bits, or from float32 rounded to TF32 (11 bits instead of 24),
+ * with sums in float32. Parameters, forms, chunks and epilogue are those of gemm_tiled.cl. The numbers of a chunk, 8 of 16 bits or 4
  * of float32, must be in one row of the matrix: K is a multiple of 8 or 4 if A or B is along k, M if A is not, N if B is not.
  *
  * Reduction class: blocks of 16 terms (TF32: 8) in order; how a tensor core adds the products of a block is its own affair, but it does so the
@@ -12,7 +11,7 @@
 #include "mma.clh"
 #include "wgmma.clh"
 
-#ifdef STORED_BFLOAT16
+#if defined(STORED_BFLOAT16) || defined(STORED_FLOAT16)
 #define CHUNK 8
 #else
 #define CHUNK 4
@@ -29,7 +28,7 @@
 	C = (__global stored *)((__global float *)C + (size_t)part * M * N);
 #define A_CHUNK(row, k)    A + (A_ALONG_K ? (size_t)(row) * K + first + (k) : (size_t)(first + (k)) * M + (row))
 #define B_CHUNK(column, k) B + (B_ALONG_K ? (size_t)(column) * K + first + (k) : (size_t)(first + (k)) * N + (column))
-#define A_OPEN             __global const ushort *a_from = A_CHUNK(a_row, a_k);
+#define A_OPEN             __global const stored *a_from = A_CHUNK(a_row, a_k);
 #define A_FETCH(stage, k0)                                                                                             \
 	MATRIX_FETCH(A_CHUNKS, A_AT(stage, a_line + step, a_chunk), ITEMS / A_LINE, A_ALONG_K, a_from, A_ALONG_K ? K : M, a_row, \
 		     M, (k0) + a_k)
@@ -45,7 +44,7 @@
 #define WGMMA_USED(size)   USE_wgmma_nn_##size
 #define WGMMA_KERNEL(size) wgmma_nn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
-#ifdef STORED_BFLOAT16
+#if CHUNK == 8
 #include "wgmma_tiles.clh"
 #endif
 #undef B_ALONG_K
@@ -58,7 +57,7 @@
 #define WGMMA_USED(size)   USE_wgmma_tn_##size
 #define WGMMA_KERNEL(size) wgmma_tn_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
-#ifdef STORED_BFLOAT16
+#if CHUNK == 8
 #include "wgmma_tiles.clh"
 #endif
 #undef B_ALONG_K
@@ -71,7 +70,7 @@
 #define WGMMA_USED(size)   USE_wgmma_nt_##size
 #define WGMMA_KERNEL(size) wgmma_nt_##size(GEMM_PARAMETERS)
 #include "mma_tiles.clh"
-#ifdef STORED_BFLOAT16
+#if CHUNK == 8
 #include "wgmma_tiles.clh"
 #endif
 #undef B_ALONG_K
@@ -85,4 +84,3 @@
 #undef A_CHUNK
 #undef TILE_OPEN
 #undef CHUNK
-#endif

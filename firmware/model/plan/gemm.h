@@ -12,8 +12,8 @@
  * 16 to 128 x 128. Where the tiles are too few for all units of a GPU, the sums are cut into chunks, and one
  * more launch adds these (tiles.h). The size of a tile alone does not change the bits of a sum, but the
  * number of chunks does, and the two are chosen together. With plan.tensor_cores, products whose rows in
- * memory have multiples of 8 numbers of bfloat16, or of 4 of float32, are computed by tensor cores
- * (kernels/gemm_mma.cl), those of bfloat16 on Hopper GPUs by warp groups. From float32 the numbers are
+ * memory have multiples of 8 numbers of 16 bits, or of 4 of float32, are computed by tensor cores
+ * (kernels/gemm_mma.cl), those of 16 bits on Hopper GPUs by warp groups. From float32 the numbers are
  * rounded to TF32.
  */
 #pragma once

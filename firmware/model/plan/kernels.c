@@ -87,23 +87,31 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 	return count;
 }
 
-/* The first compute capability whose tensor cores multiply bfloat16 and TF32, and the one that has warp
- * groups. */
-#define CAPABILITY_BFLOAT16    80u
+/* The first compute capability that has the instructions of mma.clh, and the one that has warp groups. GPUs
+ * of 7.0 and 7.5 have tensor cores for float16 alone, fewer terms at once, and no asynchronous copies. */
+#define CAPABILITY_WARPS       80u
 #define CAPABILITY_WARP_GROUPS 90u
 
 #define WITH_WARPS       " -DTENSOR_CORES"
 #define WITH_WARP_GROUPS " -DTENSOR_CORES " GPU_SM_90A
 
+/* The options of a program whose numbers have this type. */
+static const char *const storage_options[] = {
+	[DTYPE_F32] = "", [DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
+};
+
 /* Finds whether the driver compiles the instructions. A failure for another reason, such as a lack of memory,
  * is an error: the same device must find the same cores each time, because they determine the sums. */
-static int compiles(struct gpu *gpu, const char *options, bool *ret_does, struct error *err)
+static int compiles(struct gpu *gpu, enum dtype storage, const char *with, bool *ret_does, struct error *err)
 {
 	const struct gpu_source source = { "tensor_cores.cl", kernel_tensor_cores,
 					   kernel_tensor_cores_bytes };
 	CLEANUP(gpu_program_freep) struct gpu_program *program = NULL;
-	const int r = gpu_program_build(gpu, &source, 1, options, &program, err);
+	char options[160];
+	int r;
 
+	(void)snprintf(options, sizeof(options), OPTIONS "%s%s", storage_options[storage], with);
+	r = gpu_program_build(gpu, &source, 1, options, &program, err);
 	*ret_does = r == 0;
 	return r == -ENOEXEC ? 0 : r;
 }
@@ -112,15 +120,15 @@ int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, bool tf32, enum te
 			 struct error *err)
 {
 	const uint32_t capability = gpu_nvidia_capability(gpu);
-	const bool has_kernels = storage == DTYPE_BF16 || (storage == DTYPE_F32 && tf32);
+	const bool is_short = storage != DTYPE_F32;
 	bool groups = false, warps = false;
 	int r;
 
-	if (storage == DTYPE_BF16 && capability == CAPABILITY_WARP_GROUPS &&
-	    (r = compiles(gpu, OPTIONS WITH_WARP_GROUPS, &groups, err)) < 0)
+	if (is_short && capability == CAPABILITY_WARP_GROUPS &&
+	    (r = compiles(gpu, storage, WITH_WARP_GROUPS, &groups, err)) < 0)
 		return r;
-	if (has_kernels && capability >= CAPABILITY_BFLOAT16 && !groups &&
-	    (r = compiles(gpu, OPTIONS WITH_WARPS, &warps, err)) < 0)
+	if ((is_short || tf32) && capability >= CAPABILITY_WARPS && !groups &&
+	    (r = compiles(gpu, storage, WITH_WARPS, &warps, err)) < 0)
 		return r;
 	*ret_cores = groups ? TENSOR_CORES_WARP_GROUPS : warps ? TENSOR_CORES_WARPS : TENSOR_CORES_NONE;
 	return 0;
@@ -152,9 +160,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 		  struct gpu_program **ret_program, struct error *err)
 {
 	const struct update_shape shape = update_shape(gpu_is_cpu(gpu));
-	static const char *const stored[] = {
-		[DTYPE_F16] = " -DSTORED_FLOAT16", [DTYPE_BF16] = " -DSTORED_BFLOAT16"
-	};
 	static const char *const with[] = { [TENSOR_CORES_NONE] = "",
 					    [TENSOR_CORES_WARPS] = WITH_WARPS,
 					    [TENSOR_CORES_WARP_GROUPS] = WITH_WARP_GROUPS };
@@ -178,6 +183,6 @@ int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const 
 
 	(void)snprintf(options, sizeof(options), OPTIONS " -DUPDATE_GROUP=%u -DUPDATE_RUN=%u%s%s%s%s",
 		       shape.group, shape.run, gpu_is_cpu(gpu) ? " -DCPU_DEVICE" : "",
-		       cases ? " -DCHAINED" : "", storage == DTYPE_F32 ? "" : stored[storage], with[cores]);
+		       cases ? " -DCHAINED" : "", storage_options[storage], with[cores]);
 	return gpu_program_build(gpu, source, count, options, ret_program, err);
 }
