@@ -88,7 +88,8 @@ static uint32_t choose(const struct plan *const *plan, uint32_t plans, struct gp
 }
 
 /* The first compute capability that has the instructions of mma.clh, and the one that has warp groups. GPUs
- * of 7.0 and 7.5 have tensor cores for float16 alone, fewer terms at once, and no asynchronous copies. */
+ * of 7.0 and 7.5 have tensor cores for no other float than float16, fewer terms at once, and no asynchronous
+ * copies. */
 #define CAPABILITY_WARPS       80u
 #define CAPABILITY_WARP_GROUPS 90u
 
