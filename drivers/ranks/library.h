@@ -11,7 +11,7 @@
 #define LIBRARY_VERSION   1u
 #define LIBRARY_SYMBOL    "kiln_ranks_library"
 #define LIBRARY_WHY_BYTES 512u
-#define LIBRARY_LANES     2u /* groups of messages that are on their way at the same time */
+#define LIBRARY_LANES     4u /* groups of messages that are on their way at the same time */
 
 /* Bytes for a rank, or from it. The memory stays in use until done() says that the group is complete. */
 struct library_message {

@@ -7,9 +7,10 @@
  * Order: ranks_open -> (any exchange)* -> ranks_close, once in the life of a process, because MPI starts
  * once. All ranks make the same calls, with the same counts, in the same order.
  *
- * Exchange of gradients, in two halves. ranks_reduce() leaves in each rank's own chunk (ranks_chunk()) the
- * sum of all ranks. Then the rank updates its chunk, and ranks_spread() gives all chunks to all ranks. The
- * two halves move as many bytes as one all-reduce: 2 (world - 1) / world of the values, out of each rank.
+ * Exchange of gradients, in two halves. ranks_reduce_start() leaves in each rank's own chunk (ranks_chunk())
+ * the sum of all ranks. Then the rank updates its chunk, and ranks_spread_start() gives all chunks to all
+ * ranks. The two halves move as many bytes as one all-reduce: 2 (world - 1) / world of the values, out of
+ * each rank.
  *
  * Order of a sum: a binary tree over the ranks. Neighbours are added, level by level, and an odd one goes up
  * as it is: ((r0 + r1) + (r2 + r3)) + r4. For a world of 2^k this is the top of a binary tree over lanes of
@@ -18,9 +19,10 @@
  * in all ranks, bit for bit. Where several addends are NaN, the sum is NaN; which payload it has is not said.
  *
  * Threads: one thread of this module calls MPI; no code of the caller runs on it. While it has no work it
- * sleeps; while it waits for other ranks it asks again and again, in the first 2 ms without a rest. All calls
- * come from one thread of the caller at a time, except ranks_abort(), which any thread may make. Memory:
- * ranks_open() allocates 2 MiB for each other rank; after it our own code allocates nothing (Open MPI may).
+ * wakes once a millisecond, to move on what it sent; while it waits for other ranks it asks again and again,
+ * in the first 2 ms without a rest. All calls come from one thread of the caller at a time, except
+ * ranks_abort(), which any thread may make. Memory: ranks_open() allocates 4 MiB for each other rank, 256 MiB
+ * at most; after it our own code allocates nothing (Open MPI may).
  *
  * Errors of every exchange: -ETIMEDOUT a rank sends nothing for `patience_s`; -EBADMSG a rank sends another
  * number of bytes; -EIO MPI failed. The text names the rank and its host. After an error every later call
