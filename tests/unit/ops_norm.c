@@ -41,6 +41,18 @@ static struct config_layer batch_norm_added[] = { NAMED("dense", "a", UNITS(24))
 						  DENSE(5),
 						  SOFTMAX };
 
+/* Rows of one number, of many, and of numbers of columns that are and are not multiples of 4 (plan/rows.h).
+ */
+#define ROWS_OF(n)                                                                    \
+	{                                                                             \
+		DENSE(n), OP("layer_norm"), SOFTMAX, OP("flatten"), DENSE(5), SOFTMAX \
+	}
+static struct config_layer rows_of_1[] = ROWS_OF(1);
+static struct config_layer rows_of_16[] = ROWS_OF(16);
+static struct config_layer rows_of_150[] = ROWS_OF(150);
+static struct config_layer rows_of_260[] = ROWS_OF(260);
+static struct config_layer rows_of_1027[] = ROWS_OF(1027);
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(batch_norms, 3, 2, 5),
@@ -50,6 +62,11 @@ static const struct net family_nets[] = {
 	NET(layer_norms, 3, 2, 5),
 	NET_WITHIN(1e-5, layer_norms, 400, 2),
 	NET(layer_norm_plain),
+	NET(rows_of_1),
+	NET(rows_of_16, 7, 3),
+	NET_WITHIN(1e-5, rows_of_150, 3),
+	NET_WITHIN(1e-5, rows_of_260, 2, 2),
+	NET_WITHIN(2e-5, rows_of_1027, 2),
 	NET(normalizations),
 	NET_WITHIN(1e-5, batch_norm_wide, 15, 3),
 	NET_WITHIN(1e-5, batch_norm_wide_frozen, 15, 3),

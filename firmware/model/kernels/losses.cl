@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses of each row of [rows, outputs]. Work-group: 16 rows, one item for each row, except for LOSS_SINGLE kernels on
- * CPU devices; sums run over the outputs in order.
+ * Losses of each row of [rows, outputs] on CPU devices; row_losses.cl has those of GPUs. Work-group: 16 rows, one item for
+ * each row, but one item for all rows in a SINGLE kernel; sums run over the outputs in order.
  *
  * Every kernel has the same parameters:
  *   z             logits where the formula contains the last layer's softmax or sigmoid, else the outputs
@@ -18,34 +18,14 @@
  * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding per output).
  */
 
-#define LABELS                                                                                                      \
-	__global const long *whole, __global const float *real, int by_class, __global const uchar *empty,          \
-		__global const float *sample, __global const float *class_weight
 #define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
 
-/* LANE_ROWS is how many rows a work-item of a LOSS_SINGLE kernel computes; a group computes ROW_GROUP rows. On a CPU
- * one item computes all of them, because exp() and log() of a vector of 16 numbers take no longer than of one number. */
-#ifdef CPU_DEVICE
-#define LANE_ROWS  ROW_GROUP
-#define LOSS_SINGLE SINGLE
+/* How many rows the item of a SINGLE kernel computes: exp() and log() of a vector of 16 numbers take no longer than of one
+ * number. */
+#define LANE_ROWS ROW_GROUP
 typedef float16 lanes;
 #define lanes_of(lane)    get16(0, lane)
 #define to_lanes(x, lane) put16(x, 0, lane)
-#else
-#define LANE_ROWS  1
-#define LOSS_SINGLE SINGLE_OF(ROW_GROUP)
-typedef float lanes;
-#define lanes_of(lane)    (*(lane))
-#define to_lanes(x, lane) (*(lane) = (x))
-#endif
-
-/* Returns the row's label for output c. */
-float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
-{
-	if (by_class)
-		return whole[r] == c;
-	return whole ? (float)whole[r * outputs + c] : real[r * outputs + c];
-}
 
 /* Returns whether the row's label is invalid. A label is a class, or a number within 0 .. 1 for each output. */
 bool is_wrong_row(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
@@ -55,29 +35,6 @@ bool is_wrong_row(__global const long *whole, __global const float *real, int by
 	for (int c = 0; !by_class && c < outputs; c++)
 		wrong |= is_wrong_label(whole, real, r * outputs + c, 2);
 	return wrong;
-}
-
-/* Returns the class that the label means: with by_class the label itself; with one output 0 or 1; else the index of the
- * largest number of the label. */
-long wanted_class(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
-{
-	int wanted = 0;
-
-	if (by_class)
-		return whole[r];
-	if (outputs == 1)
-		return whole ? whole[r] : convert_long_rte(real[r]);
-	for (int c = 1; c < outputs; c++)
-		wanted = label_at(whole, real, 0, r, outputs, c) > label_at(whole, real, 0, r, outputs, wanted)
-				 ? c
-				 : wanted;
-	return wanted;
-}
-
-/* Returns the weight of the row: its sample weight times the weight of its class; a weight that is not given is 1. */
-float row_weight(__global const float *sample, __global const float *class_weight, size_t r, long wanted, int classes)
-{
-	return (class_weight && wanted >= 0 && wanted < classes ? class_weight[wanted] : 1) * (sample ? sample[r] : 1);
 }
 
 /* Returns the bits ROW_HIT and ROW_TOP of a row with outputs z. `wanted` is the index of the right output. */
@@ -92,28 +49,9 @@ uint class_hits(__global const stored *z, int outputs, int wanted, int top)
 	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
 }
 
-/* Returns the bits ROW_HIT and ROW_TOP of a row with one logit. A hit: the logit is above 0 and the label is 1, or
- * neither. */
-uint one_hit(float z, float label, int top)
-{
-	const bool hit = (z > 0 ? 1.0f : 0.0f) == label;
-
-	return (hit ? ROW_HIT : 0) | (hit || top > 1 ? ROW_TOP : 0);
-}
-
 uint hits(__global const stored *z, int outputs, float label, long wanted, int by_class, int top)
 {
 	return outputs == 1 && !by_class ? one_hit(load(0, z), label, top) : class_hits(z, outputs, wanted, top);
-}
-
-float scale_of(__global const float *scale)
-{
-	return scale ? *scale : 1;
-}
-
-bool is_empty(__global const uchar *empty, size_t r)
-{
-	return empty && empty[r];
 }
 
 /* outputs_at() and labels_at() load output c, or its label, of LANE_ROWS rows from row r on. Row r + last is the last
@@ -139,8 +77,8 @@ lanes labels_at(__global const long *whole, __global const float *real, int by_c
 
 /* Softmax and categorical cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-LOSS_SINGLE softmax_crossentropy(GROUP_ID __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			   __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
+SINGLE softmax_crossentropy(GROUP_ID __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
+			    __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
 			   float smoothing, int top)
 {
 	const size_t r0 = (size_t)group_id(0) * LANE_ROWS;
@@ -255,32 +193,4 @@ LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, _
 	}
 	row_loss[r] = none ? 0 : loss / outputs * counts;
 	row_hit[r] = 0;
-}
-
-/* Returns the class that the network chooses, by the first of the largest outputs; with one output 1 where the logit is
- * above 0. */
-int chosen_class(__global const stored *z, int outputs)
-{
-	int best = 0;
-
-	if (outputs == 1)
-		return load(0, z) > 0;
-	for (int c = 1; c < outputs; c++)
-		best = load(c, z) > load(best, z) ? c : best;
-	return best;
-}
-
-/* counts[label, choice] += the rows of the batch with this label and this choice, [classes, classes]; one output has two
- * classes. A row that is empty or has an invalid label (row_hit) does not count. Integers: every order gives the same
- * sum. */
-ROWS confusion(__global const stored *z, __global const long *whole, __global const float *real, int by_class,
-	       __global const uchar *empty, __global const uint *row_hit, __global uint *counts, int rows, int outputs)
-{
-	const size_t r = get_global_id(0);
-	const int classes = max(2, outputs);
-
-	if (r >= rows || is_empty(empty, r) || (row_hit[r] & ROW_WRONG))
-		return;
-	atomic_inc(&counts[wanted_class(whole, real, by_class, r, outputs) * classes +
-			   chosen_class(z + r * outputs, outputs)]);
 }

@@ -2,10 +2,10 @@
 /*
  * Normalisation. x, y and their gradients are [n, columns], n = rows of the batch times `outer`; gamma and beta are
  * [columns], or null, which means 1 and 0. `saved` [2, columns] holds mean and 1 / deviation of each column, `stats`
- * [n, 2] those of each row. Rows of the batch that are marked empty do not count.
+ * [n, 2] those of each row (layer_norm.cl, rows.cl). Rows of the batch that are marked empty do not count.
  *
  * Reduction class: a column is summed as a tree: NORM_CHUNK rows at a time in order, then NORM_CHUNK of these sums at a
- * time in order, until one sum is left; a row is summed in order. The order does not depend on the device. References:
+ * time in order, until one sum is left. The order does not depend on the device. References:
  * reference() in layers/batch_norm.c, layer_norm.c and normalization.c. Tolerance: (NORM_CHUNK + 6 * levels) * 2^-24 of
  * the sum of absolute values; for a quotient by a deviation, of that sum divided by the deviation.
  */
@@ -222,61 +222,4 @@ ELEMENTS batch_norm_backward(__global const stored *dy, __global const stored *x
 		v = counts(empty, i / columns / outer) ? v - (sums[c] + x1 * sums[columns + c]) / n : 0;
 	}
 	store(scale * v + (add ? load(i, dx) : 0), i, dx);
-}
-
-/* ---- Rows ---- */
-
-/* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item for each row. */
-ROWS layer_norm(__global const stored *x, __global const float *gamma, __global const float *beta,
-		__global float *stats, __global stored *y, float epsilon, int rows, int columns)
-{
-	const int r = get_global_id(0);
-	float sum = 0, squares = 0;
-
-	if (r >= rows)
-		return;
-	x += (size_t)r * columns;
-	y += (size_t)r * columns;
-	for (int c = 0; c < columns; c++)
-		sum += load(c, x);
-
-	const float mean = sum / columns;
-
-	for (int c = 0; c < columns; c++)
-		squares = fma(load(c, x) - mean, load(c, x) - mean, squares);
-
-	const float scale = 1 / sqrt(squares / columns + epsilon);
-
-	for (int c = 0; c < columns; c++)
-		store((load(c, x) - mean) * scale * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0), c, y);
-	stats[2 * r] = mean;
-	stats[2 * r + 1] = scale;
-}
-
-/* g = dy * gamma; dx (+)= (g - (sum g + x' * sum g x') / columns) / deviation */
-ROWS layer_norm_backward(__global const stored *dy, __global const stored *x, __global const float *gamma,
-			 __global const float *stats, __global stored *dx, int add, int rows, int columns)
-{
-	const int r = get_global_id(0);
-	float sum = 0, product = 0;
-
-	if (r >= rows)
-		return;
-	dy += (size_t)r * columns;
-	x += (size_t)r * columns;
-	dx += (size_t)r * columns;
-
-	const float mean = stats[2 * r], scale = stats[2 * r + 1];
-
-	for (int c = 0; c < columns; c++) {
-		const float g = load(c, dy) * (gamma ? gamma[c] : 1);
-
-		sum += g;
-		product = fma(g, (load(c, x) - mean) * scale, product);
-	}
-	for (int c = 0; c < columns; c++) {
-		const float g = load(c, dy) * (gamma ? gamma[c] : 1), x1 = (load(c, x) - mean) * scale;
-
-		store((g - (sum + x1 * product) / columns) * scale + (add ? load(c, dx) : 0), c, dx);
-	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax of each row of [rows, classes]. Work-group: 16 items, one row each; sums run over the classes in order.
+ * Softmax of each row of [rows, classes] on CPU devices; rows.cl has that of GPUs. Work-group: 16 items, one row each; sums
+ * run over the classes in order.
  * References: softmax's reference() in layers/activation.c, categorical_crossentropy's in losses.c. Tolerance: 2^-20
  * relative (exp: 3 ulp, and one rounding per class).
  */

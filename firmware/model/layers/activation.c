@@ -239,8 +239,8 @@ static void softmax_forward(struct plan *plan, const struct node *node, bool tra
 
 	(void)training;
 	plan_emit(plan, &(struct launch){
-				.kernel = "softmax",
-				.groups = { per_outer(output) },
+				.kernel = plan->cpu ? "softmax" : "softmax_group",
+				.groups = { per_outer(plan, output) },
 				ARGUMENTS(IN(node->input[0]), OUT(node->output),
 					  ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 			});
@@ -260,8 +260,8 @@ static void softmax_backward(struct plan *plan, const struct node *node)
 	if (dx == GRAPH_NO_TENSOR)
 		return;
 	plan_emit(plan, &(struct launch){
-				.kernel = "softmax_backward",
-				.groups = { per_outer(output) },
+				.kernel = plan->cpu ? "softmax_backward" : "softmax_backward_group",
+				.groups = { per_outer(plan, output) },
 				ARGUMENTS(IN(output->gradient), IN(node->output), OUT(dx), INT(add),
 					  ROWS_TIMES(tensor_outer(output)), INT(tensor_last(output))),
 			});

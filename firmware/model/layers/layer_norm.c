@@ -40,8 +40,8 @@ static void layer_norm_forward(struct plan *plan, const struct node *node, bool 
 	(void)training;
 	plan_emit(plan,
 		  &(struct launch){
-			  .kernel = "layer_norm",
-			  .groups = { per_outer(output) },
+			  .kernel = plan->cpu ? "layer_norm" : "layer_norm_group",
+			  .groups = { per_outer(plan, output) },
 			  ARGUMENTS(IN(node->input[0]),
 				    argument_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
 				    argument_optional(node->parameter[NORM_BETA], ARGUMENT_IN), OUT(stats),
@@ -67,8 +67,8 @@ static void layer_norm_backward(struct plan *plan, const struct node *node)
 	if (dx == GRAPH_NO_TENSOR)
 		return;
 	plan_emit(plan, &(struct launch){
-				.kernel = "layer_norm_backward",
-				.groups = { { .per_row = outer, .tile = ROW_GROUP } },
+				.kernel = plan->cpu ? "layer_norm_backward" : "layer_norm_backward_group",
+				.groups = { per_outer(plan, output) },
 				ARGUMENTS(IN(dy), IN(node->input[0]),
 					  argument_optional(node->parameter[NORM_GAMMA], ARGUMENT_IN),
 					  IN(stats), OUT(dx), INT(add), ROWS_TIMES(outer), INT(columns)),

@@ -5,7 +5,7 @@
 
 #include "model/export/export_ops.h"
 #include "model/graph/op.h"
-#include "model/plan/plan.h"
+#include "model/plan/rows.h"
 
 #define COUNT(table) (uint32_t)(sizeof(table) / sizeof(*(table)))
 
@@ -34,10 +34,10 @@ static inline struct extent per_element(const struct tensor *tensor)
 	return (struct extent){ .per_row = tensor->elements, .tile = ELEMENT_GROUP };
 }
 
-/* Returns the work-groups for one work-item per row of the last dimension, ROW_GROUP items each. */
-static inline struct extent per_outer(const struct tensor *tensor)
+/* Returns the work-groups of a kernel that works on rows of the last dimension. */
+static inline struct extent per_outer(const struct plan *plan, const struct tensor *tensor)
 {
-	return (struct extent){ .per_row = tensor_outer(tensor), .tile = ROW_GROUP };
+	return rows_groups(plan, tensor_outer(tensor), tensor_last(tensor));
 }
 
 /* Appends the launch that adds the bias to the output, over the last dimension. */

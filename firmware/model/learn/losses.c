@@ -3,7 +3,7 @@
 
 #include "model/graph/op.h"
 #include "model/learn/loss_scale.h"
-#include "model/plan/plan.h"
+#include "model/plan/rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -84,12 +84,14 @@ static const struct loss losses[] = {
 	  .smooths = true,
 	  .label_limit = 2,
 	  .kernel = "softmax_crossentropy",
+	  .kernel_group = "softmax_crossentropy_group",
 	  .row = softmax_row },
 	{ .name = "sparse_categorical_crossentropy",
 	  .kind = METRICS_CLASSES,
 	  .output_op = "softmax",
 	  .class_label = true,
 	  .kernel = "softmax_crossentropy",
+	  .kernel_group = "softmax_crossentropy_group",
 	  .row = sparse_row },
 	{ .name = "binary_crossentropy",
 	  .kind = METRICS_LABELS,
@@ -98,11 +100,13 @@ static const struct loss losses[] = {
 	  .smooths = true,
 	  .label_limit = 2,
 	  .kernel = "sigmoid_crossentropy",
+	  .kernel_group = "sigmoid_crossentropy_group",
 	  .row = sigmoid_row },
 	{ .name = "mean_squared_error",
 	  .kind = METRICS_NUMBERS,
 	  .float_label = true,
 	  .kernel = "squared_error",
+	  .kernel_group = "squared_error_group",
 	  .row = squared_row },
 };
 
@@ -294,8 +298,8 @@ void loss_emit(struct plan *plan, bool training)
 	 * add, and the loss is the first launch of the backward pass. */
 	plan_emit(plan,
 		  &(struct launch){
-			  .kernel = loss->kernel,
-			  .groups = { { .per_row = 1, .tile = ROW_GROUP } },
+			  .kernel = plan->cpu ? loss->kernel : loss->kernel_group,
+			  .groups = { rows_groups(plan, 1, graph_at(graph, z)->elements) },
 			  ARGUMENTS(IN(z),
 				    argument_optional(whole ? graph->label : GRAPH_NO_TENSOR, ARGUMENT_IN),
 				    argument_optional(whole ? GRAPH_NO_TENSOR : graph->label, ARGUMENT_IN),

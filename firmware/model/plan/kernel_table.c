@@ -77,6 +77,11 @@ const struct kernel kernel_table[] = {
 	/* softmax.cl */
 	{ "softmax", KERNEL_FILE_softmax, 0 },
 	{ "softmax_backward", KERNEL_FILE_softmax, 0 },
+	/* rows.cl */
+	{ "softmax_group", KERNEL_FILE_rows, 0 },
+	{ "softmax_backward_group", KERNEL_FILE_rows, 0 },
+	{ "layer_norm_group", KERNEL_FILE_rows, 0 },
+	{ "layer_norm_backward_group", KERNEL_FILE_rows, 0 },
 	/* norm.cl */
 	{ "column_moments", KERNEL_FILE_norm, 0 },
 	{ "merge_moments", KERNEL_FILE_norm, 0 },
@@ -88,8 +93,9 @@ const struct kernel kernel_table[] = {
 	{ "merge_gradients", KERNEL_FILE_norm, 0 },
 	{ "norm_parameter_gradients", KERNEL_FILE_norm, 0 },
 	{ "batch_norm_backward", KERNEL_FILE_norm, 0 },
-	{ "layer_norm", KERNEL_FILE_norm, 0 },
-	{ "layer_norm_backward", KERNEL_FILE_norm, 0 },
+	/* layer_norm.cl */
+	{ "layer_norm", KERNEL_FILE_layer_norm, 0 },
+	{ "layer_norm_backward", KERNEL_FILE_layer_norm, 0 },
 	/* norm_lines.cl */
 	{ "column_moments_lines", KERNEL_FILE_norm_lines, 0 },
 	{ "column_gradients_lines", KERNEL_FILE_norm_lines, 0 },
@@ -111,7 +117,12 @@ const struct kernel kernel_table[] = {
 	{ "softmax_crossentropy", KERNEL_FILE_losses, KERNEL_SINGLE },
 	{ "sigmoid_crossentropy", KERNEL_FILE_losses, 0 },
 	{ "squared_error", KERNEL_FILE_losses, 0 },
-	{ "confusion", KERNEL_FILE_losses, 0 },
+	/* row_losses.cl */
+	{ "softmax_crossentropy_group", KERNEL_FILE_row_losses, 0 },
+	{ "sigmoid_crossentropy_group", KERNEL_FILE_row_losses, 0 },
+	{ "squared_error_group", KERNEL_FILE_row_losses, 0 },
+	/* confusion.cl */
+	{ "confusion", KERNEL_FILE_confusion, 0 },
 	/* metrics.cl */
 	{ "metrics", KERNEL_FILE_metrics, KERNEL_SINGLE },
 	{ "metrics_group", KERNEL_FILE_metrics, 0 },

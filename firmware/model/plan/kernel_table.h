@@ -27,10 +27,14 @@
 	each(elements) \
 	each(activation) \
 	each(softmax) \
+	each(rows) \
 	each(norm) \
+	each(layer_norm) \
 	each(norm_lines) \
 	each(embedding) \
 	each(losses) \
+	each(row_losses) \
+	each(confusion) \
 	each(metrics) \
 	each(update) \
 	each(gradients) \
