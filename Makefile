@@ -182,11 +182,13 @@ $(B)/system/preload/%.so: tests/system/preload/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(WARNINGS) -O2 -fPIC -shared -o $@ $< -ldl
 
 # What a run of several ranks loads: compiled the same way in every flavour, too.
-$(RANKS_LIBRARY): $(wildcard drivers/ranks/mpi/*.c) drivers/ranks/library.h Makefile
+RANKS_OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard drivers/ranks/mpi/*.c))
+$(RANKS_OBJECTS): CPPFLAGS += $(MPI_CFLAGS)
+$(RANKS_OBJECTS): CFLAGS := -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -O2 -fPIC -fvisibility=hidden
+$(RANKS_LIBRARY): $(RANKS_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(CPPFLAGS) $(MPI_CFLAGS) -std=gnu17 -g -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) -O2 -fPIC -fvisibility=hidden -shared \
-		-Wl,-z,relro,-z,now -Wl,--build-id=sha1 -o $@ $(filter %.c,$^) $(MPI_LIBS)
+	$(Q)$(CC) -O2 -shared -Wl,-z,relro,-z,now -Wl,--build-id=sha1 -o $@ $^ $(MPI_LIBS)
 
 clean:
 	rm -rf build
