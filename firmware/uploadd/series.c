@@ -11,8 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NOTE     "uploaded" /* beside a record: the time of the record that the store has, in nanoseconds */
-#define NOTE_MAX 32u        /* bytes of the note */
+#define NOTE "uploaded" /* beside a record: version_of() the record that the store has */
 
 #define STAGE_ATTEMPTS 3u
 #define PAUSE_US       (60 * UINT64_C(1000000))
@@ -96,41 +95,44 @@ static int put(struct pause *pause, const struct series_record *record, struct a
 
 /* ---- What the store has ---- */
 
-static bool is_uploaded(const char *id, uint64_t changed)
+static bool is_uploaded(const struct series_record *record)
 {
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 
-	return file_read(series_file(id, NOTE, path), NOTE_MAX, &text, NULL, NULL) == 0 &&
-	       strtoull(text, NULL, 10) == changed;
+	return file_read(series_file(record->id, NOTE, path), sizeof(record->version), &text, NULL, NULL) ==
+		       0 &&
+	       strcmp(text, record->version) == 0;
 }
 
-static int note_uploaded(const char *id, uint64_t changed, struct error *err)
-{
-	char path[PATH_BYTES], text[NOTE_MAX];
-
-	(void)snprintf(text, sizeof(text), "%" PRIu64, changed);
-	return file_write_durable(series_file(id, NOTE, path), text, strlen(text), err);
-}
-
-static uint64_t changed_ns(const char *id)
+static int note_uploaded(const struct series_record *record, struct error *err)
 {
 	char path[PATH_BYTES];
-	struct stat st;
 
-	if (stat(series_path(id, path), &st) < 0)
-		return 0;
-	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return file_write_durable(series_file(record->id, NOTE, path), record->version,
+				  strlen(record->version), err);
+}
+
+/* Writes what tells a record from the one before. Its time alone does not: two changes may come within one
+ * tick of the file system's clock. Each change is another file, with a number of its own. */
+static void version_of(const char *id, char out[static SERIES_RECORD_VERSION])
+{
+	char path[PATH_BYTES];
+	struct stat st = { 0 };
+
+	(void)stat(series_path(id, path), &st);
+	(void)snprintf(out, SERIES_RECORD_VERSION, "%lld.%09ld %llu", (long long)st.st_mtim.tv_sec,
+		       st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
 }
 
 static int read_record(const char *id, struct series_record *record, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	/* First the time: a change after it is put by the next pass. */
-	*record = (struct series_record){ .changed = changed_ns(id) };
+	*record = (struct series_record){ 0 };
 	(void)snprintf(record->id, sizeof(record->id), "%s", id);
-	return is_uploaded(id, record->changed)
+	version_of(id, record->version); /* first: a change after it is put by the next pass */
+	return is_uploaded(record)
 		       ? 0
 		       : file_read(series_path(id, path), SERIES_JSON_MAX, &record->text, NULL, err);
 }
@@ -165,7 +167,7 @@ int series_upload(struct series_records *records, struct alive_worker *worker, s
 		const struct series_record *record = &records->record[i];
 
 		if ((r = put(&records->pause, record, worker, err)) > 0)
-			r = note_uploaded(record->id, record->changed, err);
+			r = note_uploaded(record, err);
 	}
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uploads the records of series: PATH_RUNS/series/<id>/series.json to <sink>/series/<id>/series.json. The
- * file "uploaded" beside a record has the time of the record that the store has. A sink with branches gets
- * the record once, when the series has ended (series_stage.h).
+ * file "uploaded" beside a record says which version of the record the store has. A sink with branches
+ * gets the record once, when the series has ended (series_stage.h).
  *
  * Order: series_read() -> a pass over all runs -> series_upload(). A trial that has ended in a record had
  * ended before the pass, so the store has all files of the trial before it has the record. A new disk, which
@@ -12,9 +12,11 @@
 #include "drivers/notify/alive.h"
 #include "uploadd/pause.h"
 
+#define SERIES_RECORD_VERSION 64u /* bytes */
+
 struct series_record {
 	char id[RUN_ID_BYTES];
-	uint64_t changed; /* time of the file, in nanoseconds */
+	char version[SERIES_RECORD_VERSION]; /* of the file: another one after each change */
 	char *text;
 };
 
