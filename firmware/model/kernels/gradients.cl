@@ -4,11 +4,15 @@
  * A are the regions of parameters, gradients and accumulated gradients, which have the same layout; chunk [chunks] =
  * {first float16, float16s, tensor, 0}, at most CHUNK_VECTORS of one tensor.
  *
- * Reduction class: a work-group of GRADIENT_GROUP items sums each chunk. Item i sums vectors i, i + GRADIENT_GROUP,
- * ..., then the 16 numbers of the resulting vector by halves; then the sums of the items are added in order. The chunks
- * of a tensor are summed by the items in the same way, then the tensors in order. Reference: reference_gradients() in
- * tests/reference.h. Tolerance: 2^-20 relative.
+ * Reduction class: a work-group of GRADIENT_GROUP items sums each chunk. Item i sums the numbers (groups.cl) i,
+ * i + GRADIENT_GROUP, ..., then the lanes of the resulting vector by halves; then the sums of the items are added in
+ * order. The chunks of a tensor are summed by the items in the same way, then the tensors in order. GPUs have other lanes
+ * than CPU devices, hence other sums. Reference: reference_gradients() in tests/reference.h. Tolerance: 2^-20 relative.
  */
+
+/* The first of the numbers (groups.cl) of chunk c that the item takes, and the end of the chunk. */
+#define FIRST_OF(c) ((size_t)(c).x * (16 / WIDTH) + get_local_id(0))
+#define END_OF(c)   ((size_t)((c).x + (c).y) * (16 / WIDTH))
 
 /* G null: only sums the penalties. A null: gradients do not accumulate. penalty_of [tensors] = {l1, l2}; null: there
  * are no penalties. `share` is 1 / accumulated batches. `limit` is clipvalue, 0 = no limit. A NaN stays a NaN. */
@@ -19,13 +23,13 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 	__local float partial[GRADIENT_GROUP];
 	const uint4 c = chunk[get_group_id(0)];
 	const float2 l = penalty_of ? penalty_of[c.z] : (float2)(0);
-	float16 penalty = 0, square = 0;
+	numbers penalty = 0, square = 0;
 
-	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
-		float16 g = G ? get16(i, G) : (float16)(0);
+	for (size_t i = FIRST_OF(c); i < END_OF(c); i += GRADIENT_GROUP) {
+		numbers g = G ? get_numbers(i, G) : (numbers)(0);
 
 		if (l.x > 0 || l.y > 0) {
-			const float16 p = get16(i, P);
+			const numbers p = get_numbers(i, P);
 
 			penalty += l.x * fabs(p) + l.y * p * p;
 			g += l.x * sign(p) + 2 * l.y * p;
@@ -33,20 +37,20 @@ GRADIENTS prepare_gradients(__global const float *P, __global float *G, __global
 		if (!G)
 			continue;
 		if (A) {
-			g += get16(i, A);
-			put16(update ? (float16)(0) : g, i, A);
+			g += get_numbers(i, A);
+			put_numbers(update ? (numbers)(0) : g, i, A);
 			g *= share;
 		}
 		if (limit > 0) {
-			g = g > limit ? (float16)(limit) : g;
-			g = g < -limit ? (float16)(-limit) : g;
+			g = g > limit ? (numbers)(limit) : g;
+			g = g < -limit ? (numbers)(-limit) : g;
 		}
 		square += g * g;
-		put16(g, i, G);
+		put_numbers(g, i, G);
 	}
 
-	const float penalties = group_sum(vector_sum(penalty), partial);
-	const float squares = group_sum(vector_sum(square), partial);
+	const float penalties = group_sum(numbers_sum(penalty), partial);
+	const float squares = group_sum(numbers_sum(square), partial);
 
 	if (get_local_id(0) == 0) {
 		chunk_penalty[get_group_id(0)] = penalties;
@@ -93,8 +97,8 @@ GRADIENTS scale_gradients(__global float *G, __global const uint4 *chunk, __glob
 	const uint4 c = chunk[get_group_id(0)];
 	const float s = scale[c.z];
 
-	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP)
-		put16(get16(i, G) * s, i, G);
+	for (size_t i = FIRST_OF(c); i < END_OF(c); i += GRADIENT_GROUP)
+		put_numbers(get_numbers(i, G) * s, i, G);
 }
 
 /* p -= p * decay, except for tensors with 0 in decays [tensors]; decay = learning rate * weight decay. */
@@ -106,9 +110,9 @@ GRADIENTS decay_weights(__global float *P, __global const uint4 *chunk, __global
 
 	if (skips(verdict))
 		return;
-	for (size_t i = c.x + get_local_id(0); i < c.x + c.y; i += GRADIENT_GROUP) {
-		const float16 p = get16(i, P);
+	for (size_t i = FIRST_OF(c); i < END_OF(c); i += GRADIENT_GROUP) {
+		const numbers p = get_numbers(i, P);
 
-		put16(p - p * d, i, P);
+		put_numbers(p - p * d, i, P);
 	}
 }

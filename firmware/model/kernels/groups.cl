@@ -26,6 +26,22 @@
 #endif
 #define SINGLE SINGLE_OF(1)
 
+/* numbers: what an item reads or writes at once in a region of parameters, gradients or slots. On GPUs neighbouring items
+ * then access neighbouring memory. */
+#ifdef CPU_DEVICE
+#define WIDTH 16
+typedef float16 numbers;
+#define get_numbers(i, p)    get16(i, p)
+#define put_numbers(x, i, p) put16(x, i, p)
+#define numbers_sum(x)       vector_sum(x)
+#else
+#define WIDTH 4
+typedef float4 numbers;
+#define get_numbers(i, p)    (((__global const float4 *)(p))[i])
+#define put_numbers(x, i, p) (((__global float4 *)(p))[i] = (x))
+#define numbers_sum(x)       quarter_sum(x)
+#endif
+
 #define SIDE 16 /* a group of SIDE x SIDE items computes a tile of SIDE x SIDE numbers */
 
 float row_max(__global const stored *x, int classes)
@@ -37,12 +53,16 @@ float row_max(__global const stored *x, int classes)
 	return most;
 }
 
+float quarter_sum(float4 x)
+{
+	return (x.x + x.z) + (x.y + x.w);
+}
+
 float vector_sum(float16 x)
 {
 	const float8 a = x.lo + x.hi;
-	const float4 b = a.lo + a.hi;
 
-	return (b.x + b.z) + (b.y + b.w);
+	return quarter_sum(a.lo + a.hi);
 }
 
 /* Returns the sum of x over all items of the group; every item gets the same sum. */

@@ -11,24 +11,15 @@
 
 #define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
 
-/* numbers: what an item updates at once. OWN declares the range [first, end) of the numbers that an item updates, of the
- * float16 [from, to). */
+/* OWN declares the range [first, end) of the numbers (groups.cl) that an item updates, of the float16 [from, to). */
 #ifdef CPU_DEVICE
-#define WIDTH 16
-typedef float16 numbers;
 typedef uint16 exponents;
-#define get_numbers(i, p)    get16(i, p)
-#define put_numbers(x, i, p) put16(x, i, p)
 #define exponents_of(x)      EXPONENTS(x)
 #define OWN(from, to)                                                       \
 	const size_t first = (from) + (size_t)group_id(0) * UPDATE_RUN;     \
 	const size_t end = min(first + UPDATE_RUN, (size_t)(to));
 #else
-#define WIDTH 4
-typedef float4 numbers;
 typedef uint4 exponents;
-#define get_numbers(i, p)    (((__global const float4 *)(p))[i])
-#define put_numbers(x, i, p) (((__global float4 *)(p))[i] = (x))
 #define exponents_of(x)      (as_uint4(x) & 0x7f800000u)
 #define OWN(from, to) const size_t first = (from) * (size_t)4 + get_global_id(0), end = min(first + 1, (to) * (size_t)4);
 #endif
