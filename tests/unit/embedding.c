@@ -11,7 +11,7 @@
 /* cmocka.h needs the three headers above. */
 #include <cmocka.h>
 
-#define ROWS    40u
+#define ROWS    70u /* more than the items that look for a wrong id */
 #define CLASSES 3u
 #define IDS     60u
 #define TOKENS  100u
@@ -404,6 +404,43 @@ static void test_wrong_id(void **state)
 	}
 }
 
+/* Makes the last id of a row wrong in step 0, and expects that a pass names row `named`. */
+static void must_name(uint32_t row, uint32_t named)
+{
+	const struct config config = tables_config();
+	struct model *model = open_model(&config, true);
+	const struct model_batch batch = batch_at(0);
+	struct model_metrics metrics;
+	struct error err = { 0 };
+	char text[100];
+
+	ids[0][row * IDS + IDS - 1] = 300 + row;
+	harness_must(model_train(model, &batch, &err), &err);
+	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+	(void)snprintf(text, sizeof(text), "%u of its batch: layer 'places': found id %u,", named,
+		       300 + named);
+	if (!strstr(err.text, text))
+		fail_msg("%s: not \"%s\"", err.text, text);
+	model_close(model);
+}
+
+static void test_first_wrong_row(void **state)
+{
+	const size_t bytes = sizeof(ids[0]);
+	int64_t *kept = malloc(bytes);
+
+	(void)state;
+	assert_non_null(kept);
+	memcpy(kept, ids[0], bytes);
+	must_name(ROWS - 1, ROWS - 1);
+	must_name(64, 64);
+	must_name(7, 7);
+	must_name(9, 7);
+	must_name(0, 0);
+	memcpy(ids[0], kept, bytes);
+	free(kept);
+}
+
 static void test_wrong_id_predicted(void **state)
 {
 	const struct config config = tables_config();
@@ -430,9 +467,9 @@ static void test_wrong_splits(void **state)
 		const char *text;
 	} cases[] = {
 		{ 0, 1, "tokens/values: row 0 begins at 1, allowed: 0 .. 0" },
-		{ 2, 0, "tokens/values: row 2 begins at 0, allowed: 44 .. 4000" },
-		{ 3, 4001, "tokens/values: row 3 begins at 4001, allowed: " },
-		{ ROWS, INT64_MIN, "tokens/values: row 40 begins at -9223372036854775808, allowed: " },
+		{ 2, 0, "tokens/values: row 2 begins at 0, allowed: 44 .. 7000" },
+		{ 3, 7001, "tokens/values: row 3 begins at 7001, allowed: " },
+		{ ROWS, INT64_MIN, "tokens/values: row 70 begins at -9223372036854775808, allowed: " },
 	};
 	const struct config config = tables_config();
 	struct model *model = open_model(&config, true);
@@ -503,11 +540,17 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_follows_reference), cmocka_unit_test(test_everything_is_cleared),
-		cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_lazy),
-		cmocka_unit_test(test_lazy_fault),        cmocka_unit_test(test_lazy_refused),
-		cmocka_unit_test(test_wrong_id),          cmocka_unit_test(test_wrong_id_predicted),
-		cmocka_unit_test(test_wrong_splits),      cmocka_unit_test(test_hash_is_without_rows),
+		cmocka_unit_test(test_follows_reference),
+		cmocka_unit_test(test_everything_is_cleared),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_lazy),
+		cmocka_unit_test(test_lazy_fault),
+		cmocka_unit_test(test_lazy_refused),
+		cmocka_unit_test(test_wrong_id),
+		cmocka_unit_test(test_first_wrong_row),
+		cmocka_unit_test(test_wrong_id_predicted),
+		cmocka_unit_test(test_wrong_splits),
+		cmocka_unit_test(test_hash_is_without_rows),
 		cmocka_unit_test(test_refused),
 	};
 	int failed;

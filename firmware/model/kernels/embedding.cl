@@ -20,6 +20,13 @@
 #define EMBEDDING       __kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
 #define DIGITS          256
 
+/* How many items look for rows with an invalid id. */
+#ifdef CPU_DEVICE
+#define WRONG_GROUP 1
+#else
+#define WRONG_GROUP 64
+#endif
+
 enum { SHARE_SUM, SHARE_MEAN, SHARE_SQRTN };
 
 float share_of(int combiner, long n)
@@ -93,27 +100,37 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 		wrong[r] = bad;
 }
 
-/* One work-item. Reports the first invalid id in `fault`, as metrics.cl describes it. splits null: every row has
- * per_row ids. `trains` is 1 in a training step, which then counts in the step of the fault. */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
+/* One work-group. Reports the invalid id of the first row that has one in `fault`, as metrics.cl describes it. splits null:
+ * every row has per_row ids. `trains` is 1 in a training step, which then counts in the step of the fault. */
+__kernel __attribute__((reqd_work_group_size(WRONG_GROUP, 1, 1))) void
 wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
 	  uint node, uint first_row, uint step, int trains, __global uint *fault)
 {
-	for (int r = 0; r < rows && !fault[0]; r++) {
-		if (!wrong[r])
-			continue;
+	__local int first_wrong;
+	int r = get_local_id(0);
 
-		const size_t first = splits ? splits[r] : (size_t)r * per_row;
-		const ulong found = as_ulong(id[first + wrong[r] - 1]);
+	if (r == 0)
+		first_wrong = rows;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	while (r < rows && !wrong[r])
+		r += WRONG_GROUP;
+	if (r < rows)
+		atomic_min(&first_wrong, r);
+	barrier(CLK_LOCAL_MEM_FENCE);
+	r = first_wrong;
+	if (get_local_id(0) != 0 || r == rows || fault[0])
+		return;
 
-		fault[0] = 4;
-		fault[1] = step + trains;
-		fault[2] = r;
-		fault[3] = first_row + r;
-		fault[4] = (uint)found;
-		fault[5] = (uint)(found >> 32);
-		fault[6] = node;
-	}
+	const size_t first = splits ? splits[r] : (size_t)r * per_row;
+	const ulong found = as_ulong(id[first + wrong[r] - 1]);
+
+	fault[0] = 4;
+	fault[1] = step + trains;
+	fault[2] = r;
+	fault[3] = first_row + r;
+	fault[4] = (uint)found;
+	fault[5] = (uint)(found >> 32);
+	fault[6] = node;
 }
 
 /* ---- The sort ---- */
