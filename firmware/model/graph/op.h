@@ -75,11 +75,10 @@ struct parameter_spec {
 /* The rows of parameter 0 that a batch uses, as a list of their ids in ascending order. An id is in the list
  * as often as it is in the batch. */
 struct touched {
-	uint32_t key, count;   /* two tensors for the whole batch: the ids, with invalid ids at the end; how
-				  many ids there are */
-	uint64_t per_row;      /* upper bound of the ids in one row of the batch */
-	uint32_t group, run;   /* how many work-items a group has, how many ids an item handles */
-	uint64_t ids, columns; /* the two dimensions of the parameter */
+	uint32_t key, count;    /* two tensors for the whole batch: the ids, with invalid ids at the end; how
+				   many ids there are */
+	uint64_t per_row, tile; /* a launch for all ids has ceil(rows of the batch * per_row / tile) groups */
+	uint64_t ids, columns;  /* the two dimensions of the parameter */
 };
 
 /* A call of a float64 reference. The reference fills y. If dy is given, it also fills dx (NULL: not wanted)

@@ -20,11 +20,13 @@
 #define EMBEDDING       __kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
 #define DIGITS          256
 
-/* How many items look for rows with an invalid id. */
+/* How many items look for rows with an invalid id; how many sorted keys an item of the gradient takes. */
 #ifdef CPU_DEVICE
-#define WRONG_GROUP 1
+#define WRONG_GROUP  1
+#define GRADIENT_RUN 64
 #else
-#define WRONG_GROUP 64
+#define WRONG_GROUP  64
+#define GRADIENT_RUN 1
 #endif
 
 enum { SHARE_SUM, SHARE_MEAN, SHARE_SQRTN };
@@ -209,22 +211,70 @@ EMBEDDING sort_move(__global const uint *key, __global const uint *source, __glo
 	}
 }
 
-/* ---- The gradient: an item takes `run` positions of the sorted keys, and of these the first of each id ---- */
+/* ---- The gradient: an item takes GRADIENT_RUN positions of the sorted keys, and of these the first of each id. On
+ * GPUs the rows of ids are cleared and updated in quads. ---- */
 
 bool is_first(__global const uint *key, uint i, uint ids)
 {
 	return key[i] < ids && (i == 0 || key[i - 1] != key[i]);
 }
 
-EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, __global float *G, int ids, int columns,
-			  int run)
+#ifdef CPU_DEVICE
+EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, __global float *G, int ids, int columns)
 {
-	const uint first = get_global_id(0) * run, end = min(first + run, *count);
+	const uint first = get_global_id(0) * GRADIENT_RUN, end = min(first + GRADIENT_RUN, *count);
 
 	for (uint i = first; i < end; i++)
 		for (int c = 0; c < columns && is_first(key, i, ids); c++)
 			G[(size_t)key[i] * columns + c] = 0;
 }
+#else
+/* A quad: up to four neighbouring numbers of a row. With `whole`, which needs columns % 4 == 0, it is an aligned float4. */
+float4 get_quad(bool whole, int n, __global const float *p)
+{
+	if (whole)
+		return *(__global const float4 *)p;
+	return (float4)(p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0);
+}
+
+void put_quad(float4 x, bool whole, int n, __global float *p)
+{
+	if (whole) {
+		*(__global float4 *)p = x;
+		return;
+	}
+	p[0] = x.x;
+	if (n > 1)
+		p[1] = x.y;
+	if (n > 2)
+		p[2] = x.z;
+	if (n > 3)
+		p[3] = x.w;
+}
+
+/* An item takes a quad of the row of one sorted key. Returns how many numbers that are, beginning with number *at of the
+ * table; 0: none, the key is not the first of its id. */
+int own_quad(__global const uint *key, uint count, int ids, int columns, size_t *at)
+{
+	const uint quads = (columns + 3) / 4;
+	const size_t i = get_global_id(0) / quads;
+	const int c = get_global_id(0) % quads * 4;
+
+	if (i >= count || !is_first(key, i, ids))
+		return 0;
+	*at = (size_t)key[i] * columns + c;
+	return min(columns - c, 4);
+}
+
+ELEMENTS embedding_clear_quads(__global const uint *key, __global const uint *count, __global float *G, int ids, int columns)
+{
+	size_t at = 0;
+	const int n = own_quad(key, *count, ids, columns, &at);
+
+	if (n > 0)
+		put_quad((float4)(0), columns % 4 == 0, n, G + at);
+}
+#endif
 
 /* Clears the whole gradient; each item clears 16 numbers. */
 EMBEDDING embedding_clear_all(__global float *G, uint elements)
@@ -237,9 +287,9 @@ EMBEDDING embedding_clear_all(__global float *G, uint elements)
 
 EMBEDDING embedding_gradient(__global const uint *key, __global const uint *source, __global const uint *count,
 			     __global const long *splits, __global const stored *dy, __global float *G, int ids, int columns,
-			     int combiner, int run)
+			     int combiner)
 {
-	const uint n = *count, first = get_global_id(0) * run, end = min(first + run, n);
+	const uint n = *count, first = get_global_id(0) * GRADIENT_RUN, end = min(first + GRADIENT_RUN, n);
 
 	for (uint i = first; i < end; i++) {
 		uint behind = i + 1;
@@ -264,12 +314,13 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 
 /* Adam, as in update.cl, but only on the rows whose ids are in the batch. The table begins at number `table` of the
  * parameter region. */
+#ifdef CPU_DEVICE
 EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
-		    __global const uint *key, __global const uint *count, int ids, int columns, int run,
+		    __global const uint *key, __global const uint *count, int ids, int columns,
 		    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 		    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	const uint first = get_global_id(0) * run, end = min(first + run, *count);
+	const uint first = get_global_id(0) * GRADIENT_RUN, end = min(first + GRADIENT_RUN, *count);
 
 	if (skips(verdict))
 		return;
@@ -291,3 +342,33 @@ EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *
 		}
 	}
 }
+#else
+ELEMENTS adam_rows_quads(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
+			 __global const uint *key, __global const uint *count, int ids, int columns,
+			 __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
+			 float one_minus_beta_2, float epsilon, __global const float *verdict)
+{
+	const bool whole = columns % 4 == 0;
+	size_t at = 0;
+	const int n = own_quad(key, *count, ids, columns, &at);
+
+	if (skips(verdict) || n == 0)
+		return;
+	rate = rate_of(verdict, rate);
+	at += table;
+
+	const float4 g = get_quad(whole, n, G + at);
+	float4 p = get_quad(whole, n, P + at), m = get_quad(whole, n, M + at), v = get_quad(whole, n, V + at);
+
+	m += (g - m) * one_minus_beta_1;
+	v += (g * g - v) * one_minus_beta_2;
+	p -= p * decay;
+	p -= rate * m / (sqrt(v) + epsilon);
+	put_quad(m, whole, n, M + at);
+	put_quad(v, whole, n, V + at);
+	put_quad(p, whole, n, P + at);
+	for (size_t e = at; e < at + n && any((as_uint4(p) & 0x7f800000u) == 0x7f800000u); e++)
+		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u)
+			keep_fault(chunk_fault + e / (16 * FAULT_CHUNK_VECTORS), 1 + (uint)e);
+}
+#endif

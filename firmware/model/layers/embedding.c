@@ -103,6 +103,15 @@ static struct extent per_id(const struct embedding_sizes *size, uint64_t run)
 	return (struct extent){ .per_row = size->per_row, .tile = EMBEDDING_GROUP * run };
 }
 
+/* Returns the work-groups that clear or update the rows of all ids of a batch; on GPUs an item takes four
+ * columns of one id. */
+static struct extent per_touched(const struct plan *plan, const struct embedding_sizes *size)
+{
+	return plan->cpu ? per_id(size, GRADIENT_RUN(true))
+			 : (struct extent){ .per_row = size->per_row * ((size->columns + 3) / 4),
+					    .tile = ELEMENT_GROUP };
+}
+
 void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t wrong, bool training)
 {
 	const struct graph *graph = plan->graph;
@@ -174,11 +183,18 @@ static bool all_is_written(const struct graph *graph, const struct tensor *table
 	return table->l1 > 0 || table->l2 > 0 || graph->config->optimizer.gradient_accumulation_steps > 1;
 }
 
+/* Returns the work-groups for a full batch, also if this batch is smaller: the step before may have been
+ * full. */
+static struct extent full_batch(const struct plan *plan, struct extent extent)
+{
+	return (struct extent){ .fixed = plan->graph->batch_rows * extent.per_row, .tile = extent.tile };
+}
+
 static void emit_clear(struct plan *plan, const struct node *node, const struct embedding_sizes *size,
 		       const struct sorted *sorted)
 {
 	const uint32_t gradient = parameter_gradient(plan, node, TABLE);
-	const uint64_t elements = size->ids * size->columns, run = GRADIENT_RUN(plan->cpu);
+	const uint64_t elements = size->ids * size->columns;
 
 	if (all_is_written(plan->graph, graph_at(plan->graph, node->parameter[TABLE])))
 		plan_emit(plan, &(struct launch){
@@ -187,22 +203,18 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 					ARGUMENTS(OUT(gradient), UINT((uint32_t)elements)),
 				});
 	else
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "embedding_clear",
-				  /* Enough work-items for a full batch, also if this batch is smaller: the
-				   * step before may have been full. */
-				  .groups = { { .fixed = plan->graph->batch_rows * size->per_row,
-						.tile = EMBEDDING_GROUP * run } },
-				  ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),
-					    OUT(gradient), INT(size->ids), INT(size->columns), INT(run)),
-			  });
+		plan_emit(plan, &(struct launch){
+					.kernel = plan->cpu ? "embedding_clear" : "embedding_clear_quads",
+					.groups = { full_batch(plan, per_touched(plan, size)) },
+					ARGUMENTS(IN(sorted->key[sorted->passes % 2]), IN(sorted->count),
+						  OUT(gradient), INT(size->ids), INT(size->columns)),
+				});
 }
 
 void embedding_backward(struct plan *plan, const struct node *node)
 {
 	const struct embedding_sizes size = embedding_sizes_of(plan->graph, node);
-	const uint32_t gradient = parameter_gradient(plan, node, TABLE), run = GRADIENT_RUN(plan->cpu);
+	const uint32_t gradient = parameter_gradient(plan, node, TABLE);
 	const struct argument splits = embedding_splits(plan, node);
 	struct sorted sorted;
 
@@ -220,11 +232,11 @@ void embedding_backward(struct plan *plan, const struct node *node)
 	emit_sort(plan, &size, &sorted);
 	plan_emit(plan, &(struct launch){
 				.kernel = "embedding_gradient",
-				.groups = { per_id(&size, run) },
+				.groups = { per_id(&size, GRADIENT_RUN(plan->cpu)) },
 				ARGUMENTS(IN(sorted.key[sorted.passes % 2]),
 					  IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
 					  IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
-					  INT(size.columns), INT(embedding_combiner(node)), INT(run)),
+					  INT(size.columns), INT(embedding_combiner(node))),
 			});
 }
 
@@ -232,12 +244,12 @@ struct touched embedding_touched(struct plan *plan, const struct node *node)
 {
 	const struct embedding_sizes size = embedding_sizes_of(plan->graph, node);
 	const struct sorted sorted = sorted_of(plan, node, &size);
+	const struct extent groups = per_touched(plan, &size);
 
 	return (struct touched){ .key = sorted.key[sorted.passes % 2],
 				 .count = sorted.count,
-				 .per_row = size.per_row,
-				 .group = EMBEDDING_GROUP,
-				 .run = GRADIENT_RUN(plan->cpu),
+				 .per_row = groups.per_row,
+				 .tile = groups.tile,
 				 .ids = size.ids,
 				 .columns = size.columns };
 }

@@ -44,20 +44,20 @@ static void emit_rows(struct plan *plan, const struct node *node)
 	const struct tensor *table = graph_at(graph, node->parameter[0]);
 	const bool excluded = optimizer_excluded(config, table->name);
 
-	plan_emit(plan,
-		  &(struct launch){
-			  .kernel = "adam_rows",
-			  .on_update = true,
-			  .groups = { { .per_row = rows.per_row, .tile = (uint64_t)rows.group * rows.run } },
-			  ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
-				    INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
-				    UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
-				    IN(rows.count), INT(rows.ids), INT(rows.columns), INT(rows.run),
-				    OUT(graph->chunk_fault), AT(RATE),
-				    excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
-				    FLOAT(1 - config->optimizer.beta_1), FLOAT(1 - config->optimizer.beta_2),
-				    FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph)),
-		  });
+	plan_emit(
+		plan,
+		&(struct launch){
+			.kernel = plan->cpu ? "adam_rows" : "adam_rows_quads",
+			.on_update = true,
+			.groups = { { .per_row = rows.per_row, .tile = rows.tile } },
+			ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
+				  INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+				  UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
+				  IN(rows.count), INT(rows.ids), INT(rows.columns), OUT(graph->chunk_fault),
+				  AT(RATE), excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
+				  FLOAT(1 - config->optimizer.beta_1), FLOAT(1 - config->optimizer.beta_2),
+				  FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph)),
+		});
 }
 
 /* Appends one launch for each lazy parameter, and one for all the parameters between two lazy ones. */

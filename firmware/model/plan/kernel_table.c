@@ -110,9 +110,11 @@ const struct kernel kernel_table[] = {
 	{ "sort_places", KERNEL_FILE_embedding, 0 },
 	{ "sort_move", KERNEL_FILE_embedding, 0 },
 	{ "embedding_clear", KERNEL_FILE_embedding, 0 },
+	{ "embedding_clear_quads", KERNEL_FILE_embedding, 0 },
 	{ "embedding_clear_all", KERNEL_FILE_embedding, 0 },
 	{ "embedding_gradient", KERNEL_FILE_embedding, 0 },
 	{ "adam_rows", KERNEL_FILE_embedding, 0 },
+	{ "adam_rows_quads", KERNEL_FILE_embedding, 0 },
 	/* losses.cl */
 	{ "softmax_crossentropy", KERNEL_FILE_losses, KERNEL_SINGLE },
 	{ "sigmoid_crossentropy", KERNEL_FILE_losses, 0 },
