@@ -228,7 +228,8 @@ EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, 
 		for (int c = 0; c < columns && is_first(key, i, ids); c++)
 			G[(size_t)key[i] * columns + c] = 0;
 }
-#else
+#endif
+
 /* A quad: up to four neighbouring numbers of a row. With `whole`, which needs columns % 4 == 0, it is an aligned float4. */
 float4 get_quad(bool whole, int n, __global const float *p)
 {
@@ -274,7 +275,6 @@ ELEMENTS embedding_clear_quads(__global const uint *key, __global const uint *co
 	if (n > 0)
 		put_quad((float4)(0), columns % 4 == 0, n, G + at);
 }
-#endif
 
 /* Clears the whole gradient; each item clears 16 numbers. */
 EMBEDDING embedding_clear_all(__global float *G, uint elements)
@@ -342,7 +342,8 @@ EMBEDDING adam_rows(__global float *P, __global const float *G, __global float *
 		}
 	}
 }
-#else
+#endif
+
 ELEMENTS adam_rows_quads(__global float *P, __global const float *G, __global float *M, __global float *V, uint table,
 			 __global const uint *key, __global const uint *count, int ids, int columns,
 			 __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
@@ -371,4 +372,3 @@ ELEMENTS adam_rows_quads(__global float *P, __global const float *G, __global fl
 		if ((as_uint(P[e]) & 0x7f800000u) == 0x7f800000u)
 			keep_fault(chunk_fault + e / (16 * FAULT_CHUNK_VECTORS), 1 + (uint)e);
 }
-#endif
