@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/ranks/ranks.h"
 
+#include "core/base/log.h"
 #include "drivers/ranks/load.h"
 #include "drivers/ranks/worker.h"
 
@@ -259,5 +260,7 @@ void ranks_abort(struct ranks *ranks, int code)
 {
 	if (is_alone(ranks))
 		_exit(code);
+	log_err("rank %" PRIu32 " on %s ends all ranks, with exit code %d", ranks_rank(ranks),
+		ranks->where ? ranks->where[ranks_rank(ranks)].host : "this host", code);
 	worker_abort(&ranks->worker, code);
 }

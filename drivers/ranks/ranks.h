@@ -27,8 +27,8 @@
  * Errors of every exchange: -ETIMEDOUT a rank sends nothing for `patience_s`; -EBADMSG a rank sends another
  * number of bytes; -EIO MPI failed. The text names the rank and its host. After an error every later call
  * returns the same one, and memory of exchanges that were not complete stays in use until the process ends. A
- * rank that dies or calls ranks_abort() ends all: Open MPI's mpirun, which names the rank, sends SIGTERM to
- * the others.
+ * rank that dies or calls ranks_abort() ends all: Open MPI's mpirun, which names a dead rank, sends SIGTERM
+ * to the others.
  */
 #pragma once
 
@@ -71,8 +71,8 @@ MUST_CHECK int ranks_open(const struct ranks_wish *wish, struct ranks **ret_rank
  * ranks_abort(). Accepts NULL. */
 void ranks_close(struct ranks *ranks);
 void ranks_closep(struct ranks **ranks);
-/* Ends all ranks. The process ends with `code`, the others by SIGTERM of the launcher, which says which rank
- * began. Log the reason before. Does not return. */
+/* Ends all ranks. The process ends with `code`, the others by SIGTERM of the launcher. Logs which rank began,
+ * because Open MPI 4.1.4 often loses its own words of it. Log the reason before. Does not return. */
 _Noreturn void ranks_abort(struct ranks *ranks, int code);
 
 uint32_t ranks_world(const struct ranks *ranks);

@@ -38,7 +38,7 @@ fails() { # words of the message, name, arguments of started
 	ok $? "$2" "expected to match: $1
 $out"
 }
-fails 'MPI_ABORT was invoked on rank 1' "a rank that gives up ends all, and is named" 3 3 abort 1
+fails 'rank 1 on .* ends all ranks, with exit code 69' "a rank that gives up ends all, and is named" 3 3 abort 1
 fails 'rank 1 .*signal 9' "a rank that is killed ends all, and is named" 3 3 kill 1
 fails 'rank 1 on .* sends nothing for 2 s' "a rank that hangs is named by those that wait" 3 3 silent 1
 fails 'sent (more than the expected|[0-9]+ bytes, expected)' "a rank with fewer values is found" 3 3 short 1
