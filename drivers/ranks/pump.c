@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <sched.h>
 
-/* Of 64 KiB to 1 MiB, with 2 to 8 segments on their way, these move 25 million floats between 2 ranks fastest
- * (tests/bench/run-ranks-exchange). */
+/* Segments of 1 MiB, LIBRARY_LANES of them on their way, move 25 million floats between 2 ranks fastest: 64
+ * KiB to 1 MiB and 2 to 8 segments were tried (tests/bench/run-ranks-exchange). */
 #define SEGMENT_BYTES  (1u << 20)
 #define SEGMENTS_BYTES (64u << 20) /* most for the segments of all ranks together */
 #define SEGMENT_ALIGN  64u

@@ -81,7 +81,7 @@ uint32_t ranks_boxes(const struct ranks *ranks);
 /* Returns where a rank is; valid until ranks_close(). */
 const struct ranks_where *ranks_where(const struct ranks *ranks, uint32_t rank);
 
-/* What the values are. The numbers of an exchange travel as they are in memory. */
+/* The type of the values. The numbers of an exchange travel as they are in memory. */
 enum ranks_type { RANKS_FLOAT32 };
 
 /* Values of a bucket of gradients or weights: the caller's memory, aligned to 4 bytes, better to 64. */

@@ -46,22 +46,25 @@ static int say_failed(const char *id, const struct error *why)
 	return why->code == -EPERM;
 }
 
-/* Puts the record of a series that has ended. Returns 1 where nothing is left to do, 0 where it waits. A
- * record that no program can read stays on this box until it changes: that is no reason to wait. */
-static int put_staged(struct pause *pause, const struct config *config, const char *id,
-		      struct alive_worker *worker, struct error *err)
+/* Says that a record is of no use to any reader. It stays on this box until it changes: that is no reason to
+ * wait, or to keep other records. */
+static void say_unreadable(const char *id, const struct error *why)
+{
+	log_warning("%s; the record of %s stays on this box", why->text, id);
+}
+
+/* Puts the record of a series that has ended. Returns 1 where nothing is left to do, 0 where it waits. */
+static int put_staged(struct pause *pause, const struct config *config, const struct series_record *record,
+		      struct alive_worker *worker)
 {
 	CLEANUP(json_free) cJSON *series = NULL;
 	struct store_options options = store_options_of(config);
 	struct error why;
-	int r = series_load(id, &series, err);
 
-	if (r == -EBADMSG || r == -E2BIG) {
-		log_warning("%s; the record of %s stays on this box", err->text, id);
+	if (series_parse(record->id, record->text, strlen(record->text), &series, &why) < 0) {
+		say_unreadable(record->id, &why);
 		return 1;
 	}
-	if (r < 0)
-		return r;
 	options.attempts_max = STAGE_ATTEMPTS;
 	options.patience_ms = 0;
 	options.awake = upload_renew_lease;
@@ -71,7 +74,7 @@ static int put_staged(struct pause *pause, const struct config *config, const ch
 	if (!pause_is_over(pause, PAUSE_US, PAUSE_MAX_US))
 		return 0;
 	if (series_stage_put(config, series, &options, &why) < 0)
-		return say_failed(id, &why);
+		return say_failed(record->id, &why);
 	*pause = (struct pause){ 0 };
 	return 1;
 }
@@ -89,7 +92,7 @@ static int put(struct pause *pause, const struct series_record *record, struct a
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	return versions_has_branches(&config.sink) ? put_staged(pause, &config, record->id, worker, err)
+	return versions_has_branches(&config.sink) ? put_staged(pause, &config, record, worker)
 						   : put_text(&config, record->id, record->text, worker, err);
 }
 
@@ -128,13 +131,18 @@ static void version_of(const char *id, char out[static SERIES_RECORD_VERSION])
 static int read_record(const char *id, struct series_record *record, struct error *err)
 {
 	char path[PATH_BYTES];
+	int r;
 
 	*record = (struct series_record){ 0 };
 	(void)snprintf(record->id, sizeof(record->id), "%s", id);
 	version_of(id, record->version); /* first: a change after it is put by the next pass */
-	return is_uploaded(record)
-		       ? 0
-		       : file_read(series_path(id, path), SERIES_JSON_MAX, &record->text, NULL, err);
+	if (is_uploaded(record))
+		return 0;
+	r = file_read(series_path(id, path), SERIES_JSON_MAX, &record->text, NULL, err);
+	if (r != -E2BIG)
+		return r;
+	say_unreadable(id, err);
+	return note_uploaded(record, err);
 }
 
 int series_read(struct series_records *records, struct error *err)

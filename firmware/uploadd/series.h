@@ -16,7 +16,7 @@
 
 struct series_record {
 	char id[RUN_ID_BYTES];
-	char version[SERIES_RECORD_VERSION]; /* of the file: another one after each change */
+	char version[SERIES_RECORD_VERSION]; /* each change of the file gives another version */
 	char *text;
 };
 

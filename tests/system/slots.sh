@@ -29,6 +29,14 @@ states() { says '[(x["state"], x.get("slot", 0)) for x in t]'; }
 asked_ago() { # seconds: the night was asked for so long ago
 	mkdir -p "$KILN_ROOT/$run" && printf '%s\n' "$(($(date +%s) - $1))" >"$KILN_ROOT/$run/asked"
 }
+one_left() { # of three trials slot 0 ends two, while slot 1 works on the other one
+	asked_ago 1000
+	is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
+	trains_until 0 finished
+	is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"
+	trains_until 0 finished
+	is "$(ended 0)" 83 "and then has nothing to do"
+}
 case_of() { # name, configuration, devices
 	node "$1"
 	conf=$2
@@ -52,12 +60,7 @@ is "$(begins 0) $(cd "$work/runs/grid" && ls -d */run.json)" "0 $claimed" "the s
 
 # ---- Only slot 1 had work when the night ended ----
 case_of rests grid 2
-asked_ago 1000
-is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
-trains_until 0 finished
-is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"
-trains_until 0 finished
-is "$(ended 0)" 83 "and then has nothing to do"
+one_left
 trains_until 1 stopped
 is "$(ended 1) $(says 's["state"]')" "81 stopped" "the night ends while slot 1 works"
 is "$(ended 0)" 81 "and slot 0 does not wait for a trial of the next one"
@@ -131,12 +134,7 @@ is "$(uploaded has_end) $(cat "$work/runs/grid/$trial_1/model/model.safetensors"
 
 # ---- The last trial ends in slot 1 at the moment when slot 0 begins its next one ----
 case_of ends grid 2
-asked_ago 1000
-is "$(begins 0) $(begins 1)" "0 0" "two trials begin side by side"
-trains_until 0 finished
-is "$(ended 0) $(begins 0)" "0 0" "slot 0 goes on with the third one"
-trains_until 0 finished
-is "$(ended 0)" 83 "and then has nothing to do"
+one_left
 trains_until 1 finished
 is "$(ended 1) $(says 's["state"]')" "82 finished" "the series ends in slot 1"
 says 's["since_s"]' >"$KILN_ROOT/$run/asked" # as kiln-oneshot finished in slot 0 asks for the next trial

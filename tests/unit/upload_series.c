@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -102,11 +103,32 @@ static void test_record_of_before_the_pass_is_put(void **state)
 	series_forget(&records);
 }
 
+static void test_record_that_is_too_large_holds_up_no_other(void **state)
+{
+	CLEANUP(json_free) cJSON *series = begin();
+	struct series_records records = { 0 };
+	struct error err = { 0 };
+	char path[PATH_BYTES];
+
+	(void)state;
+	assert_int_equal(truncate(series_path(series_id(series), path), SERIES_JSON_MAX + 1), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		assert_int_equal(series_read(&records, &err), 0);
+		assert_int_equal(records.count, 0);
+	}
+	note(series, TRIAL_RUNNING);
+	assert_int_equal(series_read(&records, &err), 0);
+	assert_int_equal(records.count, 1);
+	series_forget(&records);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_record_of_before_the_pass_is_put, scratch_setup,
 						scratch_teardown),
+		cmocka_unit_test_setup_teardown(test_record_that_is_too_large_holds_up_no_other,
+						scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,12 +5,12 @@
  */
 #include "rows.clh"
 
-/* What a label says, as a vector, which a lane loads from local memory by one access. */
+/* The content of a label as a vector, so that a lane loads it from local memory by one access. */
 typedef int4 label;
-#define MOST(of)  as_float((of).x) /* its largest number; with by_class 1 */
-#define SUM(of)   as_float((of).y) /* the sum of its numbers; with by_class 1 */
-#define INDEX(of) ((of).z)         /* of the wanted output: the class, or the first of its largest numbers */
-#define WRONG(of) ((of).w)         /* not 0: it is invalid for a cross-entropy */
+#define MOST(of)  as_float((of).x) /* the largest number of the label; with by_class 1 */
+#define SUM(of)   as_float((of).y) /* the sum of the numbers of the label; with by_class 1 */
+#define INDEX(of) ((of).z)         /* the index of the wanted output: the class, or the first of the largest numbers */
+#define WRONG(of) ((of).w)         /* not 0: the label is invalid for a cross-entropy */
 
 label label_of(float most, float sum, int index, int wrong)
 {

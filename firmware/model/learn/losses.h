@@ -54,7 +54,7 @@ struct loss {
 	bool smooths;     /* model.label_smoothing may be set */
 	uint64_t label_limit; /* numbers of a label lie within 0 .. label_limit - 1; 0 = any number; with
 			       * class_label the limit is the number of outputs */
-	const char *kernel, *kernel_group; /* of CPU devices; of others */
+	const char *kernel, *kernel_group; /* the kernel on CPU devices, and the one on others */
 	/* Reference in float64: returns one row's loss and writes its gradient unless dz is NULL, both
 	 * without weights. */
 	double (*row)(uint64_t outputs, const double *z, const double *label, double smoothing, double *dz);
