@@ -20,6 +20,17 @@ UNUSED_OK static void open_kernels(void)
 	open_kernels_of(DTYPE_F32);
 }
 
+/* Returns a buffer of the device with these data. */
+UNUSED_OK static struct gpu_buffer *to_device(const void *data, uint64_t bytes)
+{
+	struct gpu_buffer *buffer = NULL;
+	struct error err = { 0 };
+
+	harness_must(gpu_buffer_create(gpu, bytes, &buffer, &err), &err);
+	harness_must(gpu_write(gpu, buffer, 0, data, bytes, true, &err), &err);
+	return buffer;
+}
+
 /* Returns whether the program with numbers of 16 bits of this type has the kernels of warp groups. A device
  * without tensor cores computes their instructions by others; a GPU with tensor cores of warps alone compiles
  * none of these kernels. */

@@ -173,16 +173,6 @@ static void test_references_match_differences(void **state)
 	}
 }
 
-static struct gpu_buffer *to_device(const void *data, uint64_t bytes)
-{
-	struct gpu_buffer *buffer = NULL;
-	struct error err = { 0 };
-
-	harness_must(gpu_buffer_create(gpu, bytes, &buffer, &err), &err);
-	harness_must(gpu_write(gpu, buffer, 0, data, bytes, true, &err), &err);
-	return buffer;
-}
-
 static void must_be_near(size_t c, const char *what, uint64_t i, double found, double wanted)
 {
 	if (!(fabs(found - wanted) <= 2e-6 + 4e-6 * fabs(wanted)))

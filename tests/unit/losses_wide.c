@@ -62,16 +62,6 @@ static void fill(const struct loss *loss, uint64_t outputs, bool whole)
 	}
 }
 
-static struct gpu_buffer *to_device(const void *data, uint64_t bytes)
-{
-	struct gpu_buffer *buffer = NULL;
-	struct error err = { 0 };
-
-	harness_must(gpu_buffer_create(gpu, bytes, &buffer, &err), &err);
-	harness_must(gpu_write(gpu, buffer, 0, data, bytes, true, &err), &err);
-	return buffer;
-}
-
 static struct config config_of(const struct loss *loss, uint64_t outputs, bool whole)
 {
 	static struct config_layer classes[2], numbers[2];
