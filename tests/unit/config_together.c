@@ -419,10 +419,52 @@ static void test_base(void **state)
 	CHECK_REFUSALS(cases);
 }
 
+#define NETWORK "ranks: { network = \"10.7.0.0/30\";\n"
+
+static void test_ranks(void **state)
+{
+	static const char good[] =
+		STORES "ranks: { network = \"10.7.0.0/24\"; boxes = \"box-2 box-3\"; boxes_min = 3; "
+		       "exchange = \"bfloat16\"; };";
+	static const struct refusal cases[] = {
+		{ "boxes without a network", STORES "ranks: {\nboxes = \"box-2\"; };",
+		  "k.conf:2: ranks.network: found \"\", allowed with ranks.boxes: an IPv4 network such as "
+		  "\"10.7.0.0/24\", prefix 1 .. 30, no bits set after the prefix" },
+		{ "more boxes than addresses", STORES NETWORK "boxes = \"b c\"; };",
+		  "k.conf:2: ranks.network: found \"10.7.0.0/30\", which has addresses for 2 boxes, allowed: "
+		  "at least 3" },
+		{ "a box twice", STORES NETWORK "boxes = \"b B\"; };",
+		  "k.conf:3: ranks.boxes: found \"B\" twice, allowed: once\n"
+		  "k.conf:2: ranks.network: found \"10.7.0.0/30\", which has addresses for 2 boxes, allowed: "
+		  "at least 3" },
+		{ "an address of IPv6", STORES NETWORK "boxes = \"fd00::1\"; };",
+		  "k.conf:3: ranks.boxes: found \"fd00::1\", allowed: host names, 1 .. 63 characters of "
+		  "[A-Za-z0-9.-]" },
+		{ "more boxes needed than there are", STORES NETWORK "boxes = \"b\"; boxes_min = 3; };",
+		  "k.conf:3: ranks.boxes_min: found 3, allowed: at most 2, this box and those of "
+		  "ranks.boxes" },
+		{ "a network that is none, trusted", STORES "ranks: {\ntrusted = true; };",
+		  "k.conf:3: ranks.trusted: found true, allowed: with ranks.network" },
+	};
+	CLEANUP(config_done) struct config config = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	assert_int_equal(load(good, strlen(good), &config, &err), 0);
+	assert_string_equal(config.ranks.boxes, "box-2 box-3");
+	assert_int_equal(config.ranks.boxes_min, 3);
+	assert_int_equal(config.ranks.exchange, EXCHANGE_BFLOAT16);
+	assert_true(config.ranks.exact && !config.ranks.trusted && !config.ranks.mixed);
+	assert_true(config.ranks.bucket_bytes == 16u << 20 && config.ranks.wait_s == 600 &&
+		    config.ranks.check_steps == 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checkpoints),
+		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_stores_of_lakefs),

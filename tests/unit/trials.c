@@ -526,7 +526,7 @@ static void test_may_vary(void **state)
 	assert_true(trials_may_vary("sources") && trials_may_vary("source.url"));
 	assert_false(trials_may_vary("run.name") || trials_may_vary("sink") || trials_may_vary("sink.url"));
 	assert_false(trials_may_vary("vary") || trials_may_vary("tracking.url") ||
-		     trials_may_vary("series.trials"));
+		     trials_may_vary("ranks.network") || trials_may_vary("series.trials"));
 }
 
 int main(void)

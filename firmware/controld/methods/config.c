@@ -81,6 +81,8 @@ static const char *applies(const char *key)
 		{ "power.", "now" },
 		{ "control.", "at the next boot, or systemctl restart kiln-controld on the box" },
 		{ "clock.", "at the next boot" },
+		{ "ranks.network", "at the next boot" },
+		{ "ranks.trusted", "at the next boot" },
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

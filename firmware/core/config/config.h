@@ -95,6 +95,7 @@ enum config_precision { PRECISION_FLOAT32, PRECISION_MIXED_BFLOAT16, PRECISION_M
 enum config_pooling { POOLING_NONE, POOLING_AVG, POOLING_MAX };
 enum config_scaling { SCALING_AUTO, SCALING_NONE, SCALING_CAFFE, SCALING_TF, SCALING_TORCH, SCALING_LITE };
 enum config_device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
+enum config_exchange { EXCHANGE_FLOAT32, EXCHANGE_BFLOAT16 };
 
 /* A list of numbers, [ 0.1, 2 ]. */
 struct config_numbers {
@@ -358,6 +359,17 @@ struct config {
 		const char *url; /* "" = runs are not tracked */
 		const char *credential, *ca_file, *experiment;
 	} tracking;
+	/* Training on several boxes and devices. */
+	struct {
+		const char *boxes; /* host names, separated by one space: the boxes beside this one */
+		uint64_t boxes_min, wait_s;
+		bool mixed;
+		const char *network; /* core/config/cidr.h; "" = none */
+		bool trusted, exact;
+		int exchange; /* enum config_exchange */
+		uint64_t bucket_bytes;
+		uint64_t check_steps; /* 0 = never */
+	} ranks;
 	struct {
 		bool remote;
 		uint64_t port;
@@ -417,8 +429,8 @@ const struct config_feature *config_feature_named(const struct config *config, c
  * addition to the memory of the windows. */
 uint64_t config_fetch_cache_backlog_bytes(const struct config *config);
 
-/* Finds the next name of a list separated by commas: moves *list to the start of the name and returns the
- * length of the name, 0 at the end of the list. The caller continues at *list + length. */
+/* Finds the next name of a list separated by commas or spaces: moves *list to the start of the name and
+ * returns the length of the name, 0 at the end of the list. The caller continues at *list + length. */
 size_t config_next_name(const char **list);
 
 /* Returns the key "GROUP.monitor" of the first callback that monitors a metric of the validation; NULL: no

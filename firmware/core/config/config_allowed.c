@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words that describe the allowed values of a key, for mistakes and for the reference. */
+#include "core/config/cidr.h"
 #include "core/config/config_keys.h"
 #include "core/config/filter.h"
 
@@ -89,6 +90,9 @@ void config_allowed(const struct config_key *key, char *out, size_t size)
 		(void)snprintf(
 			out, size,
 			"host names of [A-Za-z0-9.-] and addresses, one space between them, or nothing");
+		break;
+	case KEY_NETWORK:
+		(void)snprintf(out, size, "%s, or nothing", CIDR_ALLOWED);
 		break;
 	case KEY_FILTER:
 		(void)snprintf(out, size, "%s, or nothing", FILTER_ALLOWED);

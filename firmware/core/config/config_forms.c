@@ -2,6 +2,7 @@
 /* Checks the forms of strings: names, URLs, hosts, CPU lists. */
 #include "core/base/url.h"
 #include "core/base/visible.h"
+#include "core/config/cidr.h"
 #include "core/config/config_reading.h"
 #include "core/config/filter.h"
 #include "core/config/local_time.h"
@@ -197,6 +198,7 @@ static bool is_web(const char *text)
 bool config_string_allowed(const struct config_key *key, const char *text)
 {
 	struct filter filter;
+	struct cidr cidr;
 	unsigned value;
 
 	switch (key->type) {
@@ -224,6 +226,8 @@ bool config_string_allowed(const struct config_key *key, const char *text)
 		return local_zone_exists(text);
 	case KEY_HOSTS:
 		return is_hosts(text);
+	case KEY_NETWORK:
+		return !*text || cidr_parse(text, &cidr);
 	case KEY_FILTER:
 		return visible_is(text) && (!*text || filter_parse(text, &filter));
 	default:

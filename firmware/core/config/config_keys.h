@@ -29,6 +29,7 @@ enum key_type {
 	KEY_TIME,     /* const char *, HH:MM; or empty, where the default is empty */
 	KEY_ZONE,     /* const char *, a zone of the system's zoneinfo */
 	KEY_HOSTS,    /* const char *, host names and addresses with a space between them, or empty */
+	KEY_NETWORK,  /* const char *, an IPv4 network such as 10.7.0.0/24, or empty */
 	KEY_FILTER,   /* const char *, a condition on a feature's value, or empty */
 	KEY_ENUM,     /* int, index into `names` */
 	KEY_NUMBERS,  /* struct config_numbers, each number within the bounds */

@@ -57,6 +57,10 @@ void config_read_layers(struct config_reading *reading, const config_setting_t *
  * it. Call it after everything is read. */
 void config_check_objects(struct config_reading *reading);
 
+/* config_ranks.c */
+/* Checks the keys of `ranks` that depend on each other. Call it after everything is read. */
+void config_check_ranks(struct config_reading *reading);
+
 /* config_together.c */
 /* Checks keys that depend on each other, and clears checkpoint.auto where the file configures checkpoints in
  * another way. Call it after everything is read. */

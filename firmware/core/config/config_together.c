@@ -262,6 +262,7 @@ void config_check_together(struct config_reading *reading)
 	check_notify(reading);
 	check_base(reading);
 	check_features(reading);
+	config_check_ranks(reading);
 
 	for (uint32_t i = 0; i < config->features; i++)
 		if (config_feature_named(config, config->feature[i].name) != &config->feature[i])

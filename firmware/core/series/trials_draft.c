@@ -10,11 +10,11 @@
 
 bool trials_may_vary(const char *key)
 {
-	static const char *const fixed[] = { "sink",         "power",      "update",   "notify",
-					     "control",      "clock",      "heat",     "series",
-					     "promote",      "tracking",   "vary",     "run.name",
-					     "run.days",     "run.at",     "run.zone", "run.ends_at",
-					     "run.catch_up", "experiments" };
+	static const char *const fixed[] = { "sink",        "power",        "update",     "notify",
+					     "control",     "clock",        "heat",       "series",
+					     "promote",     "tracking",     "ranks",      "vary",
+					     "run.name",    "run.days",     "run.at",     "run.zone",
+					     "run.ends_at", "run.catch_up", "experiments" };
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++) {
 		const size_t length = strlen(fixed[i]);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `ranks` asks of its own keys. */
+#include "core/config/cidr.h"
+#include "core/config/config_reading.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define BOXES    "ranks.boxes"
+#define NAME_MAX 63u /* longest name of a box: kiln pki issues no certificate for a longer one */
+
+/* Tells whether one of the first `bytes` bytes of a list is the name. Names of hosts have no case. */
+static bool is_among(const char *list, size_t bytes, const char *name, size_t length)
+{
+	const char *const end = list + bytes;
+	size_t item;
+
+	for (; (item = config_next_name(&list)) > 0 && list < end; list += item)
+		if (item == length && strncasecmp(list, name, length) == 0)
+			return true;
+	return false;
+}
+
+/* Checks each name of ranks.boxes; returns how many there are. */
+static uint64_t check_names(struct config_reading *reading)
+{
+	const char *const boxes = reading->config->ranks.boxes, *name = boxes;
+	const unsigned line = config_line(reading->config, BOXES);
+	uint64_t count = 0;
+
+	for (size_t bytes; (bytes = config_next_name(&name)) > 0; name += bytes, count++) {
+		if (is_among(boxes, (size_t)(name - boxes), name, bytes))
+			mistakes_add(reading->mistakes, line, BOXES ": found \"%.*s\" twice, allowed: once",
+				     (int)bytes, name);
+		if (bytes > NAME_MAX || memchr(name, ':', bytes))
+			mistakes_add(reading->mistakes, line,
+				     BOXES ": found \"%.*s\", allowed: host names, 1 .. %u characters of "
+					   "[A-Za-z0-9.-]",
+				     (int)bytes, name, NAME_MAX);
+	}
+	return count;
+}
+
+/* Checks what ranks.boxes asks of other keys, which have no effect without it. */
+static void check_boxes(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+	const uint64_t boxes = config->ranks.boxes ? check_names(reading) : 0;
+	struct cidr cidr;
+
+	if (boxes == 0)
+		return;
+	if (config->ranks.boxes_min > boxes + 1)
+		mistakes_add(reading->mistakes, config_line(config, "ranks.boxes_min"),
+			     "ranks.boxes_min: found %" PRIu64 ", allowed: at most %" PRIu64
+			     ", this box and those of ranks.boxes",
+			     config->ranks.boxes_min, boxes + 1);
+	if (!config->ranks.network)
+		return;
+	if (!cidr_parse(config->ranks.network, &cidr))
+		mistakes_add(reading->mistakes, config_line(config, "ranks.network"),
+			     "ranks.network: found \"\", allowed with ranks.boxes: " CIDR_ALLOWED);
+	else if (boxes + 1 > cidr_hosts(&cidr))
+		mistakes_add(reading->mistakes, config_line(config, "ranks.network"),
+			     "ranks.network: found \"%s\", which has addresses for %" PRIu32
+			     " boxes, allowed: at least %" PRIu64,
+			     config->ranks.network, cidr_hosts(&cidr), boxes + 1);
+}
+
+void config_check_ranks(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+
+	check_boxes(reading);
+	if (config->ranks.trusted && config->ranks.network && !*config->ranks.network)
+		mistakes_add(reading->mistakes, config_line(config, "ranks.trusted"),
+			     "ranks.trusted: found true, allowed: with ranks.network");
+}
