@@ -26,6 +26,21 @@ static inline int tls_parse_key(mbedtls_pk_context *key, const char *file, mbedt
 	return mbedtls_pk_parse_keyfile(key, file, NULL);
 }
 
+/* Signs a SHA-256. */
+static inline int tls_sign(mbedtls_pk_context *key, const unsigned char *hash, size_t hash_bytes,
+			   unsigned char *signature, size_t size, size_t *ret_bytes,
+			   mbedtls_ctr_drbg_context *random)
+{
+	(void)size;
+	return mbedtls_pk_sign(key, MBEDTLS_MD_SHA256, hash, hash_bytes, signature, ret_bytes,
+			       mbedtls_ctr_drbg_random, random);
+}
+
+static inline bool tls_is_authority(const mbedtls_x509_crt *cert)
+{
+	return cert->ca_istrue;
+}
+
 static inline int tls_check_pair(const mbedtls_pk_context *public, const mbedtls_pk_context *private,
 				 mbedtls_ctr_drbg_context *random)
 {
@@ -85,6 +100,19 @@ static inline int tls_set_serial(mbedtls_x509write_cert *cert, unsigned char ser
 static inline int tls_parse_key(mbedtls_pk_context *key, const char *file, mbedtls_ctr_drbg_context *random)
 {
 	return mbedtls_pk_parse_keyfile(key, file, NULL, mbedtls_ctr_drbg_random, random);
+}
+
+static inline int tls_sign(mbedtls_pk_context *key, const unsigned char *hash, size_t hash_bytes,
+			   unsigned char *signature, size_t size, size_t *ret_bytes,
+			   mbedtls_ctr_drbg_context *random)
+{
+	return mbedtls_pk_sign(key, MBEDTLS_MD_SHA256, hash, hash_bytes, signature, size, ret_bytes,
+			       mbedtls_ctr_drbg_random, random);
+}
+
+static inline bool tls_is_authority(const mbedtls_x509_crt *cert)
+{
+	return cert->MBEDTLS_PRIVATE(ca_istrue);
 }
 
 static inline int tls_check_pair(const mbedtls_pk_context *public, const mbedtls_pk_context *private,

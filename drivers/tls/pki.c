@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <mbedtls/asn1write.h>
+#include <mbedtls/base64.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
 #include <mbedtls/oid.h>
@@ -113,7 +114,7 @@ static char *path_in(const char *folder, const char *name, const char *ending, c
 	return out;
 }
 
-static int write_new(const char *path, const char *text, mode_t mode, struct error *err)
+int pki_write_new(const char *path, const char *text, mode_t mode, struct error *err)
 {
 	CLEANUP(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	int r = fd < 0 ? -errno : file_write_all(fd, text, strlen(text));
@@ -133,13 +134,13 @@ static int write_pair(struct maker *maker, const char *folder, const char *name,
 	    (r = mbedtls_x509write_crt_pem(&maker->cert, cert, sizeof(cert), mbedtls_ctr_drbg_random,
 					   &maker->random)) != 0)
 		return failed(err, name, r);
-	r = write_new(path_in(folder, name, ".key", path), (const char *)key, 0600, err);
-	return r < 0 ? r : write_new(path_in(folder, name, ".crt", path), (const char *)cert, 0644, err);
+	r = pki_write_new(path_in(folder, name, ".key", path), (const char *)key, 0600, err);
+	return r < 0 ? r : pki_write_new(path_in(folder, name, ".crt", path), (const char *)cert, 0644, err);
 }
 
 /* ---- Certificates ---- */
 
-static int check_name(const char *name, struct error *err)
+int pki_check_name(const char *name, struct error *err)
 {
 	size_t length = strlen(name);
 
@@ -158,7 +159,7 @@ int pki_init(const char *folder, const char *name, unsigned days, struct error *
 	char subject[128];
 	int r = maker_init(&maker, err);
 
-	if (r < 0 || (r = check_name(name, err)) < 0 || (r = path_make(folder, err)) < 0)
+	if (r < 0 || (r = pki_check_name(name, err)) < 0 || (r = path_make(folder, err)) < 0)
 		return r;
 	(void)snprintf(subject, sizeof(subject), "O=kiln,CN=%s", name);
 	mbedtls_x509write_crt_set_version(cert, MBEDTLS_X509_CRT_VERSION_3);
@@ -203,7 +204,7 @@ int pki_issue(const char *folder, const char *name, const char *unit, unsigned d
 	mbedtls_x509write_cert *cert = &maker.cert;
 	int r = maker_init(&maker, err);
 
-	if (r < 0 || (r = check_name(name, err)) < 0 || (r = read_ca(&maker, folder, err)) < 0)
+	if (r < 0 || (r = pki_check_name(name, err)) < 0 || (r = read_ca(&maker, folder, err)) < 0)
 		return r;
 	mbedtls_x509write_crt_set_version(cert, MBEDTLS_X509_CRT_VERSION_3);
 	mbedtls_x509write_crt_set_md_alg(cert, MBEDTLS_MD_SHA256);
@@ -219,31 +220,95 @@ int pki_issue(const char *folder, const char *name, const char *unit, unsigned d
 	return write_pair(&maker, folder, name, err);
 }
 
-int pki_revoke(const char *folder, const char *name, struct error *err)
+/* ---- Revocation ---- */
+
+/* Reads FOLDER/NAME.crt. `ret_fingerprint`: the SHA-256 by which a certificate is revoked. */
+static int read_certificate(const char *folder, const char *name, mbedtls_x509_crt *cert,
+			    char ret_fingerprint[static DIGEST_HEX_BYTES], struct error *err)
 {
-	CLEANUP(free_ptr) char *old = NULL, *text = NULL;
-	char path[PATH_BYTES], fingerprint[DIGEST_HEX_BYTES];
-	mbedtls_x509_crt cert;
-	int r = check_name(name, err);
+	char path[PATH_BYTES];
+	int r = pki_check_name(name, err);
 
 	if (r < 0)
 		return r;
-	mbedtls_x509_crt_init(&cert);
-	r = mbedtls_x509_crt_parse_file(&cert, path_in(folder, name, ".crt", path));
-	if (r == 0)
-		digest_sha256(cert.raw.p, cert.raw.len, fingerprint);
-	mbedtls_x509_crt_free(&cert);
+	r = mbedtls_x509_crt_parse_file(cert, path_in(folder, name, ".crt", path));
 	if (r != 0)
 		return failed(err, path, r);
-	r = file_read(path_in(folder, "revoked", "", path), REVOKED_MAX, &old, NULL, err);
-	if (r < 0 && r != -ENOENT)
+	digest_sha256(cert->raw.p, cert->raw.len, ret_fingerprint);
+	return 0;
+}
+
+/* Reads the list FOLDER/revoked; *ret is NULL where there is none. */
+static int read_revoked(const char *folder, char **ret, struct error *err)
+{
+	char path[PATH_BYTES];
+	int r = file_read(path_in(folder, "revoked", "", path), REVOKED_MAX, ret, NULL, err);
+
+	return r == -ENOENT ? 0 : r;
+}
+
+int pki_revoke(const char *folder, const char *name, struct error *err)
+{
+	CLEANUP(free_ptr) char *old = NULL, *text = NULL;
+	CLEANUP(mbedtls_x509_crt_free) mbedtls_x509_crt cert;
+	char path[PATH_BYTES], fingerprint[DIGEST_HEX_BYTES];
+	int r;
+
+	mbedtls_x509_crt_init(&cert);
+	if ((r = read_certificate(folder, name, &cert, fingerprint, err)) < 0 ||
+	    (r = read_revoked(folder, &old, err)) < 0)
 		return r;
 	if (old && strstr(old, fingerprint))
 		return 0;
 	if (asprintf(&text, "%s%s # %s\n", old ? old : "", fingerprint, name) < 0)
 		return error_set(err, -ENOMEM, "no memory");
-	return file_write_durable(path, text, strlen(text), err);
+	return file_write_durable(path_in(folder, "revoked", "", path), text, strlen(text), err);
 }
+
+int pki_check_box(const char *folder, const char *name, struct error *err)
+{
+	CLEANUP(mbedtls_x509_crt_free) mbedtls_x509_crt cert;
+	CLEANUP(free_ptr) char *revoked = NULL;
+	char fingerprint[DIGEST_HEX_BYTES];
+	int r;
+
+	mbedtls_x509_crt_init(&cert);
+	if ((r = read_certificate(folder, name, &cert, fingerprint, err)) < 0 ||
+	    (r = read_revoked(folder, &revoked, err)) < 0)
+		return r;
+	if (revoked && strstr(revoked, fingerprint))
+		return error_set(err, -EKEYREVOKED, "%s: its certificate is revoked", name);
+	return tls_is_authority(&cert) || mbedtls_x509_crt_check_extended_key_usage(
+						  &cert, MBEDTLS_OID_SERVER_AUTH,
+						  MBEDTLS_OID_SIZE(MBEDTLS_OID_SERVER_AUTH)) != 0
+		       ? error_set(err, -EINVAL,
+				   "%s: expected the certificate of a box, not of a person or "
+				   "an authority",
+				   name)
+		       : 0;
+}
+
+int pki_sign(const char *folder, const unsigned char hash[static PKI_HASH_BYTES], char *ret_base64,
+	     size_t size, struct error *err)
+{
+	CLEANUP(maker_done) struct maker maker;
+	unsigned char signature[MBEDTLS_PK_SIGNATURE_MAX_SIZE];
+	size_t bytes = 0;
+	int r = maker_init(&maker, err);
+
+	if (r < 0 || (r = read_ca(&maker, folder, err)) < 0)
+		return r;
+	if ((r = tls_sign(&maker.ca_key, hash, PKI_HASH_BYTES, signature, sizeof(signature), &bytes,
+			  &maker.random)) != 0)
+		return failed(err, "a signature of the authority", r);
+	return mbedtls_base64_encode((unsigned char *)ret_base64, size, &bytes, signature, bytes) == 0
+		       ? 0
+		       : error_set(err, -E2BIG,
+				   "the authority's signature is too long: its key has more than "
+				   "4096 bits");
+}
+
+/* ---- A text ---- */
 
 int pki_check(const char *text, uint64_t bytes, struct error *err)
 {

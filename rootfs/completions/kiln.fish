@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki network' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -38,7 +38,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a update -d 'install a signed bundl
 complete -c kiln -n "test (__kiln_at) = ''" -a factory-reset -d 'erase all data on the box and start from the beginning'
 complete -c kiln -n "test (__kiln_at) = ''" -a power -d 'switch the box off'
 complete -c kiln -n "test (__kiln_at) = ''" -a support -d 'write an archive for support, without secrets'
-complete -c kiln -n "test (__kiln_at) = ''" -a pki -d 'make certificates for --host'
+complete -c kiln -n "test (__kiln_at) = ''" -a pki -d 'make certificates for --host, and keys for the network between boxes'
 complete -c kiln -n "test (__kiln_at) = ''" -a control -d 'print the control protocol\'s reference'
 complete -c kiln -n "test (__kiln_at) = ''" -a config -d 'check, show, apply or document the configuration'
 complete -c kiln -n "test (__kiln_at) = ''" -a run -d 'do a night, or repeat a run from its run.json, in the foreground'
@@ -156,11 +156,13 @@ complete -c kiln -n "test (__kiln_at) = 'power off'" -l idempotency-key -x -d 'a
 complete -c kiln -n "test (__kiln_at) = 'support'" -F
 complete -c kiln -n "test (__kiln_at) = 'pki'" -a init -d 'make a certificate authority for a rack'
 complete -c kiln -n "test (__kiln_at) = 'pki'" -a issue -d 'make a certificate for a box or for a person'
+complete -c kiln -n "test (__kiln_at) = 'pki'" -a network -d 'add boxes to the encrypted network in which they train together'
 complete -c kiln -n "test (__kiln_at) = 'pki'" -a revoke -d 'add the certificate NAME to the list FOLDER/revoked'
 complete -c kiln -n "test (__kiln_at) = 'pki init'" -a '(__fish_complete_directories)'
 complete -c kiln -n "test (__kiln_at) = 'pki issue'" -l role -x -a 'view operate admin' -d 'make a person\'s certificate with this role; without --role the certificate is a box\'s'
 complete -c kiln -n "test (__kiln_at) = 'pki issue'" -l days -x -d 'days until the certificate expires, default 825'
 complete -c kiln -n "test (__kiln_at) = 'pki issue'" -a '(__fish_complete_directories)'
+complete -c kiln -n "test (__kiln_at) = 'pki network'" -a '(__fish_complete_directories)'
 complete -c kiln -n "test (__kiln_at) = 'pki revoke'" -a '(__fish_complete_directories)'
 complete -c kiln -n "test (__kiln_at) = 'control'" -a reference -d 'print every method, its parameters and its result, as Markdown'
 complete -c kiln -n "test (__kiln_at) = 'config'" -a check -d 'check a file and print all its mistakes: file, line, key, what was found, what is allowed'

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln pki`: makes certificates for --host. */
+/* `kiln pki`: makes certificates for --host, and the keys of the network between boxes. */
 #include "drivers/tls/pki.h"
+#include "drivers/wireguard/authority.h"
+#include "drivers/wireguard/peers.h"
 
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
@@ -72,23 +74,71 @@ static int revoke_name(const struct arguments *arguments)
 {
 	struct error err = { 0 };
 
-	return pki_revoke(arguments_operand(arguments, 0), arguments_operand(arguments, 1), &err) < 0
-		       ? cli_error(&err)
-		       : CLI_OK;
+	const char *in = arguments_operand(arguments, 0), *name = arguments_operand(arguments, 1);
+
+	return pki_revoke(in, name, &err) < 0 || authority_revoke_box(in, name, &err) < 0 ? cli_error(&err)
+											  : CLI_OK;
 }
 
 static const struct verb pki_revoke_row = {
 	.name = "revoke",
 	.summary = "add the certificate NAME to the list FOLDER/revoked",
+	.about = "Also takes the key of the box NAME out of FOLDER/boxes, where `kiln pki network` put it.",
 	.operands = folder_and_name,
 	.run = revoke_name,
 };
 
-static const struct verb *const subs[] = { &pki_init_row, &pki_issue_row, &pki_revoke_row, NULL };
+static int add_to_network(const struct arguments *arguments)
+{
+	const char *names[PEERS_MAX + 1] = { 0 };
+	const int count = arguments->operands - 2;
+	struct error err = { 0 };
+
+	if (count > (int)PEERS_MAX) {
+		(void)error_set(&err, -E2BIG, "found %d names, allowed at a time: %u", count, PEERS_MAX);
+		return cli_error(&err);
+	}
+	for (int i = 0; i < count; i++)
+		names[i] = arguments_operand(arguments, i + 2);
+	return authority_add_boxes(arguments_operand(arguments, 0), arguments_operand(arguments, 1), names,
+				   &err) < 0
+		       ? cli_error(&err)
+		       : CLI_OK;
+}
+
+static const struct verb_operand network_operands[] = {
+	{ .name = "FOLDER", .value = VERB_FOLDER },
+	{ .name = "NETWORK", .value = VERB_TEXT },
+	{ .name = "NAME", .value = VERB_TEXT, .repeated = true },
+	{ 0 },
+};
+
+static const struct verb pki_network_row = {
+	.name = "network",
+	.summary = "add boxes to the encrypted network in which they train together",
+	.about = "NETWORK is the value of ranks.network in kiln.conf, such as 10.7.0.0/24. Each NAME must "
+		 "have a "
+		 "certificate of `kiln pki issue`. Makes FOLDER/NAME.wireguard, the private key of the box, "
+		 "and "
+		 "adds the box with its address and its public key to the list FOLDER/boxes, which the "
+		 "authority "
+		 "signs. A box keeps its address for ever. To make a new key for a box, remove "
+		 "FOLDER/NAME.wireguard first.\n\n"
+		 "Copy NAME.wireguard to the box NAME as /data/kiln/credentials/ranks-key. Copy the list to "
+		 "every "
+		 "box as /data/kiln/credentials/ranks-boxes, again after each change of it. Then run "
+		 "`systemctl "
+		 "restart kiln-network systemd-networkd` or restart the box.",
+	.operands = network_operands,
+	.run = add_to_network,
+};
+
+static const struct verb *const subs[] = { &pki_init_row, &pki_issue_row, &pki_network_row, &pki_revoke_row,
+					   NULL };
 
 const struct verb verb_pki = {
 	.name = "pki",
-	.summary = "make certificates for --host",
+	.summary = "make certificates for --host, and keys for the network between boxes",
 	.about = "To set up a box, as root: copy ca.crt, NAME.crt and NAME.key to /data/kiln/credentials as "
 		 "control-ca, control-crt and control-key, copy FOLDER/revoked to /etc/kiln/revoked, set "
 		 "control.remote = true in kiln.conf, and run `systemctl restart kiln-controld`. A new list "

@@ -49,6 +49,7 @@ static const char *const paths[] = {
 	[PATH_MOUNT_PAGES] = "/run/systemd/system/run-kiln-huge.mount.d/60-pages.conf",
 	[PATH_SSH] = "/data/etc/ssh",
 	[PATH_TIMESYNCD] = "/run/systemd/timesyncd.conf.d",
+	[PATH_NETWORKD] = "/run/systemd/network",
 	[PATH_HWMON] = "/sys/class/hwmon",
 	[PATH_DRM] = "/sys/class/drm",
 	[PATH_MACHINE_ID] = "/etc/machine-id",

@@ -55,6 +55,7 @@ enum path {
 	PATH_MOUNT_PAGES, /* /run/systemd/system/run-kiln-huge.mount.d/60-pages.conf */
 	PATH_SSH,         /* /data/etc/ssh: authorized_keys and the box's own key */
 	PATH_TIMESYNCD,   /* /run/systemd/timesyncd.conf.d */
+	PATH_NETWORKD,    /* /run/systemd/network: files of systemd-networkd that last until a reboot */
 	PATH_HWMON,       /* /sys/class/hwmon: temperatures */
 	PATH_DRM,         /* /sys/class/drm: GPUs and their counters of errors; drivers/sensors/memory.h */
 	PATH_MACHINE_ID,  /* /etc/machine-id */
