@@ -31,6 +31,8 @@ static const struct {
 	{ "clock", "wait until the clock is set, for a bounded time", "[--wait-s SECONDS]", oneshot_clock },
 	{ "clock-servers", "write clock.ntp_servers to the configuration of systemd-timesyncd", "",
 	  oneshot_clock_servers },
+	{ "network", "write the network between boxes, ranks.network, for systemd-networkd", "",
+	  oneshot_network },
 	{ "nightly", "start a run when the timer elapses, unless it is too late", "[--clock-wait-s SECONDS]",
 	  oneshot_nightly },
 	{ "resume", "after a boot, continue the run that was running", "[--clock-wait-s SECONDS]",

@@ -14,6 +14,7 @@
  *     branches.c     the sink in a lakeFS repository: its branches, and what the access key may do
  *     notify.c       the people and the monitor that `notify` names
  *     device.c       the network on the device
+ *     network.c      the network between boxes that train together
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
  *
  * plan_list.h is for whoever needs the plan of a configuration, and no part of the table.
@@ -115,5 +116,8 @@ void preflight_sink(struct preflight *preflight);
 void preflight_notify(struct preflight *preflight);
 /* Builds the network with its memory. Blocks: seconds, for a network whose kernels are not compiled yet. */
 void preflight_device(struct preflight *preflight);
+/* ranks.network: the key and the list of boxes, or that the network is trusted, and whether this box has an
+ * address in it. Adds no row without ranks.network. Blocks: never. */
+void preflight_network(struct preflight *preflight);
 /* Disk, clock, hugepages, alarm. Blocks: never. */
 void preflight_box(struct preflight *preflight);

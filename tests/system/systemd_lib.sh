@@ -43,7 +43,7 @@ make_root() {
 	for unit in kiln-hugepages{,@}.service; do
 		drop_in $unit Service BindReadOnlyPaths=/usr/share/no-pages:/sys/devices/system/node
 	done
-	systemctl --root="$root" preset kiln-{provision,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote,report,slots}.path \
+	systemctl --root="$root" preset kiln-{provision,network,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote,report,slots}.path \
 		kiln-nightly.timer >/dev/null 2>&1
 	clock_wait 0
 }

@@ -29,6 +29,7 @@ static const struct look {
 	{ "the series", preflight_series, false },
 	{ "the sink", preflight_sink, false },
 	{ "the addresses of notify", preflight_notify, true },
+	{ "the network between boxes", preflight_network, false },
 	{ "the box", preflight_box, false },
 	{ "the device, which may compile the kernels of the network", look_at_device, false },
 };

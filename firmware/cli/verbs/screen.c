@@ -65,6 +65,12 @@ static void say_box(const struct screen *screen)
 	say(screen, "", client_text(status, "clock"));
 }
 
+static void say_network(const struct screen *screen)
+{
+	if (cJSON_IsString(json_member(screen->status, "network")))
+		say(screen, "network", client_text(screen->status, "network"));
+}
+
 static void say_update(const struct screen *screen)
 {
 	const cJSON *update = json_member(screen->status, "update");
@@ -379,6 +385,7 @@ void screen_print(const cJSON *status, FILE *out)
 		say_checkpoint(&screen);
 	}
 	say_left_behind(&screen);
+	say_network(&screen);
 	say_update(&screen);
 	say_report(&screen);
 	say_machine(&screen);

@@ -67,6 +67,8 @@ int method_config_check(struct call *call, struct error *err)
 
 /* ---- Apply ---- */
 
+#define NETWORK_APPLIES "at the next boot, or systemctl restart kiln-network systemd-networkd on the box"
+
 /* Returns when a change of this key takes effect. */
 static const char *applies(const char *key)
 {
@@ -81,8 +83,8 @@ static const char *applies(const char *key)
 		{ "power.", "now" },
 		{ "control.", "at the next boot, or systemctl restart kiln-controld on the box" },
 		{ "clock.", "at the next boot" },
-		{ "ranks.network", "at the next boot" },
-		{ "ranks.trusted", "at the next boot" },
+		{ "ranks.network", NETWORK_APPLIES },
+		{ "ranks.trusted", NETWORK_APPLIES },
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

@@ -3,6 +3,7 @@
 #include "core/config/config.h"
 #include "core/config/config_held.h"
 #include "core/series/trials.h"
+#include "drivers/wireguard/netdev.h"
 #include "model/build.h"
 
 #include <string.h>
@@ -49,7 +50,18 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-const char *conf_mistake(struct conf *conf)
+static void read_network(const char *file, struct conf *conf)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+
+	if (config_load(file, &config, NULL) < 0)
+		return;
+	(void)snprintf(conf->network, sizeof(conf->network), "%s", config.ranks.network);
+	conf->trusted = config.ranks.trusted;
+}
+
+/* Reads kiln.conf where it has changed. */
+static void look(struct conf *conf)
 {
 	const char *file = config_path(0, NULL);
 	struct error err = { 0 };
@@ -57,14 +69,34 @@ const char *conf_mistake(struct conf *conf)
 
 	if (stat(file, &st) < 0) {
 		*conf = (struct conf){ 0 };
-		return NULL;
+		return;
 	}
-	if (!is_same_time(&st.st_mtim, &conf->stamp)) {
-		conf->stamp = st.st_mtim;
-		conf->first[0] = '\0';
-		if (conf_check(file, &err) < 0)
-			(void)snprintf(conf->first, sizeof(conf->first), "%.*s", (int)strcspn(err.text, "\n"),
-				       err.text);
-	}
+	if (is_same_time(&st.st_mtim, &conf->stamp))
+		return;
+	*conf = (struct conf){ .stamp = st.st_mtim };
+	if (conf_check(file, &err) < 0)
+		(void)snprintf(conf->first, sizeof(conf->first), "%.*s", (int)strcspn(err.text, "\n"),
+			       err.text);
+	else
+		read_network(file, conf);
+}
+
+const char *conf_mistake(struct conf *conf)
+{
+	look(conf);
 	return *conf->first ? conf->first : NULL;
+}
+
+const char *conf_network(struct conf *conf, char *out, size_t size)
+{
+	look(conf);
+	if (!*conf->network)
+		return NULL;
+	(void)snprintf(out, size,
+		       conf->trusted ? "ranks speak unencrypted over the trusted network %s"
+		       : netdev_is_up()
+			       ? "ranks speak over WireGuard in the network %s"
+			       : "the WireGuard network %s is not up: kiln check tells what is missing",
+		       conf->network);
+	return out;
 }

@@ -4,12 +4,15 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <time.h>
 
-/* The first mistake of kiln.conf, remembered until the file changes. */
+/* What status tells of kiln.conf, remembered until the file changes. */
 struct conf {
 	struct timespec stamp; /* modification time of kiln.conf */
-	char first[512];       /* "" = kiln.conf has no mistake */
+	char first[512];       /* the first mistake; "" = kiln.conf has no mistake */
+	char network[32];      /* ranks.network; "" = none, or kiln.conf has a mistake */
+	bool trusted;          /* ranks.trusted */
 };
 
 /* Checks a whole configuration file. Errors: negative; err->text has every mistake, one per line. Each line
@@ -18,3 +21,6 @@ struct conf {
 MUST_CHECK int conf_check(const char *path, struct error *err);
 /* Returns the first mistake in the present kiln.conf; NULL = there is no mistake, or no file. */
 const char *conf_mistake(struct conf *conf);
+/* Returns how the ranks of several boxes reach each other, as a sentence written to `out`; NULL = kiln.conf
+ * names no network for them. Reads the state of the interface each time. */
+const char *conf_network(struct conf *conf, char *out, size_t size);

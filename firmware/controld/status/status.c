@@ -75,6 +75,13 @@ static void add_clock(cJSON *object)
 			    : err.text);
 }
 
+static void add_network(cJSON *object, struct box *box)
+{
+	char text[160];
+
+	figure_text(object, "network", conf_network(&box->conf, text, sizeof(text)));
+}
+
 /* Adds all other members to an object that has its schema number already. */
 static void add_all(cJSON *object, struct view *view)
 {
@@ -87,6 +94,7 @@ static void add_all(cJSON *object, struct view *view)
 	(void)image_add(object);
 	health_add(object, view);
 	add_clock(object);
+	add_network(object, view->box);
 	training_add_run(object, view);
 	series_add(object, view);
 	training_add_work(object, view);

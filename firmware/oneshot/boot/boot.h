@@ -6,6 +6,7 @@
  *     configure.c    at boot: move files that somebody put on the ESP to /data
  *     ssh_keys.c     the check of authorized_keys, for configure.c
  *     clock.c        at boot: wait until the clock is set
+ *     network.c      at boot: the WireGuard network between boxes, for systemd-networkd
  *     boot_pages.c   at boot: pages of 1 GiB for the next boot
  *     hugepages.c    before a run: pages for the ring
  *     route.c        before a run: note the network interface by which the shards come
@@ -30,6 +31,9 @@ int oneshot_configure(int argc, char **argv);
 int oneshot_clock(int argc, char **argv);
 /* Writes clock.ntp_servers for systemd-timesyncd, before it starts. */
 int oneshot_clock_servers(int argc, char **argv);
+/* Writes the WireGuard network of ranks.network for systemd-networkd, before it starts; without such a
+ * network removes what an earlier start wrote. */
+int oneshot_network(int argc, char **argv);
 /* Tells the boot loader how many pages of 1 GiB ring.pages = "1GiB" needs, and mounts the ring's folder with
  * the pages of 1 GiB that this boot has. */
 int oneshot_boot_pages(int argc, char **argv);

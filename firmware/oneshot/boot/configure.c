@@ -17,6 +17,7 @@
 #include "drivers/store/credential.h"
 #include "drivers/tls/pki.h"
 #include "drivers/tls/tls.h"
+#include "drivers/wireguard/own.h"
 #include "model/build.h"
 #include "oneshot/boot/boot.h"
 #include "oneshot/boot/ssh_keys.h"
@@ -171,6 +172,24 @@ static int check_network(const struct found *file, struct error *err)
 		     : error_set(err, -EINVAL, "no section [Match]: it says for which interface the file is");
 }
 
+static int check_ranks_key(const struct found *file, struct error *err)
+{
+	char private[WIREGUARD_KEY_BYTES], public[WIREGUARD_KEY_BYTES];
+	int r = wireguard_parse_key(file->text, private, public, err);
+
+	explicit_bzero(private, sizeof(private));
+	return r;
+}
+
+/* Checks the form alone. kiln-oneshot network checks the signature, with the authority that the box has then.
+ */
+static int check_ranks_boxes(const struct found *file, struct error *err)
+{
+	struct peers peers;
+
+	return peers_parse(file->name, file->text, file->bytes, &peers, err);
+}
+
 /* ---- Kinds of files ---- */
 
 static const struct kind {
@@ -183,6 +202,8 @@ static const struct kind {
 	{ "store-ca.pem", PATH_STORE_CA, true, false, check_certificates },
 	{ "*.network", PATH_NETWORK, false, false, check_network },
 	{ "authorized_keys", PATH_SSH, false, true, check_keys },
+	{ OWN_KEY, PATH_CREDENTIALS, false, true, check_ranks_key },
+	{ OWN_BOXES, PATH_CREDENTIALS, false, true, check_ranks_boxes },
 	{ "credentials/*", PATH_CREDENTIALS, false, true, check_credential },
 };
 
