@@ -219,6 +219,25 @@ is "$(ls "$keys" | xargs)" "box control-ca control-crt control-key" "as other cr
 cp config/examples/embedded.conf "$esp/kiln.conf"
 configure "a kiln.conf without notify"
 
+# ---- The network between boxes ----
+"$KILN_BIN/kiln" pki network "$work/rack" 10.7.0.0/24 box-1 box-2
+cp "$work/rack/box-1.wireguard" "$esp/ranks-key"
+cp "$work/rack/boxes" "$esp/ranks-boxes"
+configure "the key of the box and the list of boxes"
+is "$(cmp "$work/rack/box-1.wireguard" "$keys/ranks-key")$(cmp "$work/rack/boxes" "$keys/ranks-boxes")$(find "$esp" -type f)" "" "are stored" "$said"
+is "$(stat -c %a "$keys/ranks-key")" 600 "the key for root alone"
+head -c 40 "$work/rack/box-2.wireguard" >"$esp/ranks-key"
+sed 's/"box-2"/"box 2"/' "$work/rack/boxes" >"$esp/ranks-boxes"
+configure "half a key, a name that is none"
+refused ranks-key 'no private WireGuard key: expected one line of 44 characters of base64'
+refused ranks-boxes 'box 1: the name is no host name'
+! grep -qF "$(cut -c 1-40 "$work/rack/box-2.wireguard")" "$esp/ranks-key.error.txt"
+ok $? "no part of a key in a reason"
+: >"$esp/ranks-key"
+: >"$esp/ranks-boxes"
+configure "empty files take the box out"
+is "$(ls "$keys" | xargs)" "box control-ca control-crt control-key" "of the network" "$said"
+
 # ---- Removed by empty files ----
 find "$esp" -type f -delete
 : >"$esp/credentials/box"
