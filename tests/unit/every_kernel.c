@@ -53,7 +53,7 @@ static uint64_t fill(enum dtype dtype, uint64_t count, void *out)
 
 static struct gpu_buffer *input(const struct graph *graph, uint32_t tensor)
 {
-	static const int64_t splits[ROWS + 1] = { 0, TOKENS, TOKENS, TOKENS + 1 };
+	static const int64_t splits[ROWS + 1] = { 0, TOKENS, TOKENS, 2 * TOKENS };
 	const struct tensor *what = graph_at(graph, tensor);
 	static int64_t numbers[ROWS * NUMBERS];
 	const void *data = numbers;

@@ -7,7 +7,7 @@
 #define INPUTS  5u
 #define CLASSES 3u
 #define NUMBERS 1024u /* of a row, at most */
-#define TOKENS  4u    /* of a row */
+#define TOKENS  40u   /* of a row; two rows have more than one segment of a gradient (embedding.cl) */
 #define TABLE   7     /* ids are below */
 
 struct net {

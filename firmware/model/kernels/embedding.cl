@@ -6,27 +6,27 @@
  *   share(n): 1, 1 / n or 1 / sqrt(n) for the n ids of a row; a row without ids gives 0
  * An id that is not within 0 .. ids - 1 adds nothing, and sets wrong[r] to 1 + its index in the row; else wrong[r] is 0.
  *
- * Gradient: the pairs (id, source) of the batch are sorted by id, stably, by the bytes of the id from the lowest. Then
- * a work-item for each distinct id adds up dy of its sources in that order. A step writes only the rows of the ids in
+ * Gradient: the pairs (id, source) of the batch are sorted by id, stably, by the bytes of the id from the lowest; a pair
+ * has a place in that order. Then the dy of the sources of each id are added up. A step writes only the rows of the ids in
  * its batch. All other rows are zero, because each step first clears the rows that the step before wrote: the sorted
  * ids of that step are still in memory.
  *
- * Work-group: EMBEDDING_GROUP items; a row of a table is read in blocks of 16 columns, also past its last column
- * (TENSOR_SLACK). Reduction class: the ids of a row in order; the sources of an id in order. Everything except the sums
- * is exact. Reference: reference() in layers/embedding.c. Tolerance: n * 2^-24 relative.
+ * Work-group: EMBEDDING_GROUP items, if a kernel has no other. CPU devices read a row of a table in blocks of 16 columns,
+ * also past its last column (TENSOR_SLACK), GPUs in quads. Reduction class: the ids of a row in order. The sources of an
+ * id: on CPU devices in order; on GPUs in segments (embedding_segments), each in order, and then the segments
+ * (embedding_join). Everything except the sums is exact. Reference: reference() in layers/embedding.c. Tolerance: n * 2^-24
+ * relative.
  */
 
 #define EMBEDDING_GROUP 16
 #define EMBEDDING       __kernel __attribute__((reqd_work_group_size(EMBEDDING_GROUP, 1, 1))) void
 #define DIGITS          256
 
-/* How many items look for rows with an invalid id; how many sorted keys an item of the gradient takes. */
+/* How many items look for rows with an invalid id. */
 #ifdef CPU_DEVICE
-#define WRONG_GROUP  1
-#define GRADIENT_RUN 64
+#define WRONG_GROUP 1
 #else
-#define WRONG_GROUP  64
-#define GRADIENT_RUN 1
+#define WRONG_GROUP 64
 #endif
 
 enum { SHARE_SUM, SHARE_MEAN, SHARE_SQRTN };
@@ -56,6 +56,9 @@ bool is_id(long id, int ids)
 	return id >= 0 && id < ids;
 }
 
+/* ---- Rows of the table ---- */
+
+#ifdef CPU_DEVICE
 /* One item for each pair of a row of the batch and a block of 16 columns. */
 EMBEDDING look_up(__global const float *table, __global const long *id, __global stored *y, __global uint *wrong,
 		  int rows, int per_row, int ids, int columns)
@@ -100,6 +103,56 @@ EMBEDDING bag(__global const float *table, __global const long *id, __global con
 	store_some(sum * share_of(combiner, splits[r + 1] - splits[r]), columns - c, y + r * columns + c);
 	if (c == 0)
 		wrong[r] = bad;
+}
+#endif
+
+/* Returns 1 + the index of the first of n ids that is invalid; 0: none is. */
+uint first_invalid(__global const long *id, int n, int ids)
+{
+	for (int i = 0; i < n; i++)
+		if (!is_id(id[i], ids))
+			return 1 + i;
+	return 0;
+}
+
+/* The same for GPUs: one item for each quad of the row of an id. */
+ELEMENTS look_up_quads(__global const float *table, __global const long *id, __global stored *y, __global uint *wrong,
+		       int rows, int per_row, int ids, int columns)
+{
+	const uint quads = (columns + 3) / 4;
+	const size_t i = get_global_id(0) / quads;
+	const int c = get_global_id(0) % quads * 4, n = min(columns - c, 4);
+	const bool whole = columns % 4 == 0;
+
+	if (i >= (size_t)rows * per_row)
+		return;
+	store_quad(is_id(id[i], ids) ? get_quad(whole, n, table + id[i] * columns + c) : (float4)(0), whole, n,
+		   y + i * columns + c);
+	if (c == 0 && i % per_row == 0)
+		wrong[i / per_row] = first_invalid(id + i, per_row, ids);
+}
+
+/* The same for GPUs: one item for each quad of a row of the batch. */
+ELEMENTS bag_quads(__global const float *table, __global const long *id, __global const long *splits, __global stored *y,
+		   __global uint *wrong, int rows, int ids, int columns, int combiner)
+{
+	const uint quads = (columns + 3) / 4;
+	const size_t r = get_global_id(0) / quads;
+	const int c = get_global_id(0) % quads * 4, n = min(columns - c, 4);
+	const bool whole = columns % 4 == 0;
+	float4 sum = 0;
+
+	if (r >= rows)
+		return;
+
+	const long first = splits[r], end = splits[r + 1];
+
+	for (long i = first; i < end; i++)
+		if (is_id(id[i], ids))
+			sum += get_quad(whole, n, table + id[i] * columns + c);
+	store_quad(sum * share_of(combiner, end - first), whole, n, y + r * columns + c);
+	if (c == 0)
+		wrong[r] = first_invalid(id + first, end - first, ids);
 }
 
 /* One work-group. Reports the invalid id of the first row that has one in `fault`, as metrics.cl describes it. splits null:
@@ -211,8 +264,10 @@ EMBEDDING sort_move(__global const uint *key, __global const uint *source, __glo
 	}
 }
 
-/* ---- The gradient: an item takes GRADIENT_RUN positions of the sorted keys, and of these the first of each id. On
- * GPUs the rows of ids are cleared and updated in quads. ---- */
+/* ---- The gradient. On CPU devices an item takes GRADIENT_RUN places of the sorted keys, and of these the first of each
+ * id. On GPUs it takes a quad of a row. ---- */
+
+#define GRADIENT_RUN 64
 
 bool is_first(__global const uint *key, uint i, uint ids)
 {
@@ -229,29 +284,6 @@ EMBEDDING embedding_clear(__global const uint *key, __global const uint *count, 
 			G[(size_t)key[i] * columns + c] = 0;
 }
 #endif
-
-/* A quad: up to four neighbouring numbers of a row. With `whole`, which needs columns % 4 == 0, it is an aligned float4. */
-float4 get_quad(bool whole, int n, __global const float *p)
-{
-	if (whole)
-		return *(__global const float4 *)p;
-	return (float4)(p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0);
-}
-
-void put_quad(float4 x, bool whole, int n, __global float *p)
-{
-	if (whole) {
-		*(__global float4 *)p = x;
-		return;
-	}
-	p[0] = x.x;
-	if (n > 1)
-		p[1] = x.y;
-	if (n > 2)
-		p[2] = x.z;
-	if (n > 3)
-		p[3] = x.w;
-}
 
 /* An item takes a quad of the row of one sorted key. Returns how many numbers that are, beginning with number *at of the
  * table; 0: none, the key is not the first of its id. */
@@ -285,6 +317,7 @@ EMBEDDING embedding_clear_all(__global float *G, uint elements)
 		store_block((float16)(0), G + first, min(elements - (uint)first, 16u));
 }
 
+#ifdef CPU_DEVICE
 EMBEDDING embedding_gradient(__global const uint *key, __global const uint *source, __global const uint *count,
 			     __global const long *splits, __global const stored *dy, __global float *G, int ids, int columns,
 			     int combiner)
@@ -310,6 +343,83 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 			store_block(sum, G + (size_t)key[i] * columns + c, columns - c);
 		}
 	}
+}
+#endif
+
+/* For GPUs: a segment is the neighbouring places of one id within a block of SEGMENT places. Group (b, j) adds up the
+ * segments of block b, SEGMENT_COLUMNS columns from SEGMENT_COLUMNS * j on, an item one quad of a place. The sum of an id's
+ * first segment goes to the row of the id in G. Another segment is the first of its block; its sum goes to row b of
+ * `partial`, whose rows have whole quads. */
+#define SEGMENT         64
+#define SEGMENT_QUADS   4
+#define SEGMENT_COLUMNS (4 * SEGMENT_QUADS)
+#define SEGMENT_ITEMS   (SEGMENT * SEGMENT_QUADS)
+
+__kernel __attribute__((reqd_work_group_size(SEGMENT_ITEMS, 1, 1))) void
+embedding_segments(__global const uint *key, __global const uint *source, __global const uint *count,
+		   __global const long *splits, __global const stored *dy, __global float *G, __global float4 *partial,
+		   int ids, int columns, int combiner)
+{
+	__local float4 part[SEGMENT_ITEMS];
+	__local uint keys[SEGMENT];
+	const int item = get_local_id(0), place = item / SEGMENT_QUADS, quad = item % SEGMENT_QUADS;
+	const int c = get_group_id(1) * SEGMENT_COLUMNS + 4 * quad, n = min(columns - c, 4);
+	const uint b = get_group_id(0), i = b * SEGMENT + place, id = i < *count ? key[i] : ids;
+	const bool whole = columns % 4 == 0, adds = id < ids && n > 0;
+	float4 sum = 0;
+
+	if (adds) {
+		const size_t r = source[i];
+
+		sum = load_quad(whole, n, dy + r * columns + c) *
+		      (splits ? share_of(combiner, splits[r + 1] - splits[r]) : 1);
+	}
+	part[item] = sum;
+	if (quad == 0)
+		keys[place] = id;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (!adds || (place > 0 && keys[place - 1] == id))
+		return;
+	for (int p = place + 1; p < SEGMENT && keys[p] == id; p++)
+		sum += part[p * SEGMENT_QUADS + quad];
+	if (is_first(key, i, ids))
+		put_quad(sum, whole, n, G + (size_t)id * columns + c);
+	else
+		partial[(size_t)b * ((columns + 3) / 4) + c / 4] = sum;
+}
+
+/* For GPUs: adds the partial sums of an id to its row in G. Group (b, j) does so for the id whose first place is in block b
+ * and whose places go on in the next block, JOIN_COLUMNS columns from JOIN_COLUMNS * j on. Line l of its items adds every
+ * JOIN_LINES-th partial sum from the l-th on, in order; then the lines are added to the row in order. */
+#define JOIN_LINES   16
+#define JOIN_QUADS   16
+#define JOIN_COLUMNS (4 * JOIN_QUADS)
+#define JOIN_ITEMS   (JOIN_LINES * JOIN_QUADS)
+
+__kernel __attribute__((reqd_work_group_size(JOIN_ITEMS, 1, 1))) void
+embedding_join(__global const uint *key, __global const uint *count, __global const float4 *partial, __global float *G,
+	       int ids, int columns)
+{
+	__local float4 part[JOIN_ITEMS];
+	const int item = get_local_id(0), line = item / JOIN_QUADS;
+	const int c = get_group_id(1) * JOIN_COLUMNS + item % JOIN_QUADS * 4, n = min(columns - c, 4);
+	const uint places = *count, next = (get_group_id(0) + 1) * SEGMENT, id = next < places ? key[next] : ids;
+	const bool joins = id < ids && key[next - 1] == id && (next == SEGMENT || key[next - SEGMENT - 1] != id);
+	float4 sum = 0;
+
+	for (uint i = next + line * SEGMENT; joins && n > 0 && i < places && key[i] == id; i += JOIN_LINES * SEGMENT)
+		sum += partial[(size_t)(i / SEGMENT) * ((columns + 3) / 4) + c / 4];
+	part[item] = sum;
+	barrier(CLK_LOCAL_MEM_FENCE);
+	if (!joins || n <= 0 || line > 0)
+		return;
+
+	__global float *to = G + (size_t)id * columns + c;
+
+	sum = get_quad(columns % 4 == 0, n, to);
+	for (int l = 0; l < JOIN_LINES; l++)
+		sum += part[l * JOIN_QUADS + item];
+	put_quad(sum, columns % 4 == 0, n, to);
 }
 
 /* Adam, as in update.cl, but only on the rows whose ids are in the batch. The table begins at number `table` of the

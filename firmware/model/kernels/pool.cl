@@ -94,23 +94,8 @@ void store_best(const struct pool_item *item, int16 at, __global int *out)
 		out[i] = lane[i];
 }
 #else
-float4 pool_load(const struct pool_item *item, __global const stored *p)
-{
-	if (item->aligned)
-		return load4(p);
-	return (float4)(load(0, p), item->count > 1 ? load(1, p) : 0, item->count > 2 ? load(2, p) : 0,
-			item->count > 3 ? load(3, p) : 0);
-}
-
-void pool_store(const struct pool_item *item, float4 x, __global stored *p)
-{
-	if (item->aligned) {
-		store4(x, p);
-		return;
-	}
-	for (int i = 0; i < item->count; i++)
-		store(i < 2 ? (i ? x.y : x.x) : i < 3 ? x.z : x.w, i, p);
-}
+#define pool_load(item, p)     load_quad((item)->aligned, (item)->count, p)
+#define pool_store(item, x, p) store_quad(x, (item)->aligned, (item)->count, p)
 
 int4 load_best(const struct pool_item *item, __global const int *in)
 {

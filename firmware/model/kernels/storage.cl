@@ -147,3 +147,34 @@ void store_some(float16 x, int count, __global stored *out)
 	for (int i = 0; i < count; i++)
 		store(lane[i], i, out);
 }
+
+/* Define functions that access a quad: n neighbouring numbers, of which at most four count. With `whole` all four do, and p is
+ * aligned to them. */
+#define QUADS(get, put, type, LOAD4, STORE4, LOAD, STORE)                                                      \
+	float4 get(bool whole, int n, __global const type *p)                                                 \
+	{                                                                                                     \
+		if (whole)                                                                                    \
+			return LOAD4(p);                                                                      \
+		return (float4)(LOAD(0, p), n > 1 ? LOAD(1, p) : 0, n > 2 ? LOAD(2, p) : 0,                   \
+				n > 3 ? LOAD(3, p) : 0);                                                      \
+	}                                                                                                     \
+	void put(float4 x, bool whole, int n, __global type *p)                                               \
+	{                                                                                                     \
+		if (whole) {                                                                                  \
+			STORE4(x, p);                                                                         \
+			return;                                                                               \
+		}                                                                                             \
+		STORE(x.x, 0, p);                                                                             \
+		if (n > 1)                                                                                    \
+			STORE(x.y, 1, p);                                                                     \
+		if (n > 2)                                                                                    \
+			STORE(x.z, 2, p);                                                                     \
+		if (n > 3)                                                                                    \
+			STORE(x.w, 3, p);                                                                     \
+	}
+#define FLOAT4_AT(p)          (*(__global const float4 *)(p))
+#define PUT_FLOAT4(x, p)      (*(__global float4 *)(p) = (x))
+#define FLOAT_AT(i, p)        ((p)[i])
+#define PUT_FLOAT(x, i, p)    ((p)[i] = (x))
+QUADS(load_quad, store_quad, stored, load4, store4, load, store)
+QUADS(get_quad, put_quad, float, FLOAT4_AT, PUT_FLOAT4, FLOAT_AT, PUT_FLOAT)

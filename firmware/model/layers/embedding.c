@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/layers/embedding.h"
 #include "model/graph/random.h"
+#include "model/plan/round.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -10,10 +11,15 @@
 #define BLOCK           16u
 #define DIGITS          256u
 
-/* How many ids a work-item sorts; and in how many sorted ids a work-item of the gradient looks for the first
- * of each id. */
-#define SORT_CHUNK(cpu)   ((cpu) ? 1024u : 64u)
-#define GRADIENT_RUN(cpu) ((cpu) ? 64u : 1u)
+/* In how many sorted ids a work-item of a CPU device looks for the first of each id. */
+#define GRADIENT_RUN 64u
+/* The places and columns of a group that sums segments, and the columns of a group that joins them. */
+#define SEGMENT         64u
+#define SEGMENT_COLUMNS 16u
+#define JOIN_COLUMNS    64u
+
+/* How many ids a work-item sorts. */
+#define SORT_CHUNK(cpu) ((cpu) ? 1024u : 64u)
 
 static const char *const combiner_names[] = { "sum", "mean", "sqrtn", NULL };
 
@@ -41,8 +47,7 @@ struct embedding_sizes embedding_sizes_of(const struct graph *graph, const struc
 	return (struct embedding_sizes){ .per_row = input->rows ? input->elements
 								: input->elements / graph->batch_rows,
 					 .ids = (uint64_t)node->attribute[INPUT_DIM].i,
-					 .columns = columns,
-					 .blocks = (columns + BLOCK - 1) / BLOCK };
+					 .columns = columns };
 }
 
 enum combiner embedding_combiner(const struct node *node)
@@ -87,9 +92,17 @@ static uint32_t work(struct plan *plan, const struct node *node, const char *nam
 	return plan_work(plan, node, name, &shape);
 }
 
-struct extent embedding_per_row(const struct embedding_sizes *size)
+/* Returns the work-groups for `rows` rows of the table for each row of the batch, if an item takes a quad. */
+static struct extent per_quad(const struct embedding_sizes *size, uint64_t rows)
 {
-	return (struct extent){ .per_row = size->blocks, .tile = EMBEDDING_GROUP };
+	return (struct extent){ .per_row = rows * divide_up(size->columns, 4), .tile = ELEMENT_GROUP };
+}
+
+struct extent embedding_per_row(const struct plan *plan, const struct embedding_sizes *size, uint64_t rows)
+{
+	return plan->cpu ? (struct extent){ .per_row = divide_up(size->columns, BLOCK),
+					    .tile = EMBEDDING_GROUP }
+			 : per_quad(size, rows);
 }
 
 uint32_t embedding_wrong(struct plan *plan, const struct node *node)
@@ -103,13 +116,10 @@ static struct extent per_id(const struct embedding_sizes *size, uint64_t run)
 	return (struct extent){ .per_row = size->per_row, .tile = EMBEDDING_GROUP * run };
 }
 
-/* Returns the work-groups that clear or update the rows of all ids of a batch; on GPUs an item takes four
- * columns of one id. */
+/* Returns the work-groups that clear or update the rows of all ids of a batch. */
 static struct extent per_touched(const struct plan *plan, const struct embedding_sizes *size)
 {
-	return plan->cpu ? per_id(size, GRADIENT_RUN(true))
-			 : (struct extent){ .per_row = size->per_row * ((size->columns + 3) / 4),
-					    .tile = ELEMENT_GROUP };
+	return plan->cpu ? per_id(size, GRADIENT_RUN) : per_quad(size, size->per_row);
 }
 
 void embedding_emit_wrong(struct plan *plan, const struct node *node, uint32_t wrong, bool training)
@@ -133,8 +143,7 @@ struct sorted {
 
 static struct sorted sorted_of(struct plan *plan, const struct node *node, const struct embedding_sizes *size)
 {
-	const uint64_t chunk = SORT_CHUNK(plan->cpu),
-		       chunks = (plan->graph->batch_rows * size->per_row + chunk - 1) / chunk;
+	const uint64_t chunks = divide_up(plan->graph->batch_rows * size->per_row, SORT_CHUNK(plan->cpu));
 	struct sorted sorted = { .passes = 1 };
 
 	sorted.key[0] = work(plan, node, "keys", size->per_row, true);
@@ -211,6 +220,48 @@ static void emit_clear(struct plan *plan, const struct node *node, const struct 
 				});
 }
 
+/* Appends the launch that adds up the sources of each id, on a CPU device. */
+static void emit_sums(struct plan *plan, const struct node *node, const struct embedding_sizes *size,
+		      const struct sorted *sorted, uint32_t gradient)
+{
+	plan_emit(plan, &(struct launch){
+				.kernel = "embedding_gradient",
+				.groups = { per_id(size, GRADIENT_RUN) },
+				ARGUMENTS(IN(sorted->key[sorted->passes % 2]),
+					  IN(sorted->source[sorted->passes % 2]), IN(sorted->count),
+					  embedding_splits(plan, node), IN(output_of(plan, node)->gradient),
+					  OUT(gradient), INT(size->ids), INT(size->columns),
+					  INT(embedding_combiner(node))),
+			});
+}
+
+/* The same on a GPU, by segments. If all places are one block, no id has a second segment. */
+static void emit_segments(struct plan *plan, const struct node *node, const struct embedding_sizes *size,
+			  const struct sorted *sorted, uint32_t gradient)
+{
+	const uint64_t blocks = divide_up(plan->graph->batch_rows * size->per_row, SEGMENT);
+	const struct tensor shape = { .rank = 2, .shape = { blocks, round_up(size->columns, 4) } };
+	const uint32_t key = sorted->key[sorted->passes % 2],
+		       partial = plan_work(plan, node, "segments", &shape);
+	const struct extent block = { .per_row = size->per_row, .tile = SEGMENT };
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "embedding_segments",
+				.groups = { block, { .fixed = size->columns, .tile = SEGMENT_COLUMNS } },
+				ARGUMENTS(IN(key), IN(sorted->source[sorted->passes % 2]), IN(sorted->count),
+					  embedding_splits(plan, node), IN(output_of(plan, node)->gradient),
+					  OUT(gradient), OUT(partial), INT(size->ids), INT(size->columns),
+					  INT(embedding_combiner(node))),
+			});
+	if (blocks > 1)
+		plan_emit(plan, &(struct launch){
+					.kernel = "embedding_join",
+					.groups = { block, { .fixed = size->columns, .tile = JOIN_COLUMNS } },
+					ARGUMENTS(IN(key), IN(sorted->count), IN(partial), INOUT(gradient),
+						  INT(size->ids), INT(size->columns)),
+				});
+}
+
 void embedding_backward(struct plan *plan, const struct node *node)
 {
 	const struct embedding_sizes size = embedding_sizes_of(plan->graph, node);
@@ -230,14 +281,10 @@ void embedding_backward(struct plan *plan, const struct node *node)
 				    OUT(sorted.key[0]), OUT(sorted.source[0]), OUT(sorted.count)),
 		  });
 	emit_sort(plan, &size, &sorted);
-	plan_emit(plan, &(struct launch){
-				.kernel = "embedding_gradient",
-				.groups = { per_id(&size, GRADIENT_RUN(plan->cpu)) },
-				ARGUMENTS(IN(sorted.key[sorted.passes % 2]),
-					  IN(sorted.source[sorted.passes % 2]), IN(sorted.count), splits,
-					  IN(output_of(plan, node)->gradient), OUT(gradient), INT(size.ids),
-					  INT(size.columns), INT(embedding_combiner(node))),
-			});
+	if (plan->cpu)
+		emit_sums(plan, node, &size, &sorted, gradient);
+	else
+		emit_segments(plan, node, &size, &sorted, gradient);
 }
 
 struct touched embedding_touched(struct plan *plan, const struct node *node)
@@ -300,8 +347,8 @@ static void embedding_forward(struct plan *plan, const struct node *node, bool t
 	const uint32_t wrong = embedding_wrong(plan, node);
 
 	plan_emit(plan, &(struct launch){
-				.kernel = "look_up",
-				.groups = { embedding_per_row(&size) },
+				.kernel = plan->cpu ? "look_up" : "look_up_quads",
+				.groups = { embedding_per_row(plan, &size, size.per_row) },
 				ARGUMENTS(IN(node->parameter[TABLE]), IN(node->input[0]), OUT(node->output),
 					  OUT(wrong), AT(ROWS), INT(size.per_row), INT(size.ids),
 					  INT(size.columns)),

@@ -17,7 +17,7 @@ extern const struct parameter_spec embedding_parameters[EMBEDDING_PARAMETERS];
 /* Sizes of a node: ids in a row of the batch (an upper bound for ragged rows), rows of the table (`ids`),
  * columns of the table. */
 struct embedding_sizes {
-	uint64_t per_row, ids, columns, blocks;
+	uint64_t per_row, ids, columns;
 };
 struct embedding_sizes embedding_sizes_of(const struct graph *graph, const struct node *node);
 enum combiner embedding_combiner(const struct node *node);
@@ -29,7 +29,9 @@ MUST_CHECK int embedding_check_sizes(const struct graph *graph, const struct nod
 
 /* Returns the splits as an argument for a kernel; a null pointer if the rows are not ragged. */
 struct argument embedding_splits(const struct plan *plan, const struct node *node);
-struct extent embedding_per_row(const struct embedding_sizes *size);
+/* Returns the work-groups of a look-up that writes `rows` rows of the width of the table for each row of the
+ * batch: on CPU devices a block of columns of all these rows an item, on GPUs a quad of one of them. */
+struct extent embedding_per_row(const struct plan *plan, const struct embedding_sizes *size, uint64_t rows);
 /* Returns the scratch tensor in which the look-up marks rows with an invalid id, that is one the table does
  * not have. */
 uint32_t embedding_wrong(struct plan *plan, const struct node *node);

@@ -19,8 +19,8 @@ static void bag_forward(struct plan *plan, const struct node *node, bool trainin
 
 	plan_emit(plan,
 		  &(struct launch){
-			  .kernel = "bag",
-			  .groups = { embedding_per_row(&size) },
+			  .kernel = plan->cpu ? "bag" : "bag_quads",
+			  .groups = { embedding_per_row(plan, &size, 1) },
 			  ARGUMENTS(IN(node->parameter[TABLE]), IN(node->input[0]),
 				    embedding_splits(plan, node), OUT(node->output), OUT(wrong), AT(ROWS),
 				    INT(size.ids), INT(size.columns), INT(embedding_combiner(node))),

@@ -104,6 +104,8 @@ const struct kernel kernel_table[] = {
 	/* embedding.cl */
 	{ "look_up", KERNEL_FILE_embedding, 0 },
 	{ "bag", KERNEL_FILE_embedding, 0 },
+	{ "look_up_quads", KERNEL_FILE_embedding, 0 },
+	{ "bag_quads", KERNEL_FILE_embedding, 0 },
 	{ "wrong_ids", KERNEL_FILE_embedding, 0 },
 	{ "embedding_keys", KERNEL_FILE_embedding, 0 },
 	{ "sort_count", KERNEL_FILE_embedding, 0 },
@@ -113,6 +115,8 @@ const struct kernel kernel_table[] = {
 	{ "embedding_clear_quads", KERNEL_FILE_embedding, 0 },
 	{ "embedding_clear_all", KERNEL_FILE_embedding, 0 },
 	{ "embedding_gradient", KERNEL_FILE_embedding, 0 },
+	{ "embedding_segments", KERNEL_FILE_embedding, 0 },
+	{ "embedding_join", KERNEL_FILE_embedding, 0 },
 	{ "adam_rows", KERNEL_FILE_embedding, 0 },
 	{ "adam_rows_quads", KERNEL_FILE_embedding, 0 },
 	/* losses.cl */
