@@ -37,7 +37,9 @@ static void describe(struct graph *graph, struct mistakes *mistakes)
 
 void graph_check(const struct config *config, struct mistakes *mistakes)
 {
-	struct graph graph = { .config = config, .training = true, .batch_rows = config->run.batch_rows };
+	struct graph graph = {
+		.config = config, .training = true, .batch_rows = config->run.batch_rows, .parts = 1
+	};
 
 	describe(&graph, mistakes);
 	if (!mistakes->count)
@@ -62,10 +64,13 @@ static void cut_head(struct graph *graph)
 static int build(const struct config *config, bool training, bool base, struct graph *ret_graph,
 		 struct error *err)
 {
-	struct graph graph = { .config = config, .training = training, .batch_rows = config->run.batch_rows };
+	struct graph graph = { .config = config,
+			       .training = training,
+			       .parts = training ? graph_parts(config) : 1 };
 	struct mistakes mistakes = { .file = config->file, .err = err };
 	int r = 0;
 
+	graph.batch_rows = config->run.batch_rows / graph.parts;
 	describe(&graph, &mistakes);
 	if (mistakes.count)
 		r = -EINVAL;

@@ -114,6 +114,36 @@ static void set_offsets(struct graph *graph, enum arena arena, enum role role)
 	set_some_offsets(graph, arena, role, false);
 }
 
+/* Adds what a step sums over its micro-batches beside the gradients: rows, and a statistic for each state of
+ * a layer that training changes, which becomes the `gradient` of the state. */
+static void add_part_sums(struct graph *graph)
+{
+	struct tensor rows = { .name = "part/rows",
+			       .role = ROLE_GRADIENT,
+			       .arena = ARENA_GRADIENT,
+			       .rank = 1,
+			       .shape = { 16 } };
+
+	graph->part_rows = graph_tensor(graph, &rows);
+	for (uint32_t i = 0; i < graph->nodes; i++) {
+		const struct node *node = &graph->node[i];
+
+		for (uint32_t k = 0; node->op->apply && node->trainable && k < node->op->parameters; k++) {
+			struct tensor sum;
+			uint32_t index;
+
+			if (!node->op->parameter[k].state)
+				continue;
+			sum = *graph_at(graph, node->parameter[k]);
+			sum.role = ROLE_GRADIENT;
+			sum.arena = ARENA_GRADIENT;
+			sum.initializer = NULL;
+			index = graph_tensor(graph, &sum);
+			graph->tensor[node->parameter[k]]->gradient = index;
+		}
+	}
+}
+
 static uint32_t region(struct graph *graph, enum arena arena, uint64_t offset, uint64_t bytes)
 {
 	uint32_t index = add(graph, "region", ROLE_WORK, DTYPE_F32, bytes / sizeof(float));
@@ -140,6 +170,9 @@ static void add_regions(struct graph *graph, uint64_t bytes)
 	}
 	if (averages(graph))
 		graph->average_region = region(graph, ARENA_STATE, end, bytes);
+	if (graph->parts > 1)
+		graph->part_tail =
+			region(graph, ARENA_GRADIENT, bytes, graph->arena_bytes[ARENA_GRADIENT] - bytes);
 }
 
 static void add_sums(struct graph *graph, uint64_t parameter_bytes)
@@ -150,12 +183,12 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 	graph->row_loss = graph_tensor(graph, &row);
 	row.dtype = DTYPE_U32;
 	graph->row_correct = graph_tensor(graph, &row);
-	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2);
-	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, 1);
+	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2 * graph->parts);
+	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, graph->parts);
 	graph->top_sum = GRAPH_NO_TENSOR;
 	if (graph->config->model.top_k)
-		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, 1);
-	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, 1);
+		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, graph->parts);
+	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, graph->parts);
 	loss_scale_layout_state(graph);
 	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
 	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);
@@ -181,6 +214,8 @@ void layout_state(struct graph *graph)
 	}
 	parameter_bytes = graph->arena_bytes[ARENA_STATE];
 	add_gradients(graph);
+	if (graph->parts > 1)
+		add_part_sums(graph);
 	add_slots(graph);
 	add_sums(graph, parameter_bytes);
 	set_offsets(graph, ARENA_GRADIENT, ROLE_GRADIENT);

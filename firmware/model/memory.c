@@ -18,6 +18,17 @@ static const struct {
 	[ARENA_WORK] = { "activations and scratch", 1 },
 };
 
+/* Returns how many times an arena needs its bytes. Sums of 1, 2, 4 ... micro-batches wait for their
+ * neighbours. */
+static uint64_t copies_of(const struct graph *graph, enum arena arena)
+{
+	uint64_t copies = arenas[arena].copies;
+
+	for (uint32_t left = graph->parts - 1; arena == ARENA_GRADIENT && left; left /= 2)
+		copies++;
+	return copies;
+}
+
 /* Returns the bytes that an arena needs, with all its copies. The tensors of the batch are not in one buffer,
  * so their bytes are added up. */
 static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena arena)
@@ -25,7 +36,7 @@ static uint64_t arena_bytes(const struct graph *graph, bool cpu, enum arena aren
 	uint64_t bytes = 0;
 
 	if (arena != ARENA_BATCH)
-		return graph->arena_bytes[arena] * arenas[arena].copies;
+		return graph->arena_bytes[arena] * copies_of(graph, arena);
 	for (uint32_t i = 0; i < graph->tensors && !cpu; i++)
 		bytes += graph_at(graph, i)->arena == ARENA_BATCH ? graph_at(graph, i)->bytes : 0;
 	return bytes * arenas[arena].copies;
@@ -65,7 +76,7 @@ static uint64_t layer_bytes(const struct graph *graph, const struct node *node)
 		const struct tensor *tensor = graph_at(graph, i);
 
 		if (tensor->arena != ARENA_BATCH && is_of(tensor, node->name))
-			bytes += tensor->bytes * arenas[tensor->arena].copies;
+			bytes += tensor->bytes * copies_of(graph, tensor->arena);
 	}
 	return bytes;
 }

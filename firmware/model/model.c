@@ -14,7 +14,7 @@
 /* Waits for the oldest batch that is still in flight. */
 static int complete_one(struct model *model, struct error *err)
 {
-	const uint64_t at = model->completed % MODEL_TICKETS_MAX;
+	const uint64_t at = model->completed % model->flights;
 	struct flight *flight = &model->flight[at];
 	int r = gpu_event_wait(&flight->event, err);
 
@@ -25,6 +25,9 @@ static int complete_one(struct model *model, struct error *err)
 	if (!model->fault.what && model->read_fault[at].what) {
 		model->fault = model->read_fault[at];
 		model->bad = state_bad_number(&model->graph, &flight->batch);
+		model->bad.row += flight->first;
+		if (model->fault.what == FAULT_LABEL || model->fault.what == FAULT_ID)
+			model->fault.element += flight->first;
 	}
 	return 0;
 }
@@ -33,7 +36,7 @@ static int complete_one(struct model *model, struct error *err)
 static void drop_unticketed(struct model *model)
 {
 	while (model->handed_back < model->completed &&
-	       !model->flight[model->handed_back % MODEL_TICKETS_MAX].batch.ticket)
+	       !model->flight[model->handed_back % model->flights].batch.ticket)
 		model->handed_back++;
 }
 
@@ -60,12 +63,37 @@ static int await_room(struct model *model, struct error *err)
 	return r;
 }
 
-static int run(struct model *model, struct plan *plan, const struct model_batch *batch, struct error *err)
+/* Enqueues micro-batch k of a batch, whose rows are in the feed, and in training what its end completes: the
+ * sums of gradients, and after the last one the update. */
+static int run_part(struct model *model, struct plan *plan, uint32_t k, struct plan_values *values,
+		    struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	const uint64_t at = model->given % MODEL_TICKETS_MAX;
+	struct share *share = &model->share;
+	const bool training = plan == &model->train, last = k + 1 == share->count;
+	int r;
+
+	values->part = share->first + k;
+	if (training)
+		values->row_weight = 1.0f / (float)(graph->batch_rows * graph->parts);
+	r = plan_run(plan, model->gpu, values, err);
+	if (r == 0 && training)
+		r = share_add(model, k, err);
+	if (r < 0 || !training || !last)
+		return r;
+	values->rows = values->valid_rows = 0;
+	return plan_run(&share->apply, model->gpu, values, err);
+}
+
+/* Enqueues a batch, or micro-batch k of it. */
+static int run(struct model *model, struct plan *plan, const struct model_batch *whole, uint32_t k,
+	       struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	const uint64_t at = model->given % model->flights;
 	struct flight *flight = &model->flight[at];
 	struct plan_values values = { .step = (uint32_t)model->step };
+	struct model_batch batch = *whole;
 	int r;
 
 	static_assert(FEED_SETS >= MODEL_BATCHES_AHEAD,
@@ -76,14 +104,18 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	if (model->fault.what)
 		return state_fault(model, &model->fault, &model->bad, err);
 	drop_unticketed(model);
-	if (model->given - model->handed_back == MODEL_TICKETS_MAX)
+	if (model->given - model->handed_back == model->flights)
 		return error_set(err, -EBUSY, "batch: %u tickets wait for model_batch_done()",
 				 MODEL_TICKETS_MAX);
-	r = feed_batch(&model->feed, batch, &values, err);
+	if (graph->parts > 1)
+		r = share_cut(model, whole, k, model->given, &batch, err);
+	if (r == 0)
+		r = feed_batch(&model->feed, &batch, &values, err);
 	if (r < 0)
 		return r;
 	optimizer_values(graph, model->step, &values);
-	r = plan_run(plan, model->gpu, &values, err);
+	r = graph->parts > 1 ? run_part(model, plan, k, &values, err)
+			     : plan_run(plan, model->gpu, &values, err);
 	if (r == 0)
 		r = gpu_read(model->gpu, model->buffer[graph->fault], 0, &model->read_fault[at],
 			     sizeof(*model->read_fault), &flight->event, err);
@@ -93,9 +125,21 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 		(void)!gpu_finish(model->gpu, NULL); /* the feed's next set may be one in flight */
 		return r;
 	}
-	flight->batch = *batch;
+	flight->batch = batch;
+	flight->first = k * batch.rows;
 	model->given++;
 	return 0;
+}
+
+static int run_batch(struct model *model, struct plan *plan, const struct model_batch *batch,
+		     struct error *err)
+{
+	const uint32_t parts = model->graph.parts > 1 ? model->share.count : 1;
+	int r = 0;
+
+	for (uint32_t k = 0; r == 0 && k < parts; k++)
+		r = run(model, plan, batch, k, err);
+	return r;
 }
 
 int model_batch_memory(struct model *model, void *memory, uint64_t bytes, struct error *err)
@@ -106,7 +150,7 @@ int model_batch_memory(struct model *model, void *memory, uint64_t bytes, struct
 
 int model_train(struct model *model, const struct model_batch *batch, struct error *err)
 {
-	int r = run(model, &model->train, batch, err);
+	int r = run_batch(model, &model->train, batch, err);
 
 	if (r == 0) {
 		model->step++;
@@ -117,7 +161,7 @@ int model_train(struct model *model, const struct model_batch *batch, struct err
 
 int model_evaluate(struct model *model, const struct model_batch *batch, struct error *err)
 {
-	return run(model, &model->evaluate, batch, err);
+	return run_batch(model, &model->evaluate, batch, err);
 }
 
 int model_finalize(struct model *model, struct error *err)
@@ -132,7 +176,7 @@ int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct e
 {
 	drop_unticketed(model);
 	while (model->completed < model->given && model->handed_back == model->completed) {
-		if (!wait && !gpu_event_done(&model->flight[model->completed % MODEL_TICKETS_MAX].event))
+		if (!wait && !gpu_event_done(&model->flight[model->completed % model->flights].event))
 			break;
 		int r = complete_one(model, err);
 
@@ -142,7 +186,7 @@ int model_batch_done(struct model *model, bool wait, void **ret_ticket, struct e
 	}
 	*ret_ticket = NULL;
 	if (model->handed_back < model->completed)
-		*ret_ticket = model->flight[model->handed_back++ % MODEL_TICKETS_MAX].batch.ticket;
+		*ret_ticket = model->flight[model->handed_back++ % model->flights].batch.ticket;
 	return 0;
 }
 
@@ -195,29 +239,96 @@ static double share_of(const struct graph *graph, int64_t count, int64_t rows)
 	return rows ? (double)count / (double)rows : 0;
 }
 
+/* What the queue has summed is copied between the state arena and this memory. */
+struct sums_copy {
+	uint8_t bytes[SUMS_BYTES_MAX];
+};
+
+/* Returns where the number of micro-batch `part` of a sum is in the copy; `size` is what a micro-batch has.
+ */
+static void *sum_at(const struct graph *graph, struct sums_copy *copy, uint32_t tensor, uint32_t part,
+		    size_t size)
+{
+	return copy->bytes + graph_at(graph, tensor)->offset - graph_at(graph, graph->loss_sum)->offset +
+	       part * size;
+}
+
+static void part_sums(const struct graph *graph, struct sums_copy *copy, uint32_t part,
+		      struct model_sums *ret_sums)
+{
+	*ret_sums = (struct model_sums){ 0 };
+	memcpy(ret_sums->loss, sum_at(graph, copy, graph->loss_sum, part, sizeof(ret_sums->loss)),
+	       sizeof(ret_sums->loss));
+	memcpy(&ret_sums->correct, sum_at(graph, copy, graph->correct_sum, part, sizeof(int64_t)),
+	       sizeof(int64_t));
+	if (graph->top_sum != GRAPH_NO_TENSOR)
+		memcpy(&ret_sums->top, sum_at(graph, copy, graph->top_sum, part, sizeof(int64_t)),
+		       sizeof(int64_t));
+	memcpy(&ret_sums->rows, sum_at(graph, copy, graph->rows_sum, part, sizeof(int64_t)), sizeof(int64_t));
+}
+
+int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_PARTS_MAX], struct error *err)
+{
+	struct sums_copy copy;
+	uint64_t bytes, offset = sums_offset(&model->graph, &bytes);
+	int r = drain(model, err);
+
+	static_assert(MODEL_PARTS_MAX == CONFIG_STREAMS_MAX, "a micro-batch for each lane");
+	if (r == 0)
+		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, copy.bytes, bytes, NULL, err);
+	for (uint32_t part = 0; r == 0 && part < model->graph.parts; part++)
+		part_sums(&model->graph, &copy, part, &ret_sums[part]);
+	return r;
+}
+
+int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_PARTS_MAX],
+		   struct error *err)
+{
+	const struct graph *graph = &model->graph;
+	struct sums_copy copy = { 0 };
+	uint64_t bytes, offset = sums_offset(graph, &bytes);
+	int r = drain(model, err);
+
+	for (uint32_t part = 0; part < graph->parts; part++) {
+		memcpy(sum_at(graph, &copy, graph->loss_sum, part, sizeof(sums->loss)), sums[part].loss,
+		       sizeof(sums->loss));
+		memcpy(sum_at(graph, &copy, graph->correct_sum, part, sizeof(int64_t)), &sums[part].correct,
+		       sizeof(int64_t));
+		if (graph->top_sum != GRAPH_NO_TENSOR)
+			memcpy(sum_at(graph, &copy, graph->top_sum, part, sizeof(int64_t)), &sums[part].top,
+			       sizeof(int64_t));
+		memcpy(sum_at(graph, &copy, graph->rows_sum, part, sizeof(int64_t)), &sums[part].rows,
+		       sizeof(int64_t));
+	}
+	return r < 0 ? r
+		     : gpu_write(model->gpu, model->arena[ARENA_STATE], offset, copy.bytes, bytes, true, err);
+}
+
+uint32_t model_parts(const struct model *model)
+{
+	return model->graph.parts;
+}
+
 int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	uint8_t sums[SUMS_BYTES_MAX];
-	uint64_t bytes, offset = sums_offset(graph, &bytes);
-	int64_t correct, top = 0, rows;
-	float loss[2];
-	int r = drain(model, err);
+	struct model_sums sums[MODEL_PARTS_MAX], all = { 0 };
+	double loss = 0;
+	int r = model_sums_get(model, sums, err);
 
-	if (r == 0)
-		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, sums, bytes, NULL, err);
 	if (r < 0)
 		return r;
-	memcpy(loss, sums, sizeof(loss));
-	memcpy(&correct, sums + graph_at(graph, graph->correct_sum)->offset - offset, sizeof(correct));
-	if (graph->top_sum != GRAPH_NO_TENSOR)
-		memcpy(&top, sums + graph_at(graph, graph->top_sum)->offset - offset, sizeof(top));
-	memcpy(&rows, sums + graph_at(graph, graph->rows_sum)->offset - offset, sizeof(rows));
+	for (uint32_t part = 0; part < graph->parts; part++) {
+		loss += (double)sums[part].loss[0] - (double)sums[part].loss[1];
+		all.correct += sums[part].correct;
+		all.top += sums[part].top;
+		all.rows += sums[part].rows;
+	}
 	*ret_metrics = (struct model_metrics){
-		.loss = rows ? ((double)loss[0] - (double)loss[1]) / (double)rows : 0,
-		.accuracy = share_of(graph, correct, rows),
-		.top_k = share_of(graph, top, rows),
-		.rows = (uint64_t)rows,
+		.loss = all.rows ? loss / (double)all.rows : 0,
+		.accuracy = share_of(graph, all.correct, all.rows),
+		.top_k = share_of(graph, all.top, all.rows),
+		.rows = (uint64_t)all.rows,
 	};
 	return 0;
 }
@@ -343,9 +454,17 @@ const struct graph *model_graph(const struct model *model)
 	return &model->graph;
 }
 
-static struct model_input describe_input(const struct tensor *tensor)
+uint64_t model_batch_rows(const struct model *model)
 {
+	return model->graph.batch_rows * (model->graph.parts > 1 ? model->share.count : 1);
+}
+
+/* Describes a column of whole batches, where the tensor has the rows of a micro-batch. */
+static struct model_input describe_input(const struct model *model, const struct tensor *tensor)
+{
+	const uint64_t rows = model->graph.batch_rows, more = model_batch_rows(model) - rows;
 	const bool values = tensor->splits != GRAPH_NO_TENSOR;
+	const uint64_t of_row = tensor->rows || values ? tensor->bytes / rows : sizeof(int64_t);
 
 	return (struct model_input){
 		.name = tensor->name,
@@ -353,7 +472,7 @@ static struct model_input describe_input(const struct tensor *tensor)
 			 : tensor->dtype == DTYPE_U8 ? CONFIG_UINT8
 						     : CONFIG_FLOAT32,
 		.row_bytes = values ? 0 : (tensor->rows ? tensor->elements : 1) * dtype_bytes(tensor->dtype),
-		.bytes = tensor->bytes,
+		.bytes = tensor->bytes + more * of_row,
 	};
 }
 
@@ -363,13 +482,13 @@ uint32_t model_inputs(const struct model *model, struct model_input ret_inputs[s
 
 	static_assert(MODEL_INPUTS_MAX == GRAPH_INPUTS_MAX, "each input of the graph is one of the batch");
 	for (uint32_t i = 0; i < graph->inputs; i++)
-		ret_inputs[i] = describe_input(graph_at(graph, graph->input[i]));
+		ret_inputs[i] = describe_input(model, graph_at(graph, graph->input[i]));
 	return graph->inputs;
 }
 
 struct model_input model_label(const struct model *model)
 {
-	return describe_input(graph_at(&model->graph, model->graph.label));
+	return describe_input(model, graph_at(&model->graph, model->graph.label));
 }
 
 struct model_input model_sample_weight(const struct model *model)
@@ -377,7 +496,7 @@ struct model_input model_sample_weight(const struct model *model)
 	const uint32_t weight = model->graph.weight;
 
 	return weight == GRAPH_NO_TENSOR ? (struct model_input){ 0 }
-					 : describe_input(graph_at(&model->graph, weight));
+					 : describe_input(model, graph_at(&model->graph, weight));
 }
 
 uint64_t model_classes(const struct model *model)

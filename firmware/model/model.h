@@ -52,7 +52,7 @@ struct model_input {
 	const char *name;
 	enum config_dtype dtype;
 	uint64_t row_bytes; /* bytes of one row; 8 for splits, 0 for ragged values */
-	uint64_t bytes;     /* bytes of the column for config.run.batch_rows rows */
+	uint64_t bytes;     /* bytes of the column for model_batch_rows() rows */
 };
 
 /* A batch. The pointers are host memory, usually a ring slot. The memory must stay until model_batch_done()
@@ -61,11 +61,10 @@ struct model_input {
 struct model_batch {
 	const void
 		*input[MODEL_INPUTS_MAX]; /* in the order of model_inputs(); rows marked empty hold zeros */
-	const void *label;    /* type of model_label(): by the loss one-hot, a class, or numbers */
-	const float *weight;  /* sample weight of each row; NULL: all rows have weight 1 */
-	const uint8_t *empty; /* a byte per row, 1 = a skipped record, which has weight 0; NULL: none */
-	uint32_t rows,
-		valid_rows; /* 1 <= rows <= config.run.batch_rows; valid_rows = rows that are not empty */
+	const void *label;         /* type of model_label(): by the loss one-hot, a class, or numbers */
+	const float *weight;       /* sample weight of each row; NULL: all rows have weight 1 */
+	const uint8_t *empty;      /* a byte per row, 1 = a skipped record, which has weight 0; NULL: none */
+	uint32_t rows, valid_rows; /* 1 <= rows <= model_batch_rows(); valid_rows = rows that are not empty */
 	uint64_t first_row; /* index of row 0 in the segment, one pass over a split; dropout depends on it */
 	void *ticket; /* a pointer of the caller, which model_batch_done() hands back; NULL: nobody waits */
 };
@@ -102,6 +101,34 @@ const struct graph *model_graph(const struct model *model);
 /* Fill parameters by their initializers from config.run.seed and zero everything else; step 0, cursor fresh
  * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);
+
+/* Adds to `values` [count] those of all other processes of the run, in the order of the tree of plan/parts.h.
+ * Blocks. */
+typedef int (*model_sum_fn)(void *arg, float *values, uint64_t count, struct error *err);
+/* Tells which micro-batches of each step (plan/parts.h) this process computes: `count` from `first` on, an
+ * aligned subtree. Others compute the rest, and `sum` adds their gradients; NULL where there are no others. A
+ * batch then has the rows of these lanes, side by side: `count` times run.batch_rows / order.lanes. After
+ * model_open() it is all micro-batches. Call it before the first batch. Errors: -EINVAL out of range. */
+MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count, model_sum_fn sum, void *arg,
+			   struct error *err);
+
+/* The sums of loss and metrics of a micro-batch, since the last model_metrics_reset(). */
+struct model_sums {
+	float loss[2]; /* the loss is loss[0] - loss[1] */
+	int64_t correct, top, rows;
+};
+#define MODEL_PARTS_MAX 32u
+/* Returns the most rows of a batch: run.batch_rows, or, of the micro-batches of this process, exactly the
+ * rows of each batch. */
+uint64_t model_batch_rows(const struct model *model);
+/* Returns the number of micro-batches of a step; 1: a batch is not cut. */
+uint32_t model_parts(const struct model *model);
+/* Read and write the sums of all micro-batches, those of other processes, too: to collect them in one process
+ * before it reports the metrics or takes a snapshot. Wait for the queue. Errors: those of model_metrics(). */
+MUST_CHECK int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_PARTS_MAX],
+			      struct error *err);
+MUST_CHECK int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_PARTS_MAX],
+			      struct error *err);
 
 /* Tells that batches will lie in this memory, such as a ring, so that a GPU with memory of its own copies
  * them from there without the host's help. The memory begins at a page, may be written, and stays mapped

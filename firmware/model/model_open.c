@@ -34,6 +34,10 @@ static int emit_plans(struct model *model, struct error *err)
 	pass_emit_train(&model->train);
 	plan_init(&model->final, graph, cpu);
 	optimizer_emit_final(&model->final);
+	if (graph->parts == 1)
+		return 0;
+	plan_init(&model->share.apply, graph, cpu);
+	pass_emit_apply(&model->share.apply);
 	return 0;
 }
 
@@ -54,6 +58,21 @@ static int make_arenas(struct model *model, struct error *err)
 	return 0;
 }
 
+/* Allocates the flights: a ticket's batch has one for each of its micro-batches. */
+static int make_flights(struct model *model, struct error *err)
+{
+	int r;
+
+	model->flights = MODEL_TICKETS_MAX * model->graph.parts;
+	model->flight = calloc(model->flights, sizeof(*model->flight));
+	if (!model->flight)
+		return error_set(err, -ENOMEM, "model: out of memory");
+	r = gpu_host_create(model->gpu, model->flights * sizeof(*model->read_fault), &model->fault_host, err);
+	if (r == 0)
+		model->read_fault = gpu_host_memory(model->fault_host);
+	return r;
+}
+
 static int make_buffers(struct model *model, struct error *err)
 {
 	const struct graph *graph = &model->graph;
@@ -62,10 +81,7 @@ static int make_buffers(struct model *model, struct error *err)
 	if ((r = make_arenas(model, err)) == 0)
 		r = feed_open(&model->feed, model->gpu, graph, err);
 	if (r == 0)
-		r = gpu_host_create(model->gpu, MODEL_TICKETS_MAX * sizeof(*model->read_fault),
-				    &model->fault_host, err);
-	if (r == 0)
-		model->read_fault = gpu_host_memory(model->fault_host);
+		r = make_flights(model, err);
 	model->buffer = calloc(graph->tensors, sizeof(void *));
 	if (r == 0 && !model->buffer)
 		r = error_set(err, -ENOMEM, "model: out of memory");
@@ -85,25 +101,29 @@ static int make_buffers(struct model *model, struct error *err)
 /* Plans and binds the graph, which is built. */
 static int open_graph(struct model *model, struct error *err)
 {
-	struct plan *const plans[4] = { &model->predict, &model->evaluate, &model->train, &model->final };
+	struct plan *const plans[] = { &model->predict, &model->evaluate, &model->train, &model->final,
+				       &model->share.apply };
+	const uint32_t all = model->graph.parts > 1 ? 5 : 4;
 	struct gpu_memory have;
 	int r;
 
 	if ((r = emit_plans(model, err)) < 0)
 		return r;
-	layout_work(&model->graph, (const struct plan *const *)plans, model->graph.training ? 4 : 1);
+	layout_work(&model->graph, (const struct plan *const *)plans, model->graph.training ? all : 1);
 	have = gpu_memory(model->gpu);
 	r = memory_check(&model->graph, gpu_is_cpu(model->gpu), &have, err);
 	if (r < 0)
 		return error_prefix(err, "%s", gpu_description(model->gpu));
 	r = make_buffers(model, err);
-	for (size_t i = 0; r == 0 && i < 4; i++)
+	for (size_t i = 0; r == 0 && i < all; i++)
 		r = chain_plan(plans[i], model->gpu, model->arena, err);
 	if (r == 0)
-		r = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, 4,
+		r = kernels_build(model->gpu, model->graph.storage, (const struct plan *const *)plans, all,
 				  &model->program, err);
-	for (size_t i = 0; r == 0 && i < 4; i++)
+	for (size_t i = 0; r == 0 && i < all; i++)
 		r = plan_bind(plans[i], model->program, model->buffer, err);
+	if (r == 0 && model->graph.parts > 1)
+		r = share_open(model, err);
 	return r == 0 ? state_open(model, err) : r;
 }
 
@@ -143,8 +163,10 @@ void model_close(struct model *model)
 	if (!model)
 		return;
 	(void)(gpu_finish(model->gpu, NULL) < 0);
-	for (uint32_t i = 0; i < MODEL_TICKETS_MAX; i++)
+	for (uint32_t i = 0; i < model->flights; i++)
 		gpu_event_free(&model->flight[i].event);
+	free(model->flight);
+	share_close(model);
 	state_close(model);
 	plan_done(&model->final);
 	plan_done(&model->train);

@@ -9,5 +9,8 @@ void pass_emit_predict(struct plan *plan);
 /* An evaluation: from inputs and labels to the sums of loss and metrics; dropout is off. */
 void pass_emit_evaluate(struct plan *plan);
 /* A training step: forward with dropout, loss, gradients, the optimizer, metrics, and the search for NaN in
- * the changed parameters. */
+ * the changed parameters. With several micro-batches in a step: what is done for each of them, which is all
+ * but the optimizer and the search. */
 void pass_emit_train(struct plan *plan);
+/* With several micro-batches in a step: what follows the sum of their gradients. */
+void pass_emit_apply(struct plan *plan);

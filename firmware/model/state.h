@@ -9,6 +9,7 @@
 #include "model/feed.h"
 #include "model/model.h"
 #include "model/plan/plan.h"
+#include "model/share.h"
 
 #include <stdatomic.h>
 
@@ -24,8 +25,9 @@ static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metric
 
 /* A batch that is given to the device. Its memory must not be freed or changed until the batch is done. */
 struct flight {
-	struct gpu_event event; /* of the read that fills the batch's fault, `read_fault` of struct model */
-	struct model_batch batch;
+	struct gpu_event event;   /* of the read that fills the batch's fault, `read_fault` of struct model */
+	struct model_batch batch; /* or micro-batch */
+	uint32_t first;           /* its first row in the batch of the caller */
 };
 
 /* Identifies a number of a batch that is NaN or infinite. `tensor` GRAPH_NO_TENSOR: the batch has no such
@@ -49,13 +51,15 @@ struct model {
 	struct gpu_program *program;
 	struct plan train, evaluate, predict, final;
 	struct gpu_buffer *arena[ARENA_MAX], **buffer; /* buffer[i]: the sub-buffer of tensor i */
+	struct share share;                            /* empty where the graph has one micro-batch */
 	struct feed feed;
-	struct flight flight[MODEL_TICKETS_MAX];
+	struct flight *flight; /* [flights] */
+	uint32_t flights;
 	struct gpu_host
 		*fault_host;      /* memory of `read_fault`, pinned so that no read makes the caller wait */
-	struct fault *read_fault; /* [MODEL_TICKETS_MAX], the fault of each flight */
+	struct fault *read_fault; /* [flights], the fault of each flight */
 	uint64_t given, completed,
-		handed_back;   /* how many batches so far; batch n is in flight[n % MODEL_TICKETS_MAX] */
+		handed_back;   /* how many batches so far; batch n is in flight[n % flights] */
 	struct fault fault;    /* the first fault; later faults do not replace it */
 	struct bad_number bad; /* the number in the batch that caused the fault */
 	uint64_t step;

@@ -80,13 +80,13 @@ static bool find_inputs(struct train *train)
  * another run may be there. */
 static bool is_ours(struct train *train)
 {
-	const struct config *config = &train->run.config;
 	const struct model_input label = model_label(train->model),
 				 weight = model_sample_weight(train->model);
 
 	train->batches.label = find_input(train, &label);
 	train->batches.weight = weight.name ? find_input(train, &weight) : COLUMN_ABSENT;
-	train->batches.empty = find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, config->run.batch_rows);
+	train->batches.empty =
+		find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, model_batch_rows(train->model));
 	train->batches.left_out =
 		find_column(train, BATCH_COLUMN_QUARANTINE, RING_UINT8, 0, sizeof(struct ring_quarantine));
 	return find_inputs(train) && train->batches.label != COLUMN_ABSENT &&

@@ -213,7 +213,7 @@ static void emit_long(struct race *race)
 					      INT(LONG_ROWS), INOUT(race->sums[0]), INOUT(race->sums[1]),
 					      AT(NULL), INOUT(race->sums[2]), AT(NULL), AT(NULL), INT(1),
 					      INT(0), AT(FIRST_ROW), AT(NULL), IN(race->faults), INT(1),
-					      AT(STEP), INOUT(race->fault)) });
+					      INT(1), AT(STEP), AT(PART), INOUT(race->fault)) });
 }
 
 /* Transposes a matrix back and forth, each time from the result of the phase before, with a long sum in the

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "model/passes.h"
+#include "model/plan/parts.h"
 #include "tests/unit/conv_shape.h"
 #include "tests/unit/conv_tile.h"
 #include "tests/unit/products.h"
@@ -125,6 +126,19 @@ static void emit_without_fusion(struct plan *plan)
 		op_emit_backward(plan, &plan->graph->node[i]);
 }
 
+/* What follows the micro-batches of a step. */
+static void emit_sum_and_apply(struct plan *plan)
+{
+	const uint32_t gradients = plan->graph->gradient_region, parameters = plan->graph->parameter_region;
+	const uint64_t vectors = graph_at(plan->graph, gradients)->elements / 16;
+
+	plan_emit(plan,
+		  &(struct launch){ .kernel = "add_part",
+				    .groups = { { .fixed = vectors, .tile = PART_CHUNK } },
+				    ARGUMENTS(INOUT(gradients), IN(parameters), UINT((uint32_t)vectors)) });
+	pass_emit_apply(plan);
+}
+
 static void make_networks(bool cpu)
 {
 	for (size_t n = 0; n < sizeof(nets) / sizeof(*nets); n++)
@@ -132,6 +146,7 @@ static void make_networks(bool cpu)
 	make_pass(&nets[0], pass_emit_evaluate, cpu);
 	make_pass(&nets[1], pass_emit_predict, cpu);
 	make_pass(&nets[3], emit_without_fusion, cpu);
+	make_pass(&nets[LANES_NET], emit_sum_and_apply, cpu);
 }
 
 static void test_networks(void **state)

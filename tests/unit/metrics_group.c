@@ -114,15 +114,15 @@ static void emit(struct harness *h, const char *kernel, const struct batch *batc
 
 	for (uint32_t i = 0; i < TENSORS; i++)
 		tensor[i] = harness_tensor(h, dtypes[i], sizes[i]);
-	plan_emit(
-		&h->plan,
-		&(struct launch){ .kernel = kernel,
-				  ARGUMENTS(IN(tensor[ROW_LOSS]), IN(tensor[ROW_FLAGS]), AT(ROWS),
-					    AT(VALID_ROWS), INOUT(tensor[LOSS_SUM]), INOUT(tensor[CORRECT]),
-					    INOUT(tensor[TOP_SUM]), INOUT(tensor[ROWS_SUM]),
-					    IN(tensor[LABEL]), { .kind = ARGUMENT_NULL }, INT(1), INT(LIMIT),
-					    AT(FIRST_ROW), IN(tensor[PENALTY]), IN(tensor[CHUNK_FAULT]),
-					    INT(batch->chunks), AT(STEP), INOUT(tensor[FAULT])) });
+	plan_emit(&h->plan,
+		  &(struct launch){
+			  .kernel = kernel,
+			  ARGUMENTS(IN(tensor[ROW_LOSS]), IN(tensor[ROW_FLAGS]), AT(ROWS), AT(VALID_ROWS),
+				    INOUT(tensor[LOSS_SUM]), INOUT(tensor[CORRECT]), INOUT(tensor[TOP_SUM]),
+				    INOUT(tensor[ROWS_SUM]), IN(tensor[LABEL]), { .kind = ARGUMENT_NULL },
+				    INT(1), INT(LIMIT), AT(FIRST_ROW), IN(tensor[PENALTY]),
+				    IN(tensor[CHUNK_FAULT]), INT(batch->chunks), INT(batch->chunks > 0),
+				    AT(STEP), AT(PART), INOUT(tensor[FAULT])) });
 }
 
 static struct sums run(const char *kernel, const struct batch *batch)

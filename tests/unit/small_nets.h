@@ -171,6 +171,14 @@ static void with_accumulation(struct config *of)
 	of->optimizer.gradient_accumulation_steps = 2;
 }
 
+/* Several micro-batches in a step, of ROWS rows each. */
+static void in_lanes(struct config *of)
+{
+	of->order.lanes = 3;
+	of->ranks.exact = true;
+	of->run.batch_rows = of->order.lanes * ROWS;
+}
+
 static void in_bfloat16(struct config *of)
 {
 	of->model.precision = PRECISION_MIXED_BFLOAT16;
@@ -211,7 +219,10 @@ static const struct net nets[] = {
 	NET(tables, in_bfloat16),
 	NET(numbers_of_rows, with_sgd),
 	NET(yes_or_no, with_momentum),
+	NET(dense_norms, in_lanes), /* the last one: LANES_NET */
 };
+
+#define LANES_NET (sizeof(nets) / sizeof(*nets) - 1)
 
 static struct config config_of(const struct net *net)
 {

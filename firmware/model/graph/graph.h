@@ -155,12 +155,17 @@ struct graph {
 	uint32_t chunk_fault; /* the table of faults: see kernels/metrics.cl */
 	uint32_t parameter_region, gradient_region, slot_region[GRAPH_SLOTS_MAX];
 	uint32_t accumulator_region, average_region; /* or GRAPH_NO_TENSOR */
+	/* With several micro-batches only. The gradient arena is what is summed over them: gradients of
+	 * parameters, then `part_tail`: part_rows [16] = {valid rows, micro-batches with a valid row, 0 ...},
+	 * and the statistics for the state of layers. */
+	uint32_t part_rows, part_tail;
 	struct gradients gradients;
 	struct loss_scale loss_scale;
 	enum dtype storage; /* type of activations, their gradients and copies of weights: storage.h */
 	uint64_t arena_bytes[ARENA_MAX];
 	uint64_t parameters, frozen; /* how many numbers are learnt; are frozen or state of layers */
-	uint64_t batch_rows;
+	uint64_t batch_rows;         /* most rows of a launch: of a batch, or of a micro-batch */
+	uint32_t parts;              /* micro-batches of a step (graph_parts()); 1: the batch is not cut */
 	bool training;
 	double reduced_rate; /* learning rate that replaces the configured one; 0: no replacement */
 	char hash[GRAPH_HASH_BYTES],
@@ -168,6 +173,8 @@ struct graph {
 };
 
 void graph_done(struct graph *graph);
+/* Returns the micro-batches into which training cuts a batch: order.lanes with ranks.exact, else 1. */
+uint32_t graph_parts(const struct config *config);
 /* Removes the youngest tensors, so that `tensors` are left. */
 void graph_cut(struct graph *graph, uint32_t tensors);
 

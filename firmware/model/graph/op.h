@@ -127,6 +127,9 @@ struct op {
 	 * such layers: they stand before everything that learns. */
 	void (*forward)(struct plan *plan, const struct node *node, bool training);
 	void (*backward)(struct plan *plan, const struct node *node);
+	/* With several micro-batches in a step: appends the launches that change the state of the layer,
+	 * after the sums over all of them. NULL: training does not change the state. */
+	void (*apply)(struct plan *plan, const struct node *node);
 	/* Called after backward(). NULL: a batch touches every row of every parameter. */
 	struct touched (*touched)(struct plan *plan, const struct node *node);
 	void (*reference)(const struct op_reference *reference);

@@ -95,11 +95,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void chain(
 	__global struct chain *chain, __global char *state, __global char *gradient, __global char *work,
 	__global char *b0, __global char *b1, __global char *b2, __global char *b3, __global char *b4,
 	__global char *b5, uint rows, uint valid_rows, float row_weight, uint first_row, uint step, float rate,
-	float decay, uint update, float average_momentum, uint average_replaces)
+	float decay, uint update, float average_momentum, uint average_replaces, uint part)
 {
 	__global char *const base[] = { 0, state, gradient, work, b0, b1, b2, b3, b4, b5 };
 	const uint value[] = { 1, rows, valid_rows, as_uint(row_weight), first_row, step, as_uint(rate),
-			       as_uint(decay), update, as_uint(average_momentum), average_replaces };
+			       as_uint(decay), update, as_uint(average_momentum), average_replaces, part };
 	const uint sharers = get_num_groups(0);
 	struct chain_at at = { .phase = (uint)-1 };
 	uint first, count;

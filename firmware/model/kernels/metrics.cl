@@ -2,8 +2,9 @@
 /*
  * The last kernel of a pass: adds the batch to the metric sums and looks for numbers that are NaN or infinite. On CPU
  * devices `metrics`, one work-item; on other devices `metrics_group`, one group, which has the same bits.
- *   loss_sum [2] += row losses, as sum and compensation (Kahan)
- *   correct_sum, top_sum (may be null), rows_sum: exact integers, counted from the bits of row_hit
+ *   loss_sum [parts][2] += row losses, as sum and compensation (Kahan)
+ *   correct_sum, top_sum (may be null), rows_sum [parts]: exact integers, counted from the bits of row_hit
+ *   part: which of these sums the batch adds to, 0 .. parts - 1. Without rows nothing is added.
  *   penalty: the penalties of the parameters, which are added to the loss of each valid row; null: there are none
  *   fault [7] = {what, step, ...}: only the first fault is written. `what` is 0 = no fault
  *     1 = the loss
@@ -11,8 +12,8 @@
  *     3 = a number of a label, in `whole` or `real`, that is not within 0 .. limit - 1: {row of the batch, row of the
  *         pass, the number as its low and high word or as a float, its element in the label}
  *     4 = an id, see embedding.cl; 5 = the loss scale, see loss_scale.cl
- * `step` is the number of training steps before this pass. The step of a fault is `step` + 1 in a training step (chunks
- * > 0), else `step`. chunk_fault [chunks] is written by the optimizer's kernel: 0, or 1 + the index of an element of
+ * `step` is the number of training steps before this pass. The step of a fault is `step` + 1 in a training step
+ * (`training` 1), else `step`. chunk_fault [chunks] is written by the optimizer's kernel: 0, or 1 + the index of an element of
  * the chunk that is NaN or infinite.
  *
  * Reduction class: rows in chunks of ROW_CHUNK, then the chunks. Reference: tests/reference.h. Tolerance: rows * 2^-24
@@ -31,11 +32,11 @@ bool not_finite(float x)
 	__global const float *row_loss, __global const uint *row_hit, int rows, int valid_rows,                       \
 		__global float *loss_sum, __global long *correct_sum, __global long *top_sum, __global long *rows_sum, \
 		__global const long *whole, __global const float *real, int label_elements, int limit, uint first_row, \
-		__global const float *penalty, __global const uint *chunk_fault, int chunks, uint step,               \
-		__global uint *fault
+		__global const float *penalty, __global const uint *chunk_fault, int chunks, int training, uint step, \
+		uint part, __global uint *fault
 #define METRICS_GIVEN                                                                                                 \
-	valid_rows, loss_sum, correct_sum, top_sum, rows_sum, whole, real, label_elements, limit, first_row, penalty, \
-		chunks, step, fault
+	rows, valid_rows, loss_sum + 2 * part, correct_sum + part, top_sum ? top_sum + part : top_sum,                \
+		rows_sum + part, whole, real, label_elements, limit, first_row, penalty, step + training, fault
 
 /* What the rows of a batch add: their losses, and how many are correct. `wrong` is the first row with a wrong label; -1:
  * there is none. */
@@ -53,22 +54,26 @@ void add_hit(uint hit, int r, struct batch_sums *sums)
 	sums->wrong = sums->wrong < 0 && (hit & ROW_WRONG) ? r : sums->wrong;
 }
 
-/* Adds the batch and writes the first fault. `faulty` is the first entry of chunk_fault that is not 0, or 0. */
-void add_batch(struct batch_sums sums, uint faulty, int valid_rows, __global float *loss_sum, __global long *correct_sum,
+/* Adds the batch and writes the first fault, of step `step`. `faulty` is the first entry of chunk_fault that is not 0, or
+ * 0. */
+void add_batch(struct batch_sums sums, uint faulty, int rows, int valid_rows, __global float *loss_sum, __global long *correct_sum,
 	       __global long *top_sum, __global long *rows_sum, __global const long *whole, __global const float *real,
-	       int label_elements, int limit, uint first_row, __global const float *penalty, int chunks, uint step,
+	       int label_elements, int limit, uint first_row, __global const float *penalty, uint step,
 	       __global uint *fault)
 {
 	const float total = penalty ? sums.loss + *penalty * valid_rows : sums.loss;
-	const float term = total - loss_sum[1];
-	const float sum = loss_sum[0] + term;
 
-	loss_sum[1] = (sum - loss_sum[0]) - term;
-	loss_sum[0] = sum;
-	*correct_sum += sums.correct;
-	if (top_sum)
-		*top_sum += sums.top;
-	*rows_sum += valid_rows;
+	if (rows) {
+		const float term = total - loss_sum[1];
+		const float sum = loss_sum[0] + term;
+
+		loss_sum[1] = (sum - loss_sum[0]) - term;
+		loss_sum[0] = sum;
+		*correct_sum += sums.correct;
+		if (top_sum)
+			*top_sum += sums.top;
+		*rows_sum += valid_rows;
+	}
 	if (fault[0])
 		return;
 	if (sums.wrong >= 0) {
@@ -81,7 +86,7 @@ void add_batch(struct batch_sums sums, uint faulty, int valid_rows, __global flo
 		const ulong found = whole ? as_ulong(whole[label + e]) : as_uint(real[label + e]);
 
 		fault[0] = 3;
-		fault[1] = step + (chunks > 0);
+		fault[1] = step;
 		fault[2] = sums.wrong;
 		fault[3] = first_row + sums.wrong;
 		fault[4] = (uint)found;
@@ -89,10 +94,10 @@ void add_batch(struct batch_sums sums, uint faulty, int valid_rows, __global flo
 		fault[6] = e;
 	} else if (not_finite(total)) {
 		fault[0] = 1;
-		fault[1] = step + (chunks > 0);
+		fault[1] = step;
 	} else if (faulty) {
 		fault[0] = 2;
-		fault[1] = step + 1;
+		fault[1] = step;
 		fault[2] = faulty - 1;
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/graph/random.h"
 #include "model/layers/norm.h"
+#include "model/plan/parts.h"
 
 #include <math.h>
 
@@ -46,15 +47,25 @@ static void batch_norm_moments(struct plan *plan, const struct node *node, uint3
 	const struct launch first = { ARGUMENTS(IN(node->input[0]), IN(plan->graph->empty)) };
 	const uint32_t last = norm_emit_tree(plan, node, &moments, first);
 	const struct tensor *output = output_of(plan, node);
+	const bool parts = plan->graph->parts > 1;
+	const uint32_t mean = node->parameter[NORM_MEAN], variance = node->parameter[NORM_VARIANCE];
 
+	/* With several micro-batches the statistics themselves are kept: batch_norm_apply() averages them. */
 	plan_emit(plan, &(struct launch){
 				.kernel = "batch_moments",
 				.groups = { norm_per_column(output) },
-				ARGUMENTS(IN(last), OUT(saved), INOUT(node->parameter[NORM_MEAN]),
-					  INOUT(node->parameter[NORM_VARIANCE]), FLOAT(momentum),
-					  FLOAT(1 - momentum), FLOAT(node->attribute[BATCH_EPSILON].f),
-					  INT(tensor_last(output))),
+				ARGUMENTS(IN(last), OUT(saved),
+					  INOUT(parts ? graph_at(plan->graph, mean)->gradient : mean),
+					  INOUT(parts ? graph_at(plan->graph, variance)->gradient : variance),
+					  FLOAT(parts ? 0 : momentum), FLOAT(parts ? 1 : 1 - momentum),
+					  FLOAT(node->attribute[BATCH_EPSILON].f), INT(tensor_last(output))),
 			});
+}
+
+static void batch_norm_apply(struct plan *plan, const struct node *node)
+{
+	for (uint32_t k = NORM_MEAN; k <= NORM_VARIANCE; k++)
+		parts_emit_average(plan, node->parameter[k], node->attribute[BATCH_MOMENTUM].f);
 }
 
 /* As in Keras, a frozen layer uses its moving statistics in training, too. */
@@ -196,6 +207,7 @@ const struct op op_batch_norm = {
 	.shape = norm_shape,
 	.forward = batch_norm_forward,
 	.backward = batch_norm_backward,
+	.apply = batch_norm_apply,
 	.reference = batch_norm_reference,
 	.export = batch_norm_export,
 };

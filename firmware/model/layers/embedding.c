@@ -186,10 +186,11 @@ static void emit_sort(struct plan *plan, const struct embedding_sizes *size, con
 }
 
 /* Returns whether a step writes all rows of the gradient, not only those of the ids in the batch: with
- * penalties or accumulation it does. */
+ * penalties, accumulation or several micro-batches it does. */
 static bool all_is_written(const struct graph *graph, const struct tensor *table)
 {
-	return table->l1 > 0 || table->l2 > 0 || graph->config->optimizer.gradient_accumulation_steps > 1;
+	return table->l1 > 0 || table->l2 > 0 || graph->config->optimizer.gradient_accumulation_steps > 1 ||
+	       graph->parts > 1;
 }
 
 /* Returns the work-groups for a full batch, also if this batch is smaller: the step before may have been

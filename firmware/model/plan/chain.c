@@ -8,14 +8,14 @@
 #include <string.h>
 
 #define VALUE_FIRST ARGUMENT_ROWS
-#define VALUES      (ARGUMENT_AVERAGE_REPLACES - ARGUMENT_ROWS + 1u)
+#define VALUES      (ARGUMENT_PART - ARGUMENT_ROWS + 1u)
 #define BASE_BATCH  ((uint32_t)ARENA_MAX)
 
 /* A launch on more numbers than this is a chain by itself: it takes far longer than a wake-up, and one of its
  * groups may take longer than the other threads wait (CHAIN_POLLS). */
 #define LARGE_NUMBERS (UINT64_C(1) << 20)
 
-static_assert(CHAIN_ARGUMENTS == PLAN_ARGUMENTS_MAX && CHAIN_ALIGN == TENSOR_ALIGN && VALUES == 10,
+static_assert(CHAIN_ARGUMENTS == PLAN_ARGUMENTS_MAX && CHAIN_ALIGN == TENSOR_ALIGN && VALUES == 11,
 	      "kernels/chain.cl has these numbers");
 static_assert(sizeof(struct chain_phase) == 8 + 64 + 192 && sizeof(struct chain) == 256, "no padding");
 

@@ -142,6 +142,11 @@ const struct kernel kernel_table[] = {
 	{ "gradient_sums", KERNEL_FILE_gradients, 0 },
 	{ "scale_gradients", KERNEL_FILE_gradients, 0 },
 	{ "decay_weights", KERNEL_FILE_gradients, 0 },
+	/* parts.cl */
+	{ "begin_part", KERNEL_FILE_parts, 0 },
+	{ "add_part", KERNEL_FILE_parts, 0 },
+	{ "weigh_parts", KERNEL_FILE_parts, 0 },
+	{ "average_parts", KERNEL_FILE_parts, 0 },
 	/* loss_scale.cl */
 	{ "check_gradients", KERNEL_FILE_loss_scale, 0 },
 	{ "adapt_scale", KERNEL_FILE_loss_scale, 0 },

@@ -38,6 +38,7 @@
 	each(metrics) \
 	each(update) \
 	each(gradients) \
+	each(parts) \
 	each(loss_scale) \
 	each(conv) \
 	each(conv_packed) \

@@ -180,6 +180,8 @@ static const void *step_value(const struct plan_values *values, enum argument_ki
 		return &values->average_momentum;
 	case ARGUMENT_AVERAGE_REPLACES:
 		return &values->average_replaces;
+	case ARGUMENT_PART:
+		return &values->part;
 	default:
 		return NULL;
 	}

@@ -45,6 +45,7 @@ enum argument_kind {
 	ARGUMENT_UPDATE,
 	ARGUMENT_AVERAGE_MOMENTUM,
 	ARGUMENT_AVERAGE_REPLACES,
+	ARGUMENT_PART,
 };
 
 struct argument {
@@ -79,7 +80,8 @@ struct plan_values {
 	struct gpu_buffer *input[GRAPH_INPUTS_MAX]; /* in the order of graph->input */
 	struct gpu_buffer *label, *weight, *empty;  /* `empty` NULL: no row is empty */
 	int32_t rows, valid_rows;
-	float row_weight; /* 1 / valid rows; 0 without a valid row */
+	float row_weight; /* of a row in the gradients: 1 / valid rows, 0 without a valid row; in a step of
+			     several micro-batches 1 / rows of the whole batch (parts.h) */
 	uint32_t first_row, step;
 	/* optimizer_values() sets these for the step: */
 	float rate, decay; /* rate: learning rate * correction of the optimizer; decay: learning rate * weight
@@ -87,6 +89,7 @@ struct plan_values {
 	int32_t update;    /* 1: this step changes the parameters; 0: it only accumulates gradients */
 	float average_momentum;
 	int32_t average_replaces;
+	uint32_t part; /* the micro-batch, 0 .. graph->parts - 1 */
 };
 
 /* Tensor cores of NVIDIA GPUs, by the items that use them together. */

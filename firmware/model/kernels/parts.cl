@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sum over the micro-batches of a step: see model/plan/parts.h. G and S are gradient arenas, or the beginning of one,
+ * `vectors` float16; rows [16] = {valid rows, micro-batches with a valid row, 0 ...}.
+ *
+ * Work-group: GRADIENT_GROUP items, a chunk of PART_CHUNK float16; or, for columns, one item for each. Sums: one
+ * addition for each number, in float32. Reference: tests/unit/parts.c, to the bit.
+ */
+
+#define PART_CHUNK 256
+
+/* OWN_PART declares the numbers (groups.cl) [first, end) of the group's chunk. */
+#define OWN_PART                                                                        \
+	const size_t first = (size_t)get_group_id(0) * PART_CHUNK * (16 / WIDTH);       \
+	const size_t end = min(first + PART_CHUNK * (16 / WIDTH), (size_t)vectors * (16 / WIDTH));
+#define EACH_OF_PART(i) size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP
+
+/* Begins a micro-batch: writes its rows, and 0 into what follows them in the arena. */
+GRADIENTS begin_part(__global float *rows, uint vectors, int valid_rows)
+{
+	OWN_PART
+	for (EACH_OF_PART(i))
+		put_numbers((numbers)(0), i, rows);
+	barrier(CLK_GLOBAL_MEM_FENCE);
+	if (get_global_id(0) == 0) {
+		rows[0] = valid_rows;
+		rows[1] = valid_rows > 0;
+	}
+}
+
+/* G = S + G */
+GRADIENTS add_part(__global float *G, __global const float *S, uint vectors)
+{
+	OWN_PART
+	for (EACH_OF_PART(i))
+		put_numbers(get_numbers(i, S) + get_numbers(i, G), i, G);
+}
+
+/* Gradients were divided by `batch_rows`: makes them those of the valid rows. */
+GRADIENTS weigh_parts(__global float *G, uint vectors, __global const float *rows, float batch_rows)
+{
+	OWN_PART
+	const float valid = rows[0];
+
+	if (valid == batch_rows || valid == 0)
+		return;
+	for (EACH_OF_PART(i))
+		put_numbers(get_numbers(i, G) * (batch_rows / valid), i, G);
+}
+
+/* state = state * momentum + (sum / micro-batches with a valid row) * (1 - momentum) */
+ELEMENTS average_parts(__global float *state, __global const float *sum, __global const float *rows, float momentum,
+		       float one_minus_momentum, int columns)
+{
+	const int c = get_global_id(0);
+
+	if (c < columns && rows[1] > 0)
+		state[c] = state[c] * momentum + sum[c] / rows[1] * one_minus_momentum;
+}
