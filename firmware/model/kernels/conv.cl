@@ -94,18 +94,17 @@ CONV_KERNEL(conv_kernel_8x16, 8, 1, EIGHT, GET1, LOAD1, STEP1, SAVE1)
  * (taps * channels + 1, 1). */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void conv_sum_lines(
 	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
-	int filters, int tap_rows, int columns)
+	int filters, int tap_rows, int columns, uint size)
 {
 	const int row = get_group_id(0), kernel_rows = taps * channels;
 	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
-	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
 	__global float *out = row < kernel_rows ? dkernel + (size_t)row * filters : dbias;
 
 	for (int j = 0; out && j < filters; j += 16) {
 		float16 sum = 0;
 
 		for (int c = 0; c < chunks; c++)
-			sum += get16(0, partial + c * size + at * columns + j);
+			sum += get16(0, partial + (size_t)c * size + at * columns + j);
 		if (filters - j >= 16)
 			put16(sum, 0, out + j);
 		else
@@ -115,28 +114,28 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void conv_sum_lines(
 
 #endif
 
-/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks. A group
- * computes SUM_NUMBERS numbers, in SUM_LANES lanes: a lane adds every SUM_LANES-th chunk in order, then the lanes are added
- * in order. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. plan/conv.c has the same SUM_NUMBERS. */
+/* dkernel [taps, channels, filters] and dbias [filters] (or null) = sum of the partial sums of all chunks, each of `size`
+ * numbers. A group computes SUM_NUMBERS numbers, in SUM_LANES lanes: a lane adds every SUM_LANES-th chunk in order, then the
+ * lanes are added in order. Tolerance: chunks * 2^-24 of the sum of absolute partial sums. plan/partials.c has the
+ * same SUM_NUMBERS. */
 #define SUM_NUMBERS 32
 #define SUM_LANES   8
 
 __kernel __attribute__((reqd_work_group_size(SUM_NUMBERS *SUM_LANES, 1, 1))) void conv_sum(
 	__global const float *partial, __global float *dkernel, __global float *dbias, int chunks, int taps, int channels,
-	int filters, int tap_rows, int columns)
+	int filters, int tap_rows, int columns, uint size)
 {
 	__local float lanes[SUM_LANES][SUM_NUMBERS];
 	const int own = get_local_id(0) % SUM_NUMBERS, lane = get_local_id(0) / SUM_NUMBERS;
 	const size_t i = (size_t)get_group_id(0) * SUM_NUMBERS + own, row = i / filters;
 	const size_t kernel_rows = (size_t)taps * channels;
 	const size_t at = row < kernel_rows ? row / channels * tap_rows + row % channels : (size_t)taps * tap_rows;
-	const size_t size = ((size_t)taps * tap_rows + 1) * columns;
 	const bool is_used = row < kernel_rows || (row == kernel_rows && dbias);
 	float sum = 0;
 
 #pragma unroll 8
 	for (int c = lane; c < (is_used ? chunks : 0); c += SUM_LANES)
-		sum += partial[c * size + at * columns + i % filters];
+		sum += partial[(size_t)c * size + at * columns + i % filters];
 	lanes[lane][own] = sum;
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (lane || !is_used)

@@ -256,6 +256,7 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 					   .filters = conv->filters,
 					   .tap_rows = conv->channels,
 					   .columns = conv->filters,
+					   .bias_row = true,
 					   .chunks = use.count,
 					   .length = use.length,
 					   .tensor = plan_work(plan, conv->node, "partials", &all) };

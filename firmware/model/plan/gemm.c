@@ -207,31 +207,52 @@ static void emit_chunks_sum(struct plan *plan, const struct gemm *gemm, uint32_t
 	plan_emit(plan, &launch);
 }
 
+/* Returns the best use of tiles, with sums in at most `most` chunks. */
+static struct tile_use use_of(const struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel,
+			      uint64_t terms, uint64_t most, bool always_sums)
+{
+	const uint64_t m = whole(plan, gemm, gemm->m), chunks = TILE_PARTIALS_MAX / (m * gemm->n);
+
+	return tiles_choose(m, gemm->n, terms, kernel, most < chunks ? most : chunks, always_sums);
+}
+
+static struct launch tiles_launch(const struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel,
+				  const struct tile_use *use)
+{
+	struct launch launch =
+		tile_launch(plan, gemm, use->tile->kernel[kernel], use->tile->rows, use->tile->columns);
+
+	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(use->length);
+	return launch;
+}
+
+/* Appends the launch, changed so that it computes the chunks; returns their tensor, "<node>/<name>". */
+static uint32_t emit_chunks(struct plan *plan, const struct gemm *gemm, struct launch launch,
+			    const struct tile_use *use, const char *name)
+{
+	const struct tensor all = { .rank = 1,
+				    .shape = { use->count * whole(plan, gemm, gemm->m) * gemm->n } };
+	const uint32_t partials = plan_work(plan, gemm->node, name, &all);
+
+	launch.groups[1] = (struct extent){ .fixed = use->count * divide_up(gemm->n, use->tile->columns) };
+	launch.argument[GEMM_C] = (struct argument)OUT(partials);
+	launch.argument[GEMM_EPILOGUE] = (struct argument)UINT(EPILOGUE_WIDE);
+	plan_emit(plan, &launch);
+	return partials;
+}
+
 static void emit_tiles(struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel, uint64_t terms,
 		       const struct argument *window, const char *name)
 {
-	const uint64_t m = whole(plan, gemm, gemm->m), most = TILE_PARTIALS_MAX / (m * gemm->n);
-	const struct tile_use use =
-		tiles_choose(m, gemm->n, terms, kernel, most < CHUNKS_MAX ? most : CHUNKS_MAX, false);
-	const struct tensor all = { .rank = 1, .shape = { use.count * m * gemm->n } };
-	struct launch launch =
-		tile_launch(plan, gemm, use.tile->kernel[kernel], use.tile->rows, use.tile->columns);
+	const struct tile_use use = use_of(plan, gemm, kernel, terms, CHUNKS_MAX, false);
+	struct launch launch = tiles_launch(plan, gemm, kernel, &use);
 
-	launch.argument[GEMM_GROUP_ROWS] = (struct argument)INT(use.length);
 	if (window)
 		launch.argument[launch.arguments++] = *window;
-	if (use.count > 1) {
-		const uint32_t partials = plan_work(plan, gemm->node, name, &all);
-
-		launch.groups[1] =
-			(struct extent){ .fixed = use.count * divide_up(gemm->n, use.tile->columns) };
-		launch.argument[GEMM_C] = (struct argument)OUT(partials);
-		launch.argument[GEMM_EPILOGUE] = (struct argument)UINT(EPILOGUE_WIDE);
+	if (use.count > 1)
+		emit_chunks_sum(plan, gemm, emit_chunks(plan, gemm, launch, &use, name), use.count);
+	else
 		plan_emit(plan, &launch);
-		emit_chunks_sum(plan, gemm, partials, use.count);
-	} else {
-		plan_emit(plan, &launch);
-	}
 }
 
 void gemm_emit_conv(struct plan *plan, const struct gemm *gemm, enum tile_kernel kernel, uint64_t taps,
@@ -253,7 +274,13 @@ static bool has_chunks(const struct plan *plan, const struct gemm *gemm)
 	return of_a % chunk == 0 && of_b % chunk == 0;
 }
 
-static void emit_product(struct plan *plan, const struct gemm *gemm)
+/* How devices that are not CPUs compute a product: with which kernel, and the name of its chunks. */
+struct product {
+	enum tile_kernel kernel;
+	const char *chunks;
+};
+
+static struct product product_of(const struct plan *plan, const struct gemm *gemm)
 {
 	static const char *const names[] = {
 		[TILE_NN] = "partials_nn", [TILE_TN] = "partials_tn", [TILE_NT] = "partials_nt"
@@ -264,7 +291,25 @@ static void emit_product(struct plan *plan, const struct gemm *gemm)
 						  [TENSOR_CORES_WARP_GROUPS] = TILE_WGMMA_NN };
 	const enum tensor_cores cores = has_chunks(plan, gemm) ? plan->tensor_cores : TENSOR_CORES_NONE;
 
-	emit_tiles(plan, gemm, first[cores] + form, whole(plan, gemm, gemm->k), NULL, names[form]);
+	return (struct product){ first[cores] + form, names[form] };
+}
+
+static void emit_product(struct plan *plan, const struct gemm *gemm)
+{
+	const struct product product = product_of(plan, gemm);
+
+	emit_tiles(plan, gemm, product.kernel, whole(plan, gemm, gemm->k), NULL, product.chunks);
+}
+
+uint64_t gemm_emit_chunks(struct plan *plan, const struct gemm *gemm, uint64_t most, uint32_t *ret_partials)
+{
+	const struct product product = product_of(plan, gemm);
+	const struct tile_use use =
+		use_of(plan, gemm, product.kernel, whole(plan, gemm, gemm->k), most, true);
+
+	*ret_partials =
+		emit_chunks(plan, gemm, tiles_launch(plan, gemm, product.kernel, &use), &use, product.chunks);
+	return use.count;
 }
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm)
@@ -293,91 +338,4 @@ bool gemm_is(const struct launch *launch)
 		if (is_of(launch, &cpu_tiles[i]))
 			return true;
 	return !strcmp(launch->kernel, "gemm_sum") || tiles_have(launch->kernel);
-}
-
-/* ---- Both gradients of a dense layer ---- */
-
-/* Columns of a tile of every kernel that computes dw, and of gemm_16x16. */
-#define NARROW_COLUMNS 16
-
-/* The kernels that compute dw, dx and both. */
-static const struct {
-	const char *dw, *dx, *both;
-} pairs[] = {
-	{ "gemm_8x16", "gemm_packed_6x64", "dense_backward_6x64" },
-	{ "gemm_8x16", "gemm_packed_8x32", "dense_backward_8x32" },
-	{ "gemm_8x16", "gemm_packed_8x16", "dense_backward_8x16" },
-	{ "gemm_16x16", "gemm_16x16", "dense_backward_16x16" },
-};
-
-/* Returns the kernel that computes both, or NULL. */
-static const char *pair_kernel(const struct launch *dw, const struct launch *dx)
-{
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
-		if (!strcmp(dw->kernel, pairs[i].dw) && !strcmp(dx->kernel, pairs[i].dx))
-			return pairs[i].both;
-	return NULL;
-}
-
-bool gemm_is_pair(const struct launch *dw, const struct launch *dx)
-{
-	return dw->kernel && dx->kernel && pair_kernel(dw, dx) && dw->argument[GEMM_N].i <= NARROW_COLUMNS &&
-	       dw->argument[GEMM_M].kind == ARGUMENT_INT &&
-	       dw->argument[GEMM_STRIDE_ROW].kind == ARGUMENT_INT && dx->argument[GEMM_B_TRANSPOSED].i &&
-	       dw->argument[GEMM_B].tensor == dx->argument[GEMM_A].tensor &&
-	       dw->argument[GEMM_A].tensor != dx->argument[GEMM_C].tensor;
-}
-
-struct launch gemm_pair(const struct launch *dw, const struct launch *dx)
-{
-	const uint64_t columns = divide_up(dx->groups[1].fixed, dx->groups[1].tile);
-	const uint64_t tiles = divide_up(dw->groups[0].fixed, dw->groups[0].tile) + dw->groups[0].extra;
-	const uint64_t gradient_groups = divide_up(tiles, columns);
-	const struct argument *w = dw->argument, *x = dx->argument;
-	struct launch pair = { .kernel = pair_kernel(dw, dx),
-			       .groups = { dx->groups[0], dx->groups[1] },
-			       ARGUMENTS(w[GEMM_A], w[GEMM_B], x[GEMM_B], w[GEMM_C], w[GEMM_BIAS_GRADIENT],
-					 x[GEMM_C], x[GEMM_MASK], w[GEMM_K], w[GEMM_M], w[GEMM_N],
-					 INT(gradient_groups), x[GEMM_GROUP_ROWS], w[GEMM_EPILOGUE],
-					 x[GEMM_EPILOGUE], x[GEMM_SCALE]) };
-
-	pair.groups[0].extra = gradient_groups;
-	return pair;
-}
-
-/* ---- Two dense layers ---- */
-
-/* Returns whether the launch is a product of rows of the batch and weights, in tiles of 16 x 16 of which one
- * has all columns, with no other steps of the epilogue than `flags`. */
-static bool is_narrow(const struct launch *launch, uint32_t flags)
-{
-	const struct argument *argument = launch->argument;
-
-	return launch->kernel && !strcmp(launch->kernel, "gemm_16x16") &&
-	       argument[GEMM_M].kind == ARGUMENT_ROWS && argument[GEMM_N].i <= NARROW_COLUMNS &&
-	       argument[GEMM_K].kind == ARGUMENT_INT && !argument[GEMM_B_TRANSPOSED].i &&
-	       !launch->groups[0].extra && !(argument[GEMM_EPILOGUE].u & ~flags);
-}
-
-bool gemm_is_sequence(const struct launch *first, const struct launch *second)
-{
-	return is_narrow(first, EPILOGUE_BIAS | EPILOGUE_RELU | EPILOGUE_DROPOUT) &&
-	       is_narrow(second, EPILOGUE_BIAS | EPILOGUE_RELU) &&
-	       second->argument[GEMM_A].tensor == first->argument[GEMM_C].tensor &&
-	       second->argument[GEMM_M].u == first->argument[GEMM_M].u &&
-	       second->argument[GEMM_K].i == first->argument[GEMM_N].i;
-}
-
-struct launch gemm_sequence(const struct launch *first, const struct launch *second)
-{
-	const struct argument *x = first->argument, *y = second->argument;
-
-	return (struct launch){
-		.kernel = "dense_forward_16x16",
-		.groups = { first->groups[0], first->groups[1] },
-		ARGUMENTS(x[GEMM_A], x[GEMM_B], x[GEMM_BIAS], x[GEMM_C], y[GEMM_B], y[GEMM_BIAS], y[GEMM_C],
-			  x[GEMM_M], x[GEMM_K], x[GEMM_N], y[GEMM_N], x[GEMM_EPILOGUE], y[GEMM_EPILOGUE],
-			  x[GEMM_SCALE], x[GEMM_THRESHOLD], x[GEMM_LAYER], x[GEMM_STEP], x[GEMM_FIRST_ROW],
-			  x[GEMM_KEY_LOW], x[GEMM_KEY_HIGH]),
-	};
 }

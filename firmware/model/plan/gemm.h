@@ -35,6 +35,11 @@ struct gemm {
 };
 
 void gemm_emit(struct plan *plan, const struct gemm *gemm);
+/* Appends the first launch of a product whose sums are so long that they are cut into up to `most` chunks,
+ * for devices that are not CPUs: it computes the chunks, float32 [chunks, m, n], in a tensor that
+ * *ret_partials is set to; gemm->c is not used. The caller appends a launch that adds the chunks. Returns
+ * their number. */
+uint64_t gemm_emit_chunks(struct plan *plan, const struct gemm *gemm, uint64_t most, uint32_t *ret_partials);
 
 /* A size of tiles of C on CPU devices, and the names of the kernels that compute such tiles: `conv`,
  * `winograd` and `conv_kernel` are for conv.h. NULL: there is no such kernel. */
