@@ -55,6 +55,13 @@ static const struct shape group_shapes[] = {
 	{ "points apart", 6, 7, 72, 24, { 1, 1 }, { 2, 1 }, { 1, 1 }, "valid" },
 };
 
+/* Convolutions that are products of matrices, except the gradient of their kernel beside one of a bias. */
+static const struct shape points[] = {
+	{ "small", 4, 3, 5, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+	{ "several chunks", 40, 31, 24, 40, { 1, 1 }, { 1, 1 }, { 1, 1 }, "same" },
+	{ "odd numbers, several tiles", 21, 23, 67, 131, { 1, 1 }, { 1, 1 }, { 1, 1 }, "valid" },
+};
+
 /* The type of activations and of their gradients: F32; or BF16 or F16, with tensor cores of warp groups. */
 static enum dtype storage = DTYPE_F32;
 
@@ -111,6 +118,7 @@ static void put(struct harness *h, uint32_t tensor, uint32_t which, const float 
 	free(stored);
 }
 
+/* `tile`: NULL: the launches are those that a plan chooses. */
 static void run(const struct conv *conv, const struct conv_tile *tile, bool bias,
 		float *const numbers[static TENSORS])
 {
@@ -125,13 +133,16 @@ static void run(const struct conv *conv, const struct conv_tile *tile, bool bias
 	for (uint32_t i = 0; i < TENSORS; i++)
 		tensor[i] = harness_tensor(&h, is_stored(i) ? storage : DTYPE_F32, size_of(conv, i));
 	conv_emit(&h.plan, conv, tensor[X], tensor[W], tensor[Y]);
-	use_conv(&h, tile, conv->filters);
+	if (tile)
+		use_conv(&h, tile, conv->filters);
 	conv_emit_input_gradient(&h.plan, conv, tensor[DY], tensor[W], tensor[DX], false);
-	use_conv(&h, tile, conv->channels);
+	if (tile)
+		use_conv(&h, tile, conv->channels);
 	conv_emit_kernel_gradient(&h.plan, conv, tensor[X], tensor[DY], tensor[DW],
 				  bias ? tensor[DBIAS] : GRAPH_NO_TENSOR);
-	use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias,
-		   ROWS * window_positions(&conv->window));
+	if (tile)
+		use_kernel(&h, tile, window_taps(&conv->window) * conv->channels + bias,
+			   ROWS * window_positions(&conv->window));
 	harness_bind(&h, program);
 	for (uint32_t i = X; i <= W; i++)
 		put(&h, tensor[i], i, numbers[i], size_of(conv, i));
@@ -223,6 +234,7 @@ static float short_noise(uint64_t *seed)
 	return short_float(dtype, short_bits(dtype, (float)noise(seed)));
 }
 
+/* `tile`: `count` tiles; NULL: what a plan chooses, with a count of 1. */
 static void check_shape(const struct shape *shape, const struct conv_tile *tile, size_t count)
 {
 	const struct conv conv = conv_of_shape(shape);
@@ -240,8 +252,9 @@ static void check_shape(const struct shape *shape, const struct conv_tile *tile,
 	compute(&conv, &exact, numbers);
 	for (size_t t = 0; t < count; t++)
 		for (int bias = 0; bias < 2; bias++) {
-			run(&conv, &tile[t], bias, numbers);
-			compare(&conv, &exact, numbers, bias, shape->label, tile[t].conv);
+			run(&conv, tile ? &tile[t] : NULL, bias, numbers);
+			compare(&conv, &exact, numbers, bias, shape->label,
+				tile ? tile[t].conv : "what a plan chooses");
 		}
 	for (uint32_t i = 0; i < TENSORS; i++) {
 		free(numbers[i]);
@@ -257,7 +270,19 @@ static void test_every_tile(void **state)
 		check_shape(&shapes[i], tiles, sizeof(tiles) / sizeof(*tiles));
 }
 
-/* Computes the first so many shapes and tiles of warp groups. */
+static void check_points(void)
+{
+	for (size_t i = 0; i < sizeof(points) / sizeof(*points); i++)
+		check_shape(&points[i], NULL, 1);
+}
+
+static void test_points(void **state)
+{
+	(void)state;
+	check_points();
+}
+
+/* Computes the first so many shapes and tiles of warp groups, and the points. */
 static void check_warp_groups(enum dtype of, size_t shape_count, size_t tile_count)
 {
 	struct gpu_program *plain = program;
@@ -269,6 +294,7 @@ static void check_warp_groups(enum dtype of, size_t shape_count, size_t tile_cou
 	harness_must(kernels_build(gpu, storage, NULL, 0, &program, &err), &err);
 	for (size_t i = 0; i < shape_count; i++)
 		check_shape(&group_shapes[i], group_tiles, tile_count);
+	check_points();
 	gpu_program_free(program);
 	program = plain;
 	storage = DTYPE_F32;
@@ -288,6 +314,15 @@ static void test_float16(void **state)
 	check_warp_groups(DTYPE_F16, 2, 1);
 }
 
+/* What the kernel of the launch begins with; 1: the last launch, 2: the one before it. */
+static void must_begin_with(const struct plan *plan, uint32_t from_end, const char *letters)
+{
+	const char *kernel = plan->launch[plan->launches - from_end].kernel;
+
+	if (strncmp(kernel, letters, strlen(letters)) != 0)
+		fail_msg("the kernel is %s, not %s...", kernel, letters);
+}
+
 /* A convolution of single points is a product of matrices, so it has the tiles of products, and every kind of
  * tensor cores. */
 static void test_points_are_products(void **state)
@@ -295,23 +330,27 @@ static void test_points_are_products(void **state)
 	static const struct {
 		enum dtype storage;
 		enum tensor_cores cores;
-		const char *forward, *backward; /* what the kernels begin with */
+		/* what the kernels begin with; `beside`: of dkernel beside dbias */
+		const char *forward, *backward, *dkernel, *beside;
 	} cases[] = {
-		{ DTYPE_F32, TENSOR_CORES_NONE, "gemm_nn_", "gemm_nt_" },
-		{ DTYPE_BF16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_" },
-		{ DTYPE_BF16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_" },
-		{ DTYPE_F16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_" },
-		{ DTYPE_F16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_" },
+		{ DTYPE_F32, TENSOR_CORES_NONE, "gemm_nn_", "gemm_nt_", "gemm_tn_", "conv_kernel_" },
+		{ DTYPE_F32, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_", "mma_tn_", "conv_kernel_" },
+		{ DTYPE_BF16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_", "mma_tn_", "conv_kernel_" },
+		{ DTYPE_BF16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_", "wgmma_tn_",
+		  "wgmma_conv_kernel_" },
+		{ DTYPE_F16, TENSOR_CORES_WARPS, "mma_nn_", "mma_nt_", "mma_tn_", "conv_kernel_" },
+		{ DTYPE_F16, TENSOR_CORES_WARP_GROUPS, "wgmma_nn_", "wgmma_nt_", "wgmma_tn_",
+		  "wgmma_conv_kernel_" },
 	};
 	static const int64_t one[] = { 1, 1 };
 	const struct window_keys keys = { one, one, one, "same" };
-	const struct conv conv = conv_of(64, 64, 64, 256, &keys);
+	const struct conv conv = conv_of(64, 64, 128, 256, &keys);
 	const struct config config = model_config(NULL, 0, 1, 1, ROWS);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct harness h;
-		uint32_t x, kernel, y;
+		uint32_t x, kernel, y, dkernel, dbias;
 
 		harness_open(&h, gpu, &config, false);
 		h.graph.storage = cases[i].storage;
@@ -319,12 +358,17 @@ static void test_points_are_products(void **state)
 		x = harness_tensor(&h, h.graph.storage, size_of(&conv, X));
 		kernel = harness_tensor(&h, DTYPE_F32, size_of(&conv, W));
 		y = harness_tensor(&h, h.graph.storage, size_of(&conv, Y));
+		dkernel = harness_tensor(&h, DTYPE_F32, size_of(&conv, DW));
+		dbias = harness_tensor(&h, DTYPE_F32, size_of(&conv, DBIAS));
 		conv_emit(&h.plan, &conv, x, kernel, y);
+		must_begin_with(&h.plan, 1, cases[i].forward);
 		conv_emit_input_gradient(&h.plan, &conv, y, kernel, x, false);
-		assert_memory_equal(h.plan.launch[h.plan.launches - 2].kernel, cases[i].forward,
-				    strlen(cases[i].forward));
-		assert_memory_equal(h.plan.launch[h.plan.launches - 1].kernel, cases[i].backward,
-				    strlen(cases[i].backward));
+		must_begin_with(&h.plan, 1, cases[i].backward);
+		conv_emit_kernel_gradient(&h.plan, &conv, x, y, dkernel, GRAPH_NO_TENSOR);
+		must_begin_with(&h.plan, 2, cases[i].dkernel);
+		must_begin_with(&h.plan, 1, "conv_sum");
+		conv_emit_kernel_gradient(&h.plan, &conv, x, y, dkernel, dbias);
+		must_begin_with(&h.plan, 2, cases[i].beside);
 		harness_close(&h);
 	}
 }
@@ -333,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_tile),
+		cmocka_unit_test(test_points),
 		cmocka_unit_test(test_every_tile_of_warp_groups),
 		cmocka_unit_test(test_float16),
 		cmocka_unit_test(test_points_are_products),

@@ -269,12 +269,39 @@ static struct partials emit_kernel_tiles(struct plan *plan, const struct conv *c
 	return partials;
 }
 
+/* Appends the launch of the partial sums of a product x^T dy, for other devices. */
+static struct partials emit_kernel_product(struct plan *plan, const struct conv *conv, uint32_t x,
+					   uint32_t dy)
+{
+	const struct gemm gemm = { .a = x,
+				   .b = dy,
+				   .m = conv->channels,
+				   .n = conv->filters,
+				   .k = GEMM_ROWS,
+				   .per_row = window_positions(&conv->window),
+				   .a_transposed = true,
+				   .node = conv->node };
+	struct partials partials = { .taps = 1,
+				     .channels = conv->channels,
+				     .filters = conv->filters,
+				     .tap_rows = conv->channels,
+				     .columns = conv->filters };
+
+	partials.chunks = gemm_emit_chunks(plan, &gemm, CONV_GPU_CHUNKS_MAX, &partials.tensor);
+	return partials;
+}
+
 void conv_emit_kernel_gradient(struct plan *plan, const struct conv *conv, uint32_t x, uint32_t dy,
 			       uint32_t dkernel, uint32_t dbias)
 {
-	const struct partials partials =
-		plan->cpu ? emit_kernel_taps(plan, conv, x, dy)
-			  : emit_kernel_tiles(plan, conv, x, dy, dbias != GRAPH_NO_TENSOR);
+	const bool bias = dbias != GRAPH_NO_TENSOR;
+	struct partials partials;
 
+	if (plan->cpu)
+		partials = emit_kernel_taps(plan, conv, x, dy);
+	else if (is_product(&conv->window) && !bias)
+		partials = emit_kernel_product(plan, conv, x, dy);
+	else
+		partials = emit_kernel_tiles(plan, conv, x, dy, bias);
 	partials_emit_sum(plan, &partials, dkernel, dbias);
 }

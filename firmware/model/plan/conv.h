@@ -6,12 +6,13 @@
  *
  * All three are matrix products without the matrix in memory: y and dx gather the rows of A while they
  * multiply (dx gathers dy through the mirrored window, with the flipped kernel), so the next kernels fuse as
- * into a GEMM. y and dx of a convolution with one tap and stride 1 are plain products (gemm.h). dkernel and
- * dbias are sums over all positions of all images. On CPU devices the images are cut into at most
- * PARTIALS_CHUNKS_MAX chunks, by the size of the batch; on other devices the positions of all images are cut
- * into at most CONV_GPU_CHUNKS_MAX chunks, and the sums of y and dx into chunks as those of products, by the
- * shapes (tiles.h). Each chunk is summed, then the chunks. See kernels/conv_packed.cl, conv.cl and
- * conv_tiled.cl.
+ * into a GEMM. y and dx of a convolution with one tap and stride 1 are plain products (gemm.h), and so is
+ * dkernel on devices that are not CPUs, if there is no dbias, which the tiles of convolutions compute beside
+ * dkernel. dkernel and dbias are sums over all positions of all images. On CPU devices the images are cut
+ * into at most PARTIALS_CHUNKS_MAX chunks, by the size of the batch; on other devices the positions of all
+ * images are cut into at most CONV_GPU_CHUNKS_MAX chunks, and the sums of y and dx into chunks as those of
+ * products, by the shapes (tiles.h). Each chunk is summed, then the chunks. See kernels/conv_packed.cl,
+ * conv.cl and conv_tiled.cl.
  *
  * On CPU devices y and dx of windows of 3 x 3 with stride 1 are computed in quads, blocks of 2 x 2 positions,
  * which need fewer products (kernels/conv_winograd.cl): 1.6 to 1.9 times as fast. Their sums have another
