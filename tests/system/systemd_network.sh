@@ -62,9 +62,11 @@ is "$(inside ls /run/systemd/network)" "" "a trusted network needs no files"
 like "$(inside kiln status)" '^network +ranks speak unencrypted over the trusted network 10.7.0.0/24' "kiln status says that it is not encrypted"
 conf ''
 is "$(inside kiln status | grep -c '^network')" 0 "without a network it says nothing"
-rm "$credentials/ranks-key"
 conf 'network = "10.7.0.0/24";'
 inside systemctl restart kiln-network
-is "$(inside systemctl show -P ConditionResult kiln-network)" no "without a key the unit does nothing"
+is "$(inside ls /run/systemd/network | wc -l)" 3 "the network is back"
+rm "$credentials/ranks-key"
+inside systemctl restart kiln-network 2>/dev/null
+is "$(inside systemctl show -P ActiveState kiln-network)$(inside ls /run/systemd/network)" failed "without its key the box leaves the network"
 power_off
 ok $? "the container powers off"
