@@ -15,7 +15,7 @@ mkdir -p "$KILN_ROOT/data/kiln/run"
 
 config() { # sed commands
 	sed "$1" >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; batch_rows = 32; };
+		run: { name = "t"; batch_rows = 36; };
 		source: { url = "file://$work/data"; };
 		sink: { url = "file://$work/runs"; };
 		ring: { small_pages = true; };

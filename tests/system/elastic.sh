@@ -6,7 +6,7 @@
 
 config() { # name, sources, further keys of order, of fetch
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 2; batch_rows = 32; };
+		run: { name = "t"; epochs = 2; batch_rows = 30; };
 		$2
 		sink: { url = "file://$work/runs/$1"; };
 		ring: { small_pages = true; };

@@ -7,7 +7,7 @@ shards=19 records=61
 
 config() { # name, order's keys, further keys of fetch
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 2; batch_rows = ${batch_rows:-32}; };
+		run: { name = "t"; epochs = 2; batch_rows = 60; };
 		source: { url = "file://$work/data"; };
 		sink: { url = "file://$work/runs/$1"; };
 		ring: { small_pages = true; };
@@ -41,10 +41,10 @@ done
 
 is "$(awk '$1 == "END_SEGMENT" && $2 > 0 { print $2 $3 ":" $5 }' "$work/lanes" | xargs)" "10:122 11:122 20:120" \
 	"an evaluation has no empty rows"
-is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$work/lanes")" 2 \
+is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 60 { n++ } END { print n + 0 }' "$work/lanes")" 2 \
 	"only the last batch of an epoch is smaller"
 whole_run drop "lanes = 6; window_shards = 7; remainder = \"drop\";" >"$work/drop"
-is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 32 { n++ } END { print n + 0 }' "$work/drop")" 0 "and left out with remainder drop"
+is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 60 { n++ } END { print n + 0 }' "$work/drop")" 0 "and left out with remainder drop"
 
 # The rest of the run is the same from every position: go back to each cursor of the run.
 begin revisit 'lanes = 5; window_shards = 2;'

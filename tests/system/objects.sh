@@ -83,11 +83,11 @@ ok $? "fetchd killed in training and validation: the same slots" "$(diff "$work/
 wait $fetchd 2>/dev/null
 
 # ---- Ranks: 1, then 3, then 2 ----
-begin ranks-one 'lanes = 6;'
+begin ranks-one 'lanes = 8;'
 start_fetchd
 timeout 60 "$reader" --rows --columns >"$work/ranks-one"
 wait $fetchd
-for rank in 0 1 2; do begin "ranks-$rank" 'lanes = 6;'; done
+for rank in 0 1 2; do begin "ranks-$rank" 'lanes = 8;'; done
 said=() # FILE:RANK:WORLD of each rank's lines
 stage() { # world, cursor, batches, merged cursor
 	local rank asked pids=() cursors=()
@@ -112,8 +112,8 @@ for epoch in 0 1; do
 done
 # Each row has the same place in the same batch, so a layer that changes pictures at random by row and step changes them alike.
 mkdir "$work/batches-one" "$work/batches-ranks"
-python3 tests/system/global_rows.py 6 16 "$work/batches-one" "$work/ranks-one:0:1" >"$work/places-one"
-python3 tests/system/global_rows.py 6 16 "$work/batches-ranks" "${said[@]}" >"$work/places-ranks"
+python3 tests/system/global_rows.py 8 16 "$work/batches-one" "$work/ranks-one:0:1" >"$work/places-one"
+python3 tests/system/global_rows.py 8 16 "$work/batches-ranks" "${said[@]}" >"$work/places-ranks"
 [ "$(wc -l <"$work/places-one")" = $((2 * train)) ] && cmp -s "$work/places-one" "$work/places-ranks"
 ok $? "each of them in the same row of the same batch" "$(diff "$work/places-one" "$work/places-ranks" | head -n 4)"
 sed '/^model:/,$d' "$work/kiln.conf" >"$work/flips.conf"

@@ -78,13 +78,13 @@ is "$(awk '$1 == "END_SEGMENT" && $2 == 0 { print $4 ":" $5 }' "$work/taken" | x
 whole_run dropped 'skip_rows = 333; take_rows = 200; remainder = "drop";' >"$work/other"
 cmp -s <(rows 0 1 "$work/taken" | head -n 192) <(rows 0 1 "$work/other")
 ok $? "in 6 with remainder drop"
-begin revisit-taken 'skip_rows = 333; take_rows = 200; lanes = 3;'
+begin revisit-taken 'skip_rows = 333; take_rows = 200; lanes = 4;'
 revisited 20 "any place of such a run can be gone back to"
 whole_run beyond 'skip_rows = 2000;' >"$work/other"
 like "$(tail -n 1 "$work/other")" '^ERROR -74 .*too few for a batch.*order.skip_rows 2000' "more than there is leaves nothing"
 
 # ---- Fast ----
-for lanes in 1 3; do
+for lanes in 1 4; do
 	whole_run "fast-$lanes" "mode = \"fast\"; lanes = $lanes;" >"$work/fast"
 	same=0
 	for part in "0 0" "0 1"; do

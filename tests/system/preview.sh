@@ -107,7 +107,7 @@ answers = [json.loads(line) for line in open(sys.argv[1] + "/plain.json")]
 sys.exit(any(label(list(tfrecord.read_records(f"{sys.argv[1]}/data/{a['shard']}"))[a["record"]]) != a["label"] for a in answers))
 PY
 ok $? "shard and record say which record a picture is"
-slots lanes 'lanes = 3; window_shards = 2; skip_rows = 21;' 'by = "hash";'
+slots lanes 'lanes = 4; window_shards = 2; skip_rows = 21;' 'by = "hash";'
 is "$(compare lanes 40)" "0 40 40 3" "lanes, windows, rows that are passed over" "$(cat "$work/lanes.said")"
 slots filter 'lanes = 2; filter = "image/class/label != 1";'
 is "$(compare filter 40)" "0 40 40 2" "a filter" "$(cat "$work/filter.said")"

@@ -5,7 +5,7 @@
 
 config() { # name, order's keys, fetch's keys
 	cat >"$work/kiln.conf" <<-CONF
-		run: { name = "t"; epochs = 2; batch_rows = 32; };
+		run: { name = "t"; epochs = 2; batch_rows = 30; };
 		sources = ( { url = "file://$work/a"; weight = 3.0; },
 		            { url = "file://$work/b"; test_glob = "exam-*"; } ${more_sources:-} );
 		sink: { url = "file://$work/runs/$1"; };

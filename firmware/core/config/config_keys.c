@@ -87,7 +87,7 @@ const struct config_key config_keys[] = {
 	{ "order.window_shards", KEY_INT, "shards", "4", 1, 65536, NO_NAMES, AT(order.window_shards),
 	  "number of shards whose records are shuffled together; not used with source.format = \"objects\", which shuffles all objects" },
 	{ "order.lanes", KEY_INT, "", "1", 1, CONFIG_STREAMS_MAX, NO_NAMES, AT(order.lanes),
-	  "number of lanes that the shards are divided among; each lane has its own windows, so that several trainers can share a run; the number cannot change during a run; lanes times sources is at most 32" },
+	  "number of lanes that the shards are divided among; each lane has its own windows, so that several trainers can share a run; the number cannot change during a run and divides run.batch_rows; lanes times sources is at most 32" },
 	{ "order.remainder", KEY_ENUM, "", "keep", NO_BOUNDS, { "keep", "drop" }, AT(order.remainder),
 	  "last, smaller batch of a pass: keep = train on it, drop = leave it out" },
 	{ "order.filter", KEY_FILTER, "", "", NO_BOUNDS, NO_NAMES, AT(order.filter),
