@@ -183,9 +183,72 @@ uint32_t order_row_lane(uint64_t row, uint32_t lanes)
 	return (uint32_t)(row % lanes);
 }
 
-uint32_t order_lane_rank(uint32_t lane, uint32_t ranks)
+/* Returns how many of a node's leaves are at its left: the largest power of two below `size`, which is at
+ * least 2. */
+static uint32_t left_of(uint32_t size)
 {
-	return lane % ranks;
+	uint32_t left = 1;
+
+	while (left * 2 < size)
+		left *= 2;
+	return left;
+}
+
+/* Returns the number of ranks that a node of `size` lanes needs where each owns at most `most` lanes. */
+static uint32_t ranks_needed(uint32_t size, uint32_t most)
+{
+	return size <= most ? 1
+			    : ranks_needed(left_of(size), most) + ranks_needed(size - left_of(size), most);
+}
+
+/* Returns how many of the `ranks` ranks of a node are at its left. */
+static uint32_t left_ranks(uint32_t size, uint32_t ranks)
+{
+	const uint32_t left = left_of(size), right = size - left;
+	uint32_t most = 1, least, largest, wish = left_of(ranks);
+
+	while (ranks_needed(size, most) > ranks)
+		most++;
+	least = ranks_needed(left, most);
+	if (ranks > right && ranks - right > least)
+		least = ranks - right;
+	largest = ranks - ranks_needed(right, most);
+	if (largest > left)
+		largest = left;
+	return wish < least ? least : wish > largest ? largest : wish;
+}
+
+void order_rank_lanes(uint32_t lanes, uint32_t ranks, uint32_t rank, uint32_t *ret_first, uint32_t *ret_count)
+{
+	uint32_t first = 0;
+
+	while (ranks > 1) {
+		const uint32_t at_left = left_ranks(lanes, ranks), left = left_of(lanes);
+
+		if (rank < at_left) {
+			lanes = left;
+			ranks = at_left;
+		} else {
+			first += left;
+			lanes -= left;
+			rank -= at_left;
+			ranks -= at_left;
+		}
+	}
+	*ret_first = first;
+	*ret_count = lanes;
+}
+
+uint32_t order_lane_rank(uint32_t lane, uint32_t lanes, uint32_t ranks)
+{
+	uint32_t first, count;
+
+	for (uint32_t rank = 0; rank + 1 < ranks; rank++) {
+		order_rank_lanes(lanes, ranks, rank, &first, &count);
+		if (lane < first + count)
+			return rank;
+	}
+	return ranks - 1;
 }
 
 uint64_t order_record_bits(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shard, uint64_t place)

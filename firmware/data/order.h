@@ -7,7 +7,7 @@
  *   1. The shards are permuted. The shard at position p belongs to lane p mod lanes.
  *   2. A lane's shards form windows of `window_shards` consecutive shards.
  *   3. The records of a window are permuted together.
- * Row j of a global batch comes from lane j mod lanes. Rank r of N ranks owns the lanes that are r mod N.
+ * Row j of a global batch comes from lane j mod lanes. Each rank owns consecutive lanes (order_rank_lanes()).
  *
  * Where each shard is one record (ORDER_OBJECTS), step 3 is left out: the records of a lane stand in the
  * order of its shards. So a pass is one permutation of all records, and the place of each record in it is
@@ -25,6 +25,11 @@
  *
  * Why lanes: their number is fixed in the plan, so the order stays the same when a run goes on with more or
  * fewer ranks; only the owner of a lane changes.
+ *
+ * Why a rank owns a node of a tree: float32 sums depend on their order. The gradients of lanes are added in a
+ * binary tree, neighbours first, level by level: ((l0 + l1) + (l2 + l3)) + l4. A rank adds the lanes of its
+ * node, and the sum of the node is the same number whoever adds it. So the sum of all lanes can be the same
+ * for any number of ranks.
  *
  * The order is a promise: a change needs a new ORDER_VERSION. Firmware has the code of every version that an
  * unfinished run may use, and tests/unit/order.c checks each with golden vectors.
@@ -75,9 +80,19 @@ uint64_t order_lane_windows(uint64_t shards, uint32_t lanes, uint32_t lane, uint
 /* Returns the position in the pass of the k-th shard of a lane's window. */
 uint64_t order_position(uint32_t lanes, uint32_t lane, uint64_t window_shards, uint64_t window, uint64_t k);
 
-/* Return the lane that a row of a global batch comes from, and the rank that owns a lane. */
+/* Returns the lane that a row of a global batch comes from. */
 uint32_t order_row_lane(uint64_t row, uint32_t lanes);
-uint32_t order_lane_rank(uint32_t lane, uint32_t ranks);
+
+/* Which lanes a rank owns; 1 <= ranks <= lanes. The lanes are the leaves of a tree: a node of n lanes has the
+ * first 2^k of them at its left, 2^k the largest power of two below n, and the others at its right. A rank
+ * owns a whole node. The ranks are spread so that the largest of their nodes is as small as possible. Where
+ * that leaves a choice, the ranks form the tree that lanes form, so far as possible: then the sums of the
+ * ranks, added in the tree of drivers/ranks/ranks.h, are the sum of all lanes. This is so for each number of
+ * ranks that is a power of two where the number of lanes is one, too. */
+void order_rank_lanes(uint32_t lanes, uint32_t ranks, uint32_t rank, uint32_t *ret_first,
+		      uint32_t *ret_count);
+/* Returns the rank that owns a lane. */
+uint32_t order_lane_rank(uint32_t lane, uint32_t lanes, uint32_t ranks);
 
 /* Draws 64 random bits for a record of a shard (its index in key order) in a pass: `place` tells the records
  * of the shard apart. */

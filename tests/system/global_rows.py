@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the batches of ranks together as one rank gives them.
 
-Usage: global_rows.py LANES BATCH_ROWS FOLDER FILE:RANK:WORLD...   FILE has what fetch_reader --columns printed.
-Row i of rank R of N is of lane R + i % own * N, where own is the number of lanes of a rank (data/order.h).
+Usage: global_rows.py LANES BATCH_ROWS FOLDER FILE:FIRST:OWN...   FILE has what fetch_reader --columns printed, for a rank that
+owns the OWN lanes from FIRST on (data/order.h). Its row i is of lane FIRST + i % OWN.
 Prints a line for each row of training: segment, batch, row of the global batch, SHA-256 of its columns. Writes the pictures of
 each global batch to FOLDER/SEGMENT-BATCH, rows that no rank gives are zeros.
 """
@@ -13,11 +13,10 @@ lanes, batch_rows, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 found, pictures = {}, {}
 
 
-def add(batch, rank, world, columns):
-    own = lanes // world
+def add(batch, first, own, columns):
     rows = len(columns["empty"])
     for i in (i for i in range(rows) if not columns["empty"][i]):
-        row = i // own * lanes + rank + i % own * world
+        row = i // own * lanes + first + i % own
         parts = {name: data[len(data) // rows * i:len(data) // rows * (i + 1)] for name, data in columns.items()}
         if batch + (row,) in found:
             sys.exit(f"row {row} of batch {batch[1]}, segment {batch[0]}: given twice")
@@ -28,7 +27,7 @@ def add(batch, rank, world, columns):
 
 
 for argument in sys.argv[4:]:
-    path, rank, world = argument.rsplit(":", 2)
+    path, first, own = argument.rsplit(":", 2)
     batch, columns = None, {}
     for line in open(path):
         word = line.split()
@@ -38,10 +37,10 @@ for argument in sys.argv[4:]:
             columns[word[1]] = bytes.fromhex(word[3]) if len(word) > 3 else b""
             continue
         if batch:
-            add(batch, int(rank), int(world), columns)
+            add(batch, int(first), int(own), columns)
         batch, columns = (int(word[2]), int(word[3])) if word[:2] == ["DATA", "0"] else None, {}
     if batch:
-        add(batch, int(rank), int(world), columns)
+        add(batch, int(first), int(own), columns)
 for batch, data in pictures.items():
     open(f"{folder}/{batch[0]}-{batch[1]}", "wb").write(data)
 for place, digest in sorted(found.items()):

@@ -88,7 +88,14 @@ start_fetchd
 timeout 60 "$reader" --rows --columns >"$work/ranks-one"
 wait $fetchd
 for rank in 0 1 2; do begin "ranks-$rank" 'lanes = 8;'; done
-said=() # FILE:RANK:WORLD of each rank's lines
+said=() # FILE:FIRST:OWN of each rank's lines
+owned() { # world, rank: the first and the number of the rank's lanes, of 8
+	case $1 in
+	1) echo 0:8 ;;
+	2) echo $((4 * $2)):4 ;;
+	3) echo $((2 * $2)):$(($2 == 2 ? 4 : 2)) ;;
+	esac
+}
 stage() { # world, cursor, batches, merged cursor
 	local rank asked pids=() cursors=()
 	for ((rank = 0; rank < $1; rank++)); do
@@ -98,7 +105,7 @@ stage() { # world, cursor, batches, merged cursor
 		[ "$2" = - ] || asked+=(--cursor "$2")
 		[ "$1" = 1 ] || asked+=(--rank $rank --world "$1")
 		timeout 60 "$reader" --rows --columns "${asked[@]}" --stop-after "$3" --save "$work/cursor$rank" >"$work/ranks-$1-$rank"
-		said+=("$work/ranks-$1-$rank:$rank:$1")
+		said+=("$work/ranks-$1-$rank:$(owned "$1" $rank)")
 	done
 	kill -KILL "${pids[@]}" 2>/dev/null
 	wait "${pids[@]}" 2>/dev/null
@@ -112,7 +119,7 @@ for epoch in 0 1; do
 done
 # Each row has the same place in the same batch, so a layer that changes pictures at random by row and step changes them alike.
 mkdir "$work/batches-one" "$work/batches-ranks"
-python3 tests/system/global_rows.py 8 16 "$work/batches-one" "$work/ranks-one:0:1" >"$work/places-one"
+python3 tests/system/global_rows.py 8 16 "$work/batches-one" "$work/ranks-one:0:8" >"$work/places-one"
 python3 tests/system/global_rows.py 8 16 "$work/batches-ranks" "${said[@]}" >"$work/places-ranks"
 [ "$(wc -l <"$work/places-one")" = $((2 * train)) ] && cmp -s "$work/places-one" "$work/places-ranks"
 ok $? "each of them in the same row of the same batch" "$(diff "$work/places-one" "$work/places-ranks" | head -n 4)"

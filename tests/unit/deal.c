@@ -26,6 +26,9 @@ bool segment_lane_is_over(const struct producer *of, uint32_t own)
 
 static void be(uint32_t rank, uint32_t world, uint32_t lanes, uint32_t sources)
 {
+	uint32_t first, count;
+
+	order_rank_lanes(lanes, world, rank, &first, &count);
 	memset(&streams, 0, sizeof(streams));
 	memset(over, 0, sizeof(over));
 	settings = (struct plan_settings){
@@ -34,13 +37,13 @@ static void be(uint32_t rank, uint32_t world, uint32_t lanes, uint32_t sources)
 	fetch.rank = rank;
 	fetch.world = world;
 	for (uint32_t source = 0; source < sources; source++)
-		for (uint32_t lane = rank; lane < lanes; lane += world) {
+		for (uint32_t own = 0; own < count; own++) {
 			struct stream *stream = &streams.stream[streams.count++];
 
 			stream->source = source;
-			stream->lane = lane;
+			stream->lane = first + own;
 		}
-	streams.lanes = streams.count / sources;
+	streams.lanes = count;
 	producer = (struct producer){ .fetch = &fetch };
 }
 

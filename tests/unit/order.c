@@ -418,7 +418,7 @@ static unsigned batch_of(struct lane *place, uint32_t ranks, uint64_t pass, uint
 		for (uint64_t j = 0; j < BATCH; j++) {
 			uint32_t lane = order_row_lane(j, LANES);
 
-			if (order_lane_rank(lane, ranks) == rank &&
+			if (order_lane_rank(lane, LANES, ranks) == rank &&
 			    lane_next(&place[lane], lane, pass, &row[j])) {
 				counted[row[j]]++;
 				filled++;
@@ -454,6 +454,107 @@ static void ranks_change(void **state)
 	}
 }
 
+/* ---- Which lanes a rank owns ---- */
+
+enum { LANES_MAX = 32 };
+
+/* Whether the lanes first .. first + count - 1 are a node of the tree over `size` lanes that begin at lane 0.
+ */
+static bool is_node(uint32_t size, uint32_t first, uint32_t count)
+{
+	uint32_t left = 1;
+
+	if (first == 0 && count == size)
+		return true;
+	if (size < 2)
+		return false;
+	while (left * 2 < size)
+		left *= 2;
+	return first < left ? is_node(left, first, count) : is_node(size - left, first - left, count);
+}
+
+/* Tries all ways to divide ranks: returns the smallest possible largest node. */
+static uint32_t smallest_most(uint32_t size, uint32_t ranks)
+{
+	static uint32_t known[LANES_MAX + 1][LANES_MAX + 1];
+	uint32_t left = 1, *best = &known[size][ranks];
+
+	if (ranks == 1 || *best > 0)
+		return ranks == 1 ? size : *best;
+	while (left * 2 < size)
+		left *= 2;
+	for (uint32_t at_left = 1; at_left < ranks; at_left++) {
+		uint32_t a, b;
+
+		if (at_left > left || ranks - at_left > size - left)
+			continue;
+		a = smallest_most(left, at_left);
+		b = smallest_most(size - left, ranks - at_left);
+		a = a > b ? a : b;
+		*best = *best == 0 || a < *best ? a : *best;
+	}
+	return *best;
+}
+
+static void each_lane_has_one_rank(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 1; lanes <= LANES_MAX; lanes++)
+		for (uint32_t ranks = 1; ranks <= lanes; ranks++) {
+			uint32_t next = 0, most = 0;
+
+			for (uint32_t rank = 0; rank < ranks; rank++) {
+				uint32_t first, count;
+
+				order_rank_lanes(lanes, ranks, rank, &first, &count);
+				assert_true(first == next && count > 0);
+				assert_true(is_node(lanes, first, count));
+				for (; next < first + count; next++)
+					assert_int_equal(order_lane_rank(next, lanes, ranks), rank);
+				most = count > most ? count : most;
+			}
+			assert_int_equal(next, lanes);
+			assert_int_equal(most, smallest_most(lanes, ranks));
+		}
+}
+
+/* Adds in a tree, neighbours first, level by level, as drivers/ranks adds. Each sum is a number that tells
+ * how it was made. */
+static uint64_t add_tree(uint64_t *addend, uint32_t count)
+{
+	for (uint32_t step = 1; step < count; step *= 2)
+		for (uint32_t i = 0; i + step < count; i += 2 * step)
+			addend[i] = (addend[i] * 31 + addend[i + step]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	return addend[0];
+}
+
+/* Returns the sum of all lanes, where each of the ranks adds its own, and then the ranks add their sums. */
+static uint64_t add_lanes(uint32_t lanes, uint32_t ranks)
+{
+	uint64_t sum[LANES_MAX], lane[LANES_MAX];
+
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		uint32_t first, count;
+
+		order_rank_lanes(lanes, ranks, rank, &first, &count);
+		for (uint32_t i = 0; i < count; i++)
+			lane[i] = first + i;
+		sum[rank] = add_tree(lane, count);
+	}
+	return add_tree(sum, ranks);
+}
+
+static void sums_of_ranks_are_the_sum_of_lanes(void **state)
+{
+	(void)state;
+	for (uint32_t lanes = 1; lanes <= LANES_MAX; lanes *= 2)
+		for (uint32_t ranks = 1; ranks <= lanes; ranks *= 2)
+			assert_int_equal(add_lanes(lanes, ranks), add_lanes(lanes, 1));
+	assert_int_equal(add_lanes(4, 3), add_lanes(4, 1));
+	assert_int_equal(add_lanes(6, 4), add_lanes(6, 1));
+	assert_int_not_equal(add_lanes(8, 5), add_lanes(8, 1)); /* ranks of 2, 1, 1, 2 and 2 lanes */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +569,8 @@ int main(void)
 		cmocka_unit_test(shards_dealt),
 		cmocka_unit_test(objects_do_not_depend_on_lanes),
 		cmocka_unit_test(ranks_change),
+		cmocka_unit_test(each_lane_has_one_rank),
+		cmocka_unit_test(sums_of_ranks_are_the_sum_of_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ uint32_t share_below(const struct share *share, uint32_t row)
 uint64_t deal_global(const struct producer *producer, uint32_t row)
 {
 	const struct fetch *fetch = producer->fetch;
-	uint64_t lane = fetch->rank + (uint64_t)(row % fetch->streams->lanes) * fetch->world;
+	uint64_t lane = fetch->streams->stream[row % fetch->streams->lanes].lane;
 
 	return (uint64_t)(row / fetch->streams->lanes) * fetch->settings->lanes + lane + 1;
 }
