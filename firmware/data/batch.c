@@ -82,11 +82,10 @@ static void add_column(struct ring_geometry *geometry, const char *name, const c
 	column->capacity = capacity;
 }
 
-void batch_geometry(const struct config *config, const struct example_schema *schema,
+void batch_geometry(const struct config *config, const struct example_schema *schema, uint64_t rows,
 		    struct ring_geometry *ret_geometry)
 {
 	static const uint32_t dtypes[] = { 0, RING_FLOAT32, RING_INT64, RING_UINT8, RING_UINT8, RING_UINT8 };
-	uint64_t rows = config->run.batch_rows;
 
 	memset(ret_geometry, 0, sizeof(*ret_geometry));
 	ret_geometry->slots = (uint32_t)config->ring.slots;

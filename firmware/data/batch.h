@@ -37,8 +37,9 @@ static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place f
 MUST_CHECK int batch_schema(const struct config *config, struct example_schema *ret_schema,
 			    struct error *err);
 
-/* The shape of a ring for this schema, with run.batch_rows and ring.slots. */
-void batch_geometry(const struct config *config, const struct example_schema *schema,
+/* The shape of a ring for this schema, with slots of `rows` rows: run.batch_rows where one trainer has all
+ * lanes, else those of the rank's lanes (order_part()). The number of slots is ring.slots. */
+void batch_geometry(const struct config *config, const struct example_schema *schema, uint64_t rows,
 		    struct ring_geometry *ret_geometry);
 
 /* Where the columns of a slot lie, by feature. */

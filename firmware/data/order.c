@@ -251,6 +251,29 @@ uint32_t order_lane_rank(uint32_t lane, uint32_t lanes, uint32_t ranks)
 	return ranks - 1;
 }
 
+struct order_part order_part(uint32_t lanes, uint32_t ranks, uint32_t rank, uint64_t batch_rows)
+{
+	struct order_part part = { .lanes = lanes, .lane_rows = (uint32_t)(batch_rows / lanes) };
+
+	order_rank_lanes(lanes, ranks, rank, &part.first, &part.own);
+	return part;
+}
+
+uint64_t order_batch_row(const struct order_part *part, uint32_t row)
+{
+	if (part->lanes <= 1)
+		return row;
+	return (uint64_t)(row % part->lane_rows) * part->lanes + part->first + row / part->lane_rows;
+}
+
+uint32_t order_slot_row(const struct order_part *part, uint64_t row)
+{
+	if (part->lanes <= 1)
+		return (uint32_t)row;
+	return ((uint32_t)(row % part->lanes) - part->first) * part->lane_rows +
+	       (uint32_t)(row / part->lanes);
+}
+
 uint64_t order_record_bits(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shard, uint64_t place)
 {
 	const struct order_key key = { .seed = seed, .pass = pass, .window = shard, .source = source };

@@ -94,6 +94,23 @@ void order_rank_lanes(uint32_t lanes, uint32_t ranks, uint32_t rank, uint32_t *r
 /* Returns the rank that owns a lane. */
 uint32_t order_lane_rank(uint32_t lane, uint32_t lanes, uint32_t ranks);
 
+/* Where the rows of a batch lie in the slot of a rank. The rows of a lane lie side by side: row i of a lane
+ * is row k * lane_rows + i of the slot, where the lane is the k-th of the rank's. So a lane's rows have the
+ * same places beside each other whatever the number of ranks. With a single lane they are the rows of the
+ * batch. All zero: the rows are in the order of the batch, whatever the number of lanes. */
+struct order_part {
+	uint32_t lanes;     /* of the run */
+	uint32_t first;     /* the first of the rank's lanes */
+	uint32_t own;       /* the number of the rank's lanes */
+	uint32_t lane_rows; /* rows of each lane in a batch: batch_rows / lanes */
+};
+/* The number of lanes divides `batch_rows`. */
+struct order_part order_part(uint32_t lanes, uint32_t ranks, uint32_t rank, uint64_t batch_rows);
+/* Returns which row of the global batch lies at row `row` of the slot; row < own * lane_rows. */
+uint64_t order_batch_row(const struct order_part *part, uint32_t row);
+/* Returns the row of the slot at which row `row` of the global batch lies; its lane is one of the rank's. */
+uint32_t order_slot_row(const struct order_part *part, uint64_t row);
+
 /* Draws 64 random bits for a record of a shard (its index in key order) in a pass: `place` tells the records
  * of the shard apart. */
 uint64_t order_record_bits(uint64_t seed, uint32_t source, uint64_t pass, uint64_t shard, uint64_t place);

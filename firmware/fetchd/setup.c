@@ -164,7 +164,8 @@ static int open_ring(struct fetch *fetch, struct error *err)
 	struct ring_geometry geometry;
 	int r;
 
-	batch_geometry(&fetch->run.config, &fetch->schema, &geometry);
+	batch_geometry(&fetch->run.config, &fetch->schema, fetch->part.own * fetch->part.lane_rows,
+		       &geometry);
 	hugepage_prefer_node(node); /* of any size: the pages that ring_create() reserves */
 	r = make_ring(fetch, &geometry, err);
 	hugepage_prefer_node(-1);
@@ -249,6 +250,7 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 				 "--world: found %u, order.lanes is %u: each rank needs at least one lane",
 				 fetch->world, lanes);
 	fetch->settings = settings;
+	fetch->part = order_part(lanes, fetch->world, fetch->rank, settings->batch_rows);
 	fetch->threads = nic_threads_of(&fetch->run.config, &fetch->cores);
 	fetch->sources = &sources;
 	fetch->work = &work;

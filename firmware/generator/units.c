@@ -177,7 +177,7 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 
 	if (r < 0)
 		return r;
-	batch_geometry(config, &schema, &geometry);
+	batch_geometry(config, &schema, config->run.batch_rows, &geometry);
 	requests = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
 		   config->sources * threads * 2 * config_fetch_part_bytes(config);
 	if (__builtin_add_overflow(bytes, requests, &bytes) ||

@@ -175,7 +175,7 @@ static int add_row(const struct adapt *adapt, struct layer *layer, const struct 
 					 "row %" PRIu64 " of the training split, %" PRIu32
 					 " of its batch: feature '%s': found %g in number %" PRIu64
 					 ", allowed: finite numbers",
-					 batch->first_row + row, row,
+					 batch->first_row + order_batch_row(&batch->part, row), row,
 					 graph_at(adapt->graph, adapt->graph->input[layer->input])->name,
 					 number_at(layer, input, at + bad), i * layer->columns + bad);
 	}

@@ -24,6 +24,10 @@ static int complete_one(struct model *model, struct error *err)
 	model->completed++;
 	if (!model->fault.what && model->read_fault[at].what) {
 		model->fault = model->read_fault[at];
+		if (model->fault.what == FAULT_LABEL || model->fault.what == FAULT_ID)
+			model->fault.row =
+				(uint32_t)(flight->batch.first_row +
+					   order_batch_row(&flight->batch.part, model->fault.element));
 		model->bad = state_bad_number(&model->graph, &flight->batch);
 		model->bad.row += flight->first;
 		if (model->fault.what == FAULT_LABEL || model->fault.what == FAULT_ID)

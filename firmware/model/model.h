@@ -38,6 +38,7 @@
 #include "core/base/error.h"
 #include "core/config/config.h"
 #include "core/ring/cursor.h"
+#include "data/order.h"
 #include "model/formats/model_tensor.h"
 
 struct gpu;
@@ -66,6 +67,8 @@ struct model_batch {
 	const uint8_t *empty;      /* a byte per row, 1 = a skipped record, which has weight 0; NULL: none */
 	uint32_t rows, valid_rows; /* 1 <= rows <= model_batch_rows(); valid_rows = rows that are not empty */
 	uint64_t first_row; /* index of row 0 in the segment, one pass over a split; dropout depends on it */
+	struct order_part part; /* which rows of the pass these are, for texts of errors: row r is row
+				   first_row + order_batch_row(&part, r) */
 	void *ticket; /* a pointer of the caller, which model_batch_done() hands back; NULL: nobody waits */
 };
 

@@ -129,7 +129,8 @@ static bool find_in(const struct graph *graph, uint32_t tensor, const void *host
 			continue;
 		*ret_bad = (struct bad_number){ .tensor = tensor,
 						.row = row,
-						.row_of_pass = batch->first_row + row,
+						.row_of_pass = batch->first_row +
+							       order_batch_row(&batch->part, (uint32_t)row),
 						.element = at,
 						.found = ((const float *)host)[first + at] };
 		return true;

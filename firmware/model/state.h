@@ -16,9 +16,9 @@
 /* The first fault, such as a NaN, as metrics.cl, embedding.cl and loss_scale.cl report it. */
 enum fault_what { FAULT_NONE, FAULT_LOSS, FAULT_PARAMETER, FAULT_LABEL, FAULT_ID, FAULT_SCALE };
 struct fault {
-	uint32_t what, step, element; /* `element`: index in the parameter region; with FAULT_LABEL and
-					 FAULT_ID the row of the batch */
-	uint32_t row, found_low, found_high;
+	uint32_t what, step, element;        /* `element`: index in the parameter region; with FAULT_LABEL and
+						FAULT_ID the row of the batch */
+	uint32_t row, found_low, found_high; /* row: of the pass */
 	uint32_t node; /* index of the node; with FAULT_LABEL the element of the label */
 };
 static_assert(sizeof(struct fault) == FAULT_WORDS * sizeof(uint32_t), "as metrics.cl has it");

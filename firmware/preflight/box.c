@@ -91,7 +91,7 @@ static void check_hugepages(struct preflight *preflight)
 		preflight_add_error(preflight, "hugepages", &err);
 		return;
 	}
-	batch_geometry(config, &schema, &geometry);
+	batch_geometry(config, &schema, config->run.batch_rows, &geometry);
 	needed = (ring_file_bytes(&geometry) + page - 1) / page;
 	if (!read_count(gib ? "/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages"
 			    : "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",

@@ -266,6 +266,8 @@ int batches_next(struct train *train, const struct ring_slot **ret_slot, struct 
 
 void batches_read(const struct train *train, const struct ring_slot *slot, struct model_batch *ret_batch)
 {
+	const struct config *config = &train->run.config;
+
 	*ret_batch = (struct model_batch){
 		.label = ring_column_data(train->ring, slot, train->batches.label),
 		.weight = train->batches.weight == COLUMN_ABSENT
@@ -275,6 +277,7 @@ void batches_read(const struct train *train, const struct ring_slot *slot, struc
 		.rows = slot->rows,
 		.valid_rows = slot->valid_rows,
 		.first_row = slot->first_row,
+		.part = order_part((uint32_t)config->order.lanes, 1, 0, config->run.batch_rows),
 		/* passed to ring_release() later, which does not write to the slot */
 		.ticket = (void *)(uintptr_t)slot,
 	};

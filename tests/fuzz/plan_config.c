@@ -65,6 +65,7 @@ static void make_streams(const struct plan *plan)
 	fetch.settings = plan_settings_of(plan);
 	streams.count = 0;
 	streams.lanes = fetch.settings->lanes;
+	fetch.part = order_part(streams.lanes, 1, 0, fetch.settings->batch_rows);
 	for (uint32_t source = 0; source < fetch.settings->sources; source++)
 		for (uint32_t lane = 0; lane < streams.lanes; lane++) {
 			struct stream *stream = &streams.stream[streams.count++];

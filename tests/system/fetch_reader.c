@@ -93,14 +93,23 @@ static void line_of(const struct ring *ring, const struct ring_slot *slot, char 
 	}
 }
 
-static const struct ring_slot *next_slot(struct ring *ring)
+/* Returns the slot after the cursor `at`, which is that of the last slot. A ring of another size, as another
+ * number of ranks has it, replaces *ring. */
+static const struct ring_slot *next_slot(struct ring **ring, const struct cursor *at)
 {
 	const struct ring_slot *slot;
 	struct error err = { 0 };
 	int r;
 
-	while ((r = ring_next(ring, &slot, &err)) == -EAGAIN)
-		(void)ring_reader_wait(ring, 1000);
+	while ((r = ring_next(*ring, &slot, &err)) == -EAGAIN || r == -EPIPE) {
+		if (r == -EAGAIN) {
+			(void)ring_reader_wait(*ring, 1000);
+			continue;
+		}
+		ring_close(*ring);
+		*ring = open_ring();
+		ring_attach(*ring, at);
+	}
 	if (r == 0)
 		return slot;
 	fprintf(stderr, "%s\n", err.text);
@@ -128,21 +137,21 @@ static size_t any(size_t n)
 
 /* Goes back to positions all over the run, near and far, and reads a few slots each time. Before that it
  * asks for another position and gives it up, while its window may be half fetched. */
-static int revisit(struct ring *ring, uint64_t times)
+static int revisit(struct ring **ring, uint64_t times)
 {
 	for (uint64_t i = 0; i < times; i++) {
 		struct timespec nap = { .tv_nsec = (long)any(3000000) };
 		size_t at = any(history.count);
 
-		ring_attach(ring, history.before[any(history.count)]);
+		ring_attach(*ring, history.before[any(history.count)]);
 		(void)nanosleep(&nap, NULL);
-		ring_attach(ring, history.before[at]);
+		ring_attach(*ring, history.before[at]);
 		for (int k = 0; k < REVISIT_SLOTS && at + (size_t)k < history.count; k++) {
-			const struct ring_slot *slot = next_slot(ring);
+			const struct ring_slot *slot = next_slot(ring, history.before[at + (size_t)k]);
 			char line[LINE_BYTES];
 
-			line_of(ring, slot, line);
-			ring_release(ring, slot);
+			line_of(*ring, slot, line);
+			ring_release(*ring, slot);
 			if (strcmp(line, history.line[at + (size_t)k]) == 0)
 				continue;
 			printf("DIFFERS at %zu: %s, was %s\n", at + (size_t)k, line,
@@ -247,14 +256,15 @@ static void print_columns(const struct ring *ring, const struct ring_slot *slot)
 }
 
 /* Reads until END_RUN, ERROR or enough batches; *cursor follows. */
-static void follow(struct ring *ring, const struct options *options, double start, struct cursor *cursor)
+static void follow(struct ring **ring_of, const struct options *options, double start, struct cursor *cursor)
 {
 	double first = 0, first_end = 0, last_end = 0, end_before = 0;
 	uint64_t batches = 0, rows = 0, bytes = 0, segments = 0;
 	uint32_t kind;
 
 	do {
-		const struct ring_slot *slot = next_slot(ring);
+		const struct ring_slot *slot = next_slot(ring_of, cursor);
+		struct ring *ring = *ring_of;
 		char line[LINE_BYTES];
 
 		kind = slot->kind;
@@ -311,14 +321,14 @@ int main(int argc, char **argv)
 	cursor.world = options.world;
 	ring = open_ring();
 	ring_attach(ring, &cursor);
-	follow(ring, &options, start, &cursor);
+	follow(&ring, &options, start, &cursor);
 	if (options.save) {
 		FILE *file = fopen(options.save, "we");
 
 		if (!file || fwrite(&cursor, sizeof(cursor), 1, file) != 1 || fclose(file) != 0)
 			return 1;
 	}
-	if (options.revisit && revisit(ring, options.revisit) != 0)
+	if (options.revisit && revisit(&ring, options.revisit) != 0)
 		return 1;
 	if (cursor.ended && run_state_set(RUN_FINISHED, &err) < 0)
 		return 1;

@@ -39,12 +39,22 @@ for lanes in 1 2 3 4 5 6; do
 	ok $? "$lanes lanes: three workers give the slots that one gives"
 done
 
-is "$(awk '$1 == "END_SEGMENT" && $2 > 0 { print $2 $3 ":" $5 }' "$work/lanes" | xargs)" "10:122 11:122 20:120" \
-	"an evaluation has no empty rows"
-is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 60 { n++ } END { print n + 0 }' "$work/lanes")" 2 \
-	"only the last batch of an epoch is smaller"
+# Two lanes have the 122 rows of the validation, 10 of each in a batch; three lanes have those of the test.
+is "$(awk '$1 == "DATA" && $2 > 0 { rows[$2 $3] = rows[$2 $3] " " $6 } END { for (i in rows) print i ":" rows[i] }' "$work/lanes" | sort | xargs)" \
+	"10: 20 20 20 20 20 20 2 11: 20 20 20 20 20 20 2 20: 30 30 30 30" "each lane gives its rows of an evaluation"
+is "$(awk '$1 == "DATA" && $5 != 60 { n++ } END { print n + 0 }' "$work/lanes")" 0 "each slot has the rows of all lanes, empty ones at their ends"
 whole_run drop "lanes = 6; window_shards = 7; remainder = \"drop\";" >"$work/drop"
-is "$(awk '$1 == "DATA" && $2 == 0 && $5 != 60 { n++ } END { print n + 0 }' "$work/drop")" 0 "and left out with remainder drop"
+# 19 shards of 61 rows: lane 0 has 4 of them, 244 rows, each other lane 3, 183 rows.
+is "$(awk '$1 == "DATA" && $2 == 0 { if ($6 % 10) n++; rows[$3] += $6 } END { print n + 0, rows[0], rows[1] }' "$work/drop")" "0 1140 1140" \
+	"with remainder drop each lane leaves out its last rows"
+[ -z "$(comm -13 <(sorted 0 0 "$work/plain") <(sorted 0 0 "$work/drop"))" ]
+ok $? "and no others"
+begin dropped 'lanes = 6; window_shards = 7; remainder = "drop";' 'decode_workers = 3;'
+revisited 20 "any place of such a run can be gone back to"
+whole_run few 'lanes = 6; remainder = "drop"; take_rows = 59;' >"$work/few"
+is "$(awk '$1 == "DATA" && $2 == 0 { print $5, $6 }' "$work/few" | sort -u)" "60 50" "a lane that take_rows ends leaves its rows out"
+whole_run none 'lanes = 6; remainder = "drop"; take_rows = 6;' >"$work/none"
+like "$(tail -n 1 "$work/none")" '^ERROR -74 .*the 19 train shards hold 6 rows, too few for a batch' "too few rows for any lane's part of a batch are named"
 
 # The rest of the run is the same from every position: go back to each cursor of the run.
 begin revisit 'lanes = 5; window_shards = 2;'

@@ -48,6 +48,8 @@ compare() { # name, rows
 		    elif word[0] == "COLUMN":
 		        batches[-1][word[1]] = bytes.fromhex(word[3] if len(word) > 3 else "")
 		batches = [b for b in batches if b["split"] == "0"]
+		lanes = int((re.search(r"lanes = (\d+)", open(conf).read()) or [0, 1])[1])
+		side_by_side = 16 // lanes # rows of a lane
 		rows, first = {}, 0
 		for step, batch in enumerate(batches):
 		    pixels, count = batch["image/encoded"], batch["rows"]
@@ -64,7 +66,7 @@ compare() { # name, rows
 		    for row in range(count):
 		        if not batch["empty"][row]:
 		            label = struct.unpack_from("<q", batch["image/class/label"], 8 * row)[0]
-		            rows[first + row] = (pixels[row * bytes_of_row:(row + 1) * bytes_of_row], label)
+		            rows[first + row % side_by_side * lanes + row // side_by_side] = (pixels[row * bytes_of_row:(row + 1) * bytes_of_row], label)
 		    first += count
 		answers = [json.loads(line) for line in open(name + ".json")]
 		labels, same = {}, 0

@@ -131,6 +131,10 @@ static void test_not_a_number(void **state)
 	numbers[2][4 * INPUTS + 5] = INFINITY;
 	assert_int_equal(graph_build(&config, true, &graph, &err), 0);
 	assert_int_equal(adapt_open(&graph, NULL, &adapt, &err), 0);
+	batch.part = (struct order_part){ .lanes = 3, .first = 1, .own = 1, .lane_rows = ROWS };
+	assert_int_equal(adapt_batch(adapt, &batch, &err), -EDOM);
+	assert_non_null(strstr(err.text, "row 27 of the training split, 4 of its batch: feature 'sentence'"));
+	batch.part = (struct order_part){ 0 };
 	assert_int_equal(adapt_batch(adapt, &batch, &err), -EDOM);
 	assert_string_equal(err.text,
 			    "row 18 of the training split, 4 of its batch: feature 'sentence': found inf in "

@@ -177,7 +177,7 @@ static void geometry(void **state)
 	config.feature[2] = feature_named("x", CONFIG_FLOAT32, 3);
 	assert_int_equal(batch_schema(&config, &made, &err), 0);
 	assert_true(batch_is_ragged(&made));
-	batch_geometry(&config, &made, &ring);
+	batch_geometry(&config, &made, config.run.batch_rows, &ring);
 	assert_int_equal(ring.columns, sizeof(expected) / sizeof(expected[0]));
 	for (uint32_t i = 0; i < ring.columns; i++) {
 		assert_string_equal(ring.column[i].name, expected[i].name);
@@ -194,7 +194,7 @@ static void geometry(void **state)
 	assert_int_equal(slot.column[5].bytes, 6);
 	assert_int_equal(slot.column[6].bytes, 0);
 	config.fetch.bad_record = BAD_RECORD_STOP;
-	batch_geometry(&config, &made, &ring);
+	batch_geometry(&config, &made, config.run.batch_rows, &ring);
 	assert_int_equal(ring.columns, sizeof(expected) / sizeof(expected[0]) - 1);
 }
 

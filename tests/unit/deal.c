@@ -24,33 +24,49 @@ bool segment_lane_is_over(const struct producer *of, uint32_t own)
 	return over[own];
 }
 
-static void be(uint32_t rank, uint32_t world, uint32_t lanes, uint32_t sources)
+static void be(uint32_t rank, uint32_t world, uint32_t lanes, uint32_t sources, uint64_t batch_rows)
 {
-	uint32_t first, count;
-
-	order_rank_lanes(lanes, world, rank, &first, &count);
 	memset(&streams, 0, sizeof(streams));
 	memset(over, 0, sizeof(over));
-	settings = (struct plan_settings){
-		.seed = 44, .lanes = lanes, .sources = sources, .weight = { 1, 0.5, 2 }
-	};
-	fetch.rank = rank;
-	fetch.world = world;
+	settings = (struct plan_settings){ .seed = 44,
+					   .lanes = lanes,
+					   .sources = sources,
+					   .batch_rows = batch_rows,
+					   .weight = { 1, 0.5, 2 } };
+	fetch.part = order_part(lanes, world, rank, batch_rows);
 	for (uint32_t source = 0; source < sources; source++)
-		for (uint32_t own = 0; own < count; own++) {
+		for (uint32_t own = 0; own < fetch.part.own; own++) {
 			struct stream *stream = &streams.stream[streams.count++];
 
 			stream->source = source;
-			stream->lane = first + own;
+			stream->lane = fetch.part.first + own;
 		}
-	streams.lanes = count;
+	streams.lanes = fetch.part.own;
 	producer = (struct producer){ .fetch = &fetch };
 }
 
 /* The index in the global batch of a row of this rank. */
 static uint32_t global_of(uint32_t row)
 {
-	return (uint32_t)deal_global(&producer, row) - 1;
+	return (uint32_t)order_batch_row(&fetch.part, row);
+}
+
+/* Notes each row that a share of this rank may give, once, at the place that its lane's rows have. */
+static void see_share(uint32_t i, uint32_t rows, bool seen[ROWS_MAX])
+{
+	const struct share *share = &producer.batch.share[i];
+	const uint32_t first = i % streams.lanes * fetch.part.lane_rows;
+
+	for (uint32_t k = 0; k < share->limit; k++) {
+		uint32_t row = share_row(share, k), global = global_of(row);
+
+		assert_true(row < producer.batch.rows && global < rows);
+		assert_int_equal(global % fetch.part.lanes, streams.stream[i].lane);
+		assert_int_equal(row, first + global / fetch.part.lanes);
+		assert_int_equal(row, order_slot_row(&fetch.part, global));
+		assert_false(seen[global]);
+		seen[global] = true;
+	}
 }
 
 static void each_row_has_one_lane_and_one_rank(void **state)
@@ -58,27 +74,20 @@ static void each_row_has_one_lane_and_one_rank(void **state)
 	(void)state;
 	for (uint32_t lanes = 1; lanes <= 6; lanes++)
 		for (uint32_t world = 1; world <= lanes; world++)
-			for (uint32_t rows = 0; rows <= 3 * lanes + 1; rows++) {
+			for (uint32_t rows = 0; rows <= 3 * lanes; rows++) {
 				bool seen[ROWS_MAX] = { false };
-				uint32_t sum = 0;
+				uint32_t slots = 0;
 
 				for (uint32_t rank = 0; rank < world; rank++) {
-					be(rank, world, lanes, 1);
+					be(rank, world, lanes, 1, (uint64_t)3 * lanes);
 					deal_rows(&producer, rows, dealt);
-					sum += producer.batch.rows;
+					slots += producer.batch.rows;
 					for (uint32_t i = 0; i < streams.count; i++)
-						for (uint32_t k = 0; k < producer.batch.share[i].rows; k++) {
-							uint32_t row = share_row(&producer.batch.share[i], k);
-
-							assert_true(row < producer.batch.rows);
-							assert_true(global_of(row) < rows);
-							assert_int_equal(global_of(row) % lanes,
-									 streams.stream[i].lane);
-							assert_false(seen[global_of(row)]);
-							seen[global_of(row)] = true;
-						}
+						see_share(i, rows, seen);
 				}
-				assert_int_equal(sum, rows);
+				assert_int_equal(slots, lanes == 1 ? rows : 3 * lanes);
+				for (uint32_t row = 0; row < rows; row++)
+					assert_true(seen[row]);
 			}
 }
 
@@ -91,13 +100,12 @@ static void draw(uint32_t rows, uint32_t *source)
 	for (uint32_t i = 0; i < streams.count; i++) {
 		const struct share *share = &producer.batch.share[i];
 
-		assert_int_equal(share->limit, share->rows);
 		sum += share->rows;
-		for (uint32_t k = 0; k < share->rows; k++) {
+		for (uint32_t k = 0; k < share->limit; k++) {
 			uint32_t row = share_row(share, k);
 
 			assert_true(k == 0 || row > share_row(share, k - 1));
-			assert_int_equal(row % streams.lanes, i % streams.lanes);
+			assert_int_equal(row / fetch.part.lane_rows, i % streams.lanes);
 			source[global_of(row)] = streams.stream[i].source;
 		}
 	}
@@ -109,7 +117,7 @@ static void sources_are_drawn_alike_by_any_ranks(void **state)
 	uint32_t one[ROWS_MAX], several[ROWS_MAX], drawn[3] = { 0 };
 
 	(void)state;
-	be(0, 1, 4, 3);
+	be(0, 1, 4, 3, ROWS_MAX);
 	draw(ROWS_MAX, one);
 	for (uint32_t j = 0; j < ROWS_MAX; j++) {
 		assert_int_equal(one[j], order_source(44, 0, j, settings.weight, 3));
@@ -117,7 +125,7 @@ static void sources_are_drawn_alike_by_any_ranks(void **state)
 	}
 	assert_true(drawn[2] > drawn[0] && drawn[0] > drawn[1]);
 	for (uint32_t rank = 0; rank < 3; rank++) {
-		be(rank, 3, 4, 3);
+		be(rank, 3, 4, 3, ROWS_MAX);
 		draw(ROWS_MAX, several);
 	}
 	assert_memory_equal(one, several, sizeof(one));
@@ -129,7 +137,7 @@ static void draws_go_on_from_batch_to_batch(void **state)
 	uint32_t whole[ROWS_MAX], part[ROWS_MAX];
 
 	(void)state;
-	be(0, 1, 2, 3);
+	be(0, 1, 2, 3, 128);
 	draw(128, whole);
 	producer.cursor.rows = 50;
 	draw(78, part);
@@ -150,18 +158,18 @@ static void draws_go_on_from_batch_to_batch(void **state)
 static void rows_of_a_share_below(void **state)
 {
 	static const uint32_t list[] = { 2, 3, 9 };
-	const struct share stride = { .first = 1, .stride = 3, .rows = 4 }; /* 1, 4, 7, 10 */
-	const struct share rows = { .row = list, .rows = 3 }, none = { .stride = 1 };
+	const struct share block = { .first = 5, .rows = 4 }; /* 5, 6, 7, 8 */
+	const struct share rows = { .row = list, .rows = 3 }, none = { 0 };
 
 	(void)state;
 	assert_int_equal(share_below(&none, 0), 0);
 	assert_int_equal(share_below(&none, 9), 0);
-	assert_int_equal(share_below(&stride, 0), 0);
-	assert_int_equal(share_below(&stride, 1), 0);
-	assert_int_equal(share_below(&stride, 2), 1);
-	assert_int_equal(share_below(&stride, 10), 3);
-	assert_int_equal(share_below(&stride, 11), 4);
-	assert_int_equal(share_below(&stride, UINT32_MAX), 4);
+	assert_int_equal(share_below(&block, 0), 0);
+	assert_int_equal(share_below(&block, 5), 0);
+	assert_int_equal(share_below(&block, 6), 1);
+	assert_int_equal(share_below(&block, 8), 3);
+	assert_int_equal(share_below(&block, 9), 4);
+	assert_int_equal(share_below(&block, UINT32_MAX), 4);
 	assert_int_equal(share_below(&rows, 2), 0);
 	assert_int_equal(share_below(&rows, 3), 1);
 	assert_int_equal(share_below(&rows, 9), 2);
@@ -173,9 +181,9 @@ static void a_lane_that_ends_ends_all_its_sources(void **state)
 	uint32_t left = 0;
 
 	(void)state;
-	be(0, 1, 2, 3);
+	be(0, 1, 2, 3, 64);
 	deal_rows(&producer, 64, dealt);
-	deal_end(&producer, 1, 20);
+	deal_end(&producer, 1, 42);
 	for (uint32_t i = 0; i < streams.count; i++) {
 		const struct share *share = &producer.batch.share[i];
 
@@ -184,16 +192,16 @@ static void a_lane_that_ends_ends_all_its_sources(void **state)
 			continue;
 		}
 		left += share->limit;
-		assert_true(share->limit == 0 || share_row(share, share->limit - 1) < 20);
-		assert_true(share->limit == share->rows || share_row(share, share->limit) >= 20);
+		assert_true(share->limit == 0 || share_row(share, share->limit - 1) < 42);
+		assert_true(share->limit == share->rows || share_row(share, share->limit) >= 42);
 	}
-	assert_int_equal(left, 10); /* rows 1, 3 .. 19 */
+	assert_int_equal(left, 10); /* rows 32 .. 41 of the slot */
 }
 
 static void a_lane_that_is_over_gets_no_rows(void **state)
 {
 	(void)state;
-	be(0, 1, 2, 1);
+	be(0, 1, 2, 1, 8);
 	over[0] = true;
 	deal_rows(&producer, 7, dealt);
 	assert_int_equal(producer.batch.share[0].rows, 4);
@@ -204,27 +212,32 @@ static void a_lane_that_is_over_gets_no_rows(void **state)
 static void rows_up_to_the_last_one_given(void **state)
 {
 	(void)state;
-	be(0, 1, 3, 1);
+	be(0, 1, 3, 1, 9);
 	deal_rows(&producer, 9, dealt);
-	assert_int_equal(deal_rows_given(&producer), 0);
-	producer.batch.share[1].given = 1;
-	assert_int_equal(deal_rows_given(&producer), 2);
-	producer.batch.share[0].given = 3; /* rows 0, 3, 6 */
-	assert_int_equal(deal_rows_given(&producer), 7);
-	producer.batch.share[1].given = 3;
-	producer.batch.share[2].given = 3;
 	assert_int_equal(deal_rows_given(&producer), 9);
+	for (uint32_t i = 0; i < 3; i++)
+		producer.batch.share[i].limit = 0;
+	assert_int_equal(deal_rows_given(&producer), 0);
+	producer.batch.share[1].limit = 1;
+	assert_int_equal(deal_rows_given(&producer), 2);
+	producer.batch.share[0].limit = 3; /* rows 0, 3, 6 of the batch */
+	assert_int_equal(deal_rows_given(&producer), 7);
 }
 
-static void an_evaluation_has_one_share(void **state)
+static void an_evaluation_has_a_share_for_each_lane(void **state)
 {
 	(void)state;
-	be(1, 2, 3, 2); /* lane 1 alone */
-	deal_evaluation(&producer, 10);
-	assert_int_equal(producer.batch.global_rows, 10);
-	assert_int_equal(producer.batch.rows, 3); /* rows 1, 4, 7 of the global batch */
-	assert_int_equal(producer.batch.share[0].limit, 3);
-	assert_int_equal(share_row(&producer.batch.share[0], 2), 2);
+	be(0, 2, 3, 2, 12); /* lanes 0 and 1 */
+	deal_evaluation(&producer, 12);
+	assert_int_equal(producer.batch.global_rows, 12);
+	assert_int_equal(producer.batch.rows, 8);
+	assert_int_equal(producer.batch.share[0].limit, 4);
+	assert_int_equal(producer.batch.share[1].limit, 4);
+	assert_int_equal(share_row(&producer.batch.share[1], 2), 6);
+	assert_int_equal(producer.batch.share[2].rows, 0);
+	be(0, 1, 1, 2, 12);
+	deal_evaluation(&producer, 12);
+	assert_int_equal(producer.batch.share[0].limit, 12);
 	assert_int_equal(producer.batch.share[1].rows, 0);
 }
 
@@ -238,7 +251,7 @@ int main(void)
 		cmocka_unit_test(a_lane_that_ends_ends_all_its_sources),
 		cmocka_unit_test(a_lane_that_is_over_gets_no_rows),
 		cmocka_unit_test(rows_up_to_the_last_one_given),
-		cmocka_unit_test(an_evaluation_has_one_share),
+		cmocka_unit_test(an_evaluation_has_a_share_for_each_lane),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

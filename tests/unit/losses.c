@@ -321,6 +321,42 @@ static void test_wrong_label(void **state)
 	}
 }
 
+/* Rows that lie lane after lane are named by their row of the pass. */
+static void test_wrong_label_in_a_lane(void **state)
+{
+	static const struct {
+		struct order_part part;
+		uint32_t row;
+		const char *text;
+	} wrong[] = {
+		{ { .lanes = 2, .own = 2, .lane_rows = BATCH / 2 },
+		  3,
+		  "step 1: row 1006 of the pass, 3 of its batch: " },
+		{ { .lanes = 4, .first = 2, .own = 2, .lane_rows = BATCH / 2 },
+		  5,
+		  "step 1: row 1007 of the pass, 5 of its batch: " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		const struct config config = sparse_config();
+		struct model_batch batch = sparse_batch;
+		struct model_metrics metrics;
+		struct model *model = NULL;
+		struct error err = { 0 };
+
+		batch.part = wrong[i].part;
+		memset(label, 0, sizeof(label));
+		label[wrong[i].row] = 4;
+		harness_must(model_open(gpu, &config, true, &model, &err), &err);
+		harness_must(model_init(model, &err), &err);
+		harness_must(model_train(model, &batch, &err), &err);
+		assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+		assert_int_equal(strncmp(err.text, wrong[i].text, strlen(wrong[i].text)), 0);
+		model_close(model);
+	}
+}
+
 /* ---- Labels with a number for each output ---- */
 
 static struct config_layer binary[] = { DENSE(4), { .op = "sigmoid", .name = "", .line = 6 } };
@@ -589,6 +625,7 @@ int main(void)
 		cmocka_unit_test(test_kernels_match_references),
 		cmocka_unit_test(test_known_values),
 		cmocka_unit_test(test_wrong_label),
+		cmocka_unit_test(test_wrong_label_in_a_lane),
 		cmocka_unit_test(test_label_out_of_range),
 		cmocka_unit_test(test_squared_error_takes_any_label),
 		cmocka_unit_test(test_squared_error_has_no_accuracy),

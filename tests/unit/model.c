@@ -679,6 +679,7 @@ static void test_nan_is_found(void **state)
 	memcpy(bad, input[0], sizeof(bad));
 	bad[17] = NAN;
 	batch.input[0] = bad;
+	batch.part = (struct order_part){ .lanes = 3, .first = 1, .own = 1, .lane_rows = ROWS };
 	must(model_train(model, &batch, &err), &err);
 	must(model_snapshot(model, &err), &err);
 	assert_int_equal(model_snapshot_tensors(model, &tensors, &count, &err), -EDOM);
@@ -687,7 +688,7 @@ static void test_nan_is_found(void **state)
 	assert_non_null(strstr(
 		err.text, "step 3: the loss became NaN or infinite, as 'sentence' holds nan in element "));
 	(void)snprintf(where, sizeof(where), "element %u of row %" PRIu64 " of the pass, %u of its batch",
-		       17 % INPUTS, batch.first_row + 17 / INPUTS, 17 / INPUTS);
+		       17 % INPUTS, batch.first_row + 17 / INPUTS * 3 + 1, 17 / INPUTS);
 	assert_non_null(strstr(err.text, where));
 	batch = batch_at(3);
 	assert_int_equal(model_train(model, &batch, &err), -EDOM);

@@ -555,6 +555,37 @@ static void sums_of_ranks_are_the_sum_of_lanes(void **state)
 	assert_int_not_equal(add_lanes(8, 5), add_lanes(8, 1)); /* ranks of 2, 1, 1, 2 and 2 lanes */
 }
 
+/* Each row of a batch is in the slot of one rank, where its lane's rows lie side by side. */
+static void rows_of_a_lane_lie_side_by_side(void **state)
+{
+	enum { ROWS = 5 }; /* of each lane */
+
+	(void)state;
+	for (uint32_t lanes = 1; lanes <= LANES_MAX; lanes++)
+		for (uint32_t ranks = 1; ranks <= lanes; ranks++) {
+			bool seen[ROWS * LANES_MAX] = { false };
+
+			for (uint32_t rank = 0; rank < ranks; rank++) {
+				const struct order_part part =
+					order_part(lanes, ranks, rank, (uint64_t)ROWS * lanes);
+
+				assert_int_equal(part.lane_rows, ROWS);
+				for (uint32_t row = 0; row < part.own * ROWS; row++) {
+					const uint64_t global = order_batch_row(&part, row);
+
+					assert_int_equal(order_row_lane(global, lanes),
+							 part.first + row / ROWS);
+					assert_int_equal(global / lanes, row % ROWS);
+					assert_int_equal(order_slot_row(&part, global), row);
+					assert_false(seen[global]);
+					seen[global] = true;
+				}
+			}
+			for (uint32_t row = 0; row < ROWS * lanes; row++)
+				assert_true(seen[row]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -570,6 +601,7 @@ int main(void)
 		cmocka_unit_test(objects_do_not_depend_on_lanes),
 		cmocka_unit_test(ranks_change),
 		cmocka_unit_test(each_lane_has_one_rank),
+		cmocka_unit_test(rows_of_a_lane_lie_side_by_side),
 		cmocka_unit_test(sums_of_ranks_are_the_sum_of_lanes),
 	};
 

@@ -2,7 +2,6 @@
 #include "cli/preview/first_batches.h"
 
 #include "core/base/temporary.h"
-#include "data/order.h"
 #include "preflight/plan_list.h"
 
 #include <inttypes.h>
@@ -53,7 +52,7 @@ static int open_lanes(struct first_batches *batches, struct error *err)
 
 static int make_batch(struct first_batches *batches, struct error *err)
 {
-	const uint64_t rows = batches->most;
+	const uint64_t rows = batches->slot_rows;
 
 	batches->batch = (struct batch_slot){ .schema = &batches->schema, .empty = calloc(rows, 1) };
 	batches->origin = calloc(rows, sizeof(*batches->origin));
@@ -128,7 +127,9 @@ static int deal(struct first_batches *batches, uint32_t row, bool parsed, struct
 	}
 	if (r == 0)
 		batches->over[own] = true;
-	return r > 0 && parsed ? fill(batches, lane, &record, row, err) : r < 0 ? r : 0;
+	if (r <= 0 || !parsed)
+		return r < 0 ? r : 0;
+	return fill(batches, lane, &record, order_slot_row(&batches->part, row), err);
 }
 
 /* Passes over rows as kiln-fetchd does: in batches, so that the first row after them is that of lane 0. */
@@ -158,6 +159,8 @@ int first_batches_open(const struct config *config, uint64_t most, struct first_
 	if (*config->order.filter)
 		(void)filter_parse(config->order.filter, &batches->filter); /* config_load() has parsed it */
 	batches->most = most < config->run.batch_rows ? most : config->run.batch_rows;
+	batches->part = order_part((uint32_t)config->order.lanes, 1, 0, config->run.batch_rows);
+	batches->slot_rows = (uint32_t)(config->order.lanes > 1 ? config->run.batch_rows : batches->most);
 	if ((r = batch_schema(config, &batches->schema, err)) < 0 ||
 	    (r = batch_pictures_new(config, &batches->pictures, err)) < 0 ||
 	    (r = make_plan(batches, err)) < 0 || (r = open_lanes(batches, err)) < 0 ||
@@ -199,7 +202,7 @@ int first_batches_next(struct first_batches *batches, uint64_t rows, struct erro
 	batches->passed += batches->rows;
 	batches->rows = rows_left(batches);
 	batches->dealt = 0;
-	memset(batches->origin, 0, batches->most * sizeof(*batches->origin));
+	memset(batches->origin, 0, batches->slot_rows * sizeof(*batches->origin));
 	r = deal_until(batches, rows < batches->rows ? rows : batches->rows, true, err);
 	return r < 0 ? r : batches->rows > 0;
 }

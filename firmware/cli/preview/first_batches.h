@@ -10,6 +10,7 @@
 
 #include "cli/preview/lane.h"
 #include "data/batch.h"
+#include "data/order.h"
 
 /* Where the record of a row comes from. */
 struct first_origin {
@@ -28,9 +29,11 @@ struct first_batches {
 	bool *over;        /* by lane: its first source has ended */
 	struct example_schema schema;
 	struct batch_pictures *pictures;
+	struct order_part part; /* where the rows of a batch lie in `batch` and `origin` */
 	struct batch_slot batch;
-	struct first_origin *origin; /* of each row of the batch */
+	struct first_origin *origin; /* of each row of `batch` */
 	uint64_t most, passed;       /* passed: rows before the batch, order.skip_rows included */
+	uint32_t slot_rows;          /* rows of `batch`: with several lanes all, else `most` */
 	uint32_t rows, dealt;        /* rows of the batch; how many of them are dealt */
 };
 
@@ -39,9 +42,10 @@ struct first_batches {
  * plan_list(). */
 MUST_CHECK int first_batches_open(const struct config *config, uint64_t most,
 				  struct first_batches *ret_batches, struct error *err);
-/* Reads the first `rows` rows of the next batch, at most `most`, into batches->batch and batches->origin.
- * Returns 1, or 0 where the epoch has no more rows; origin says which rows have a record. Errors: those of a
- * store; of a record that does not fit, unless fetch.bad_record is "skip". The text names shard and record.
+/* Reads the first `rows` rows of the next batch, at most `most`, into batches->batch and batches->origin: row
+ * j into their row order_slot_row(&batches->part, j), as in a slot of the ring. Returns 1, or 0 where the
+ * epoch has no more rows; origin says which rows have a record. Errors: those of a store; of a record that
+ * does not fit, unless fetch.bad_record is "skip". The text names shard and record.
  */
 MUST_CHECK int first_batches_next(struct first_batches *batches, uint64_t rows, struct error *err);
 void first_batches_done(struct first_batches *batches);

@@ -107,7 +107,8 @@ static void name_row(const struct preview *preview, uint32_t row, char out[stati
 
 static int print_picture(const struct preview *preview, const char *path, uint32_t row, const char *label)
 {
-	const struct first_origin *origin = &preview->batches.origin[row];
+	const struct first_batches *batches = &preview->batches;
+	const struct first_origin *origin = &batches->origin[row];
 	CLEANUP(json_free) cJSON *json = NULL;
 
 	if (!preview->json)
@@ -117,7 +118,8 @@ static int print_picture(const struct preview *preview, const char *path, uint32
 	cJSON_AddItemToObject(json, "shard", json_string(origin->key));
 	cJSON_AddNumberToObject(json, "record", origin->number);
 	cJSON_AddNumberToObject(json, "row",
-				(double)(preview->batches.passed - preview->config.order.skip_rows + row));
+				(double)(batches->passed - preview->config.order.skip_rows +
+					 order_batch_row(&batches->part, row)));
 	cJSON_AddStringToObject(json, "label", label);
 	return cli_print_json_line(json) == CLI_OK ? 0 : -EIO;
 }
@@ -154,16 +156,20 @@ static int write_picture(struct preview *preview, uint32_t row, struct error *er
 		       : 0;
 }
 
-/* Writes the pictures of a batch, as the layers see them in step `step`. */
+/* Writes the pictures of the first rows of a batch, as the layers see them in step `step`. */
 static int write_batch(struct preview *preview, uint64_t step, uint32_t rows, struct error *err)
 {
 	const struct first_batches *batches = &preview->batches;
-	int r = view_draw(preview->view, batches->batch.values[preview->picture], rows, step,
+	int r = view_draw(preview->view, batches->batch.values[preview->picture],
+			  batches->part.lanes > 1 ? batches->slot_rows : rows, step,
 			  batches->passed - preview->config.order.skip_rows, preview->pixels, err);
 
-	for (uint32_t row = 0; r == 0 && row < rows; row++)
+	for (uint32_t i = 0; r == 0 && i < rows; i++) {
+		uint32_t row = order_slot_row(&batches->part, i);
+
 		if (batches->origin[row].key)
 			r = write_picture(preview, row, err);
+	}
 	return r;
 }
 
@@ -195,7 +201,7 @@ static int open_view(struct preview *preview, struct error *err)
 		return r;
 	shape = view_shape(preview->view);
 	preview->pixels =
-		calloc(preview->batches.most, (uint64_t)shape.height * shape.width * shape.channels);
+		calloc(preview->batches.slot_rows, (uint64_t)shape.height * shape.width * shape.channels);
 	if (!preview->pixels)
 		return error_set(err, -ENOMEM, "no memory for a batch of pictures");
 	if (view_layers(preview->view) == 0)

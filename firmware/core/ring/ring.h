@@ -74,8 +74,9 @@ struct ring_slot {
 	uint64_t generation;
 	uint32_t kind;  /* enum ring_kind */
 	uint32_t split; /* enum split */
-	uint32_t rows; /* rows in the columns; where several ranks share the lanes, only the rows of this rank
-			*/
+	uint32_t rows;  /* rows in the columns: of this rank's lanes alone, the rows of a lane side by side
+			   (struct order_part in data/order.h). With several lanes it is the same in every
+			   DATA slot of a run; with one, the last batch of a segment may have fewer rows */
 	uint32_t valid_rows; /* rows that hold a record: a skipped record or a lane at its end leaves an empty
 				row */
 	uint64_t segment;    /* index of the segment in this split */
@@ -85,7 +86,9 @@ struct ring_slot {
 	uint32_t columns;
 	int32_t error_code; /* ERROR: negative errno */
 	uint64_t first_row; /* index in the segment of the first row of the global batch: the counter for the
-			       random numbers of dropout */
+			       random numbers of dropout. Each of L lanes has given first_row / L rows to the
+			       batches of the segment before this one, empty ones included: row i of a lane in
+			       this slot is row first_row / L + i of the lane in the segment */
 	uint8_t reserved[40];
 	struct cursor cursor; /* the cursor of the position after this slot */
 	struct ring_column column[RING_COLUMNS_MAX];
@@ -106,8 +109,8 @@ struct ring_error {
 #define RING_QUARANTINED_REST UINT32_MAX
 struct ring_quarantined {
 	uint64_t shard, offset; /* index of the shard in the plan; byte in its inflated data */
-	uint32_t row; /* the row that is empty; RING_QUARANTINED_REST: all later records of the shard are left
-			 out */
+	uint32_t row; /* the row of the slot that is empty; RING_QUARANTINED_REST: all later records of the
+			 shard are left out */
 	uint16_t source, split;
 };
 static_assert(sizeof(struct ring_quarantined) == 24, "left-out records are 24 bytes");

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetchd/produce/deal.h"
 
-#include "data/order.h"
 #include "fetchd/produce/segment.h"
 
 #include <string.h>
 
-/* Rows of a batch are dealt before any record is there. The lanes share the rows in turn, a fixed pattern
- * that the three numbers first, stride and rows describe. With several sources, a weighted draw for each row
- * says which source of the row's lane gives it, so each stream's rows are written to a list. */
+/* Rows of a batch are dealt before any record is there. The rows of a lane lie side by side. With several
+ * sources, a weighted draw for each row says which source of the row's lane gives it, so each stream's rows
+ * are written to a list. */
 
 uint32_t share_row(const struct share *share, uint32_t i)
 {
-	return share->row ? share->row[i] : share->first + i * share->stride;
+	return share->row ? share->row[i] : share->first + i;
 }
 
 uint32_t share_below(const struct share *share, uint32_t row)
@@ -30,35 +29,25 @@ uint32_t share_below(const struct share *share, uint32_t row)
 	return low;
 }
 
-uint64_t deal_global(const struct producer *producer, uint32_t row)
+/* The rows of a lane in a batch. A single lane has fewer rows in a batch that is smaller; with several lanes
+ * these rows are there, and stay empty. */
+static uint32_t lane_rows(const struct producer *producer)
 {
-	const struct fetch *fetch = producer->fetch;
-	uint64_t lane = fetch->streams->stream[row % fetch->streams->lanes].lane;
+	const struct order_part *part = &producer->fetch->part;
 
-	return (uint64_t)(row / fetch->streams->lanes) * fetch->settings->lanes + lane + 1;
-}
-
-/* Returns the number of a lane's rows among the first `rows` of a global batch. */
-static uint32_t lane_rows(uint64_t rows, uint64_t lanes, uint64_t lane)
-{
-	return rows > lane ? (uint32_t)((rows - lane - 1) / lanes + 1) : 0;
+	return part->lanes == 1 ? producer->batch.global_rows : part->lane_rows;
 }
 
 static void deal_lanes(struct producer *producer, uint64_t global_rows)
 {
 	struct batch *batch = &producer->batch;
-	const struct fetch *fetch = producer->fetch;
-	uint32_t lanes = fetch->settings->lanes;
+	uint32_t rows, lanes = producer->fetch->part.own;
 
-	batch->rows = 0;
-	for (uint32_t own = 0; own < fetch->streams->lanes; own++) {
-		uint32_t rows = lane_rows(global_rows, lanes, fetch->streams->stream[own].lane);
-
-		batch->share[own] = (struct share){
-			.first = own, .stride = fetch->streams->lanes, .rows = rows, .limit = rows
-		};
-		batch->rows += rows;
-	}
+	batch->global_rows = (uint32_t)global_rows;
+	rows = lane_rows(producer);
+	batch->rows = lanes * rows;
+	for (uint32_t own = 0; own < lanes; own++)
+		batch->share[own] = (struct share){ .first = own * rows, .rows = rows, .limit = rows };
 }
 
 /* Draws the source of each row by weight, then sorts the rows by stream (a counting sort). The draw depends
@@ -67,7 +56,8 @@ static void deal_lanes(struct producer *producer, uint64_t global_rows)
 static void deal_sources(struct producer *producer, uint32_t *dealt)
 {
 	const struct plan_settings *settings = producer->fetch->settings;
-	uint32_t own = producer->fetch->streams->lanes, streams = producer->fetch->streams->count;
+	const struct order_part *part = &producer->fetch->part;
+	uint32_t streams = producer->fetch->streams->count;
 	uint64_t before = settings->skip_rows - producer->pass_over + producer->cursor.rows;
 	uint32_t next[CURSOR_PLACES_MAX] = { 0 }, *sorted = dealt, *stream_of = dealt + producer->batch.rows;
 	struct share *share = producer->batch.share;
@@ -76,10 +66,10 @@ static void deal_sources(struct producer *producer, uint32_t *dealt)
 		share[i] = (struct share){ 0 };
 	for (uint32_t row = 0; row < producer->batch.rows; row++) {
 		uint32_t source = order_source(settings->seed, producer->cursor.segment,
-					       before + deal_global(producer, row) - 1, settings->weight,
+					       before + order_batch_row(part, row), settings->weight,
 					       settings->sources);
 
-		stream_of[row] = source * own + row % own;
+		stream_of[row] = source * part->own + row / part->lane_rows;
 		share[stream_of[row]].rows++;
 	}
 	for (uint32_t i = 0, first = 0; i < streams; i++) {
@@ -92,27 +82,33 @@ static void deal_sources(struct producer *producer, uint32_t *dealt)
 		sorted[next[stream_of[row]]++] = row;
 }
 
+/* Returns the number of a lane's rows among the first `rows` of a global batch. */
+static uint32_t rows_of_lane(uint64_t rows, uint64_t lanes, uint64_t lane)
+{
+	return rows > lane ? (uint32_t)((rows - lane - 1) / lanes + 1) : 0;
+}
+
 void deal_rows(struct producer *producer, uint64_t global_rows, uint32_t *dealt)
 {
-	producer->batch.global_rows = (uint32_t)global_rows;
+	const struct order_part *part = &producer->fetch->part;
+
 	deal_lanes(producer, global_rows);
 	if (producer->fetch->settings->sources > 1)
 		deal_sources(producer, dealt);
-	for (uint32_t own = 0; own < producer->fetch->streams->lanes; own++)
+	for (uint32_t own = 0; own < part->own; own++) {
+		uint32_t rows = rows_of_lane(global_rows, part->lanes, part->first + own);
+
 		if (segment_lane_is_over(producer, own))
 			deal_end(producer, own, 0);
+		else if (rows < lane_rows(producer))
+			deal_end(producer, own, own * part->lane_rows + rows);
+	}
 }
 
 void deal_evaluation(struct producer *producer, uint64_t global_rows)
 {
-	struct batch *batch = &producer->batch;
-	uint32_t rows;
-
-	producer->batch.global_rows = (uint32_t)global_rows;
+	memset(producer->batch.share, 0, sizeof(producer->batch.share));
 	deal_lanes(producer, global_rows);
-	rows = batch->rows;
-	memset(batch->share, 0, sizeof(batch->share));
-	batch->share[0] = (struct share){ .stride = 1, .rows = rows, .limit = rows };
 }
 
 void deal_end(struct producer *producer, uint32_t lane, uint32_t row)
@@ -126,13 +122,16 @@ void deal_end(struct producer *producer, uint32_t lane, uint32_t row)
 
 uint32_t deal_rows_given(const struct producer *producer)
 {
-	uint32_t rows = 0;
+	uint64_t rows = 0;
 
 	for (uint32_t i = 0; i < producer->fetch->streams->count; i++) {
 		const struct share *share = &producer->batch.share[i];
-		uint32_t end = share->given ? share_row(share, share->given - 1) + 1 : 0;
+		uint64_t end = share->limit ? order_batch_row(&producer->fetch->part,
+							      share_row(share, share->limit - 1)) +
+						      1
+					    : 0;
 
 		rows = end > rows ? end : rows;
 	}
-	return rows;
+	return (uint32_t)rows;
 }

@@ -18,7 +18,6 @@ static void hand_out(struct producer *producer, struct window *window, const str
 				   .offset = offset,
 				   .row = share->row ? share->row + share->given : NULL,
 				   .first = share->row ? 0 : share_row(share, share->given),
-				   .stride = share->stride,
 				   .arrived = window ? window->arrived : 0,
 				   .count = count };
 
@@ -154,25 +153,14 @@ static enum step fill_lane(struct producer *producer, uint32_t lane)
 	return all;
 }
 
-enum step fill_training(struct producer *producer)
+/* STEP_DONE: the lane has given what it can for its rows of an evaluation's batch. */
+static enum step fill_evaluated(struct producer *producer, uint32_t lane)
 {
-	enum step all = STEP_DONE;
-
-	for (uint32_t lane = 0; lane < producer->fetch->streams->lanes && !producer->closed; lane++) {
-		enum step step = fill_lane(producer, lane);
-
-		all = step == STEP_DONE ? all : step;
-	}
-	return all;
-}
-
-enum step fill_evaluation(struct producer *producer)
-{
-	struct share *share = &producer->batch.share[0];
+	struct share *share = &producer->batch.share[lane];
 	enum step step = STEP_DONE;
 
 	while (step == STEP_DONE && !producer->closed && share->given < share->limit) {
-		struct stream *stream = segment_evaluated(producer);
+		struct stream *stream = segment_evaluated(producer, lane);
 		struct cursor_place *at;
 
 		if (!stream) {
@@ -185,6 +173,29 @@ enum step fill_evaluation(struct producer *producer)
 				 share);
 	}
 	return step;
+}
+
+/* Fills the lanes one after the other with `fill_one`, each as far as it can be filled now. */
+static enum step fill_lanes(struct producer *producer, enum step (*fill_one)(struct producer *, uint32_t))
+{
+	enum step all = STEP_DONE;
+
+	for (uint32_t lane = 0; lane < producer->fetch->streams->lanes && !producer->closed; lane++) {
+		enum step step = fill_one(producer, lane);
+
+		all = step == STEP_DONE ? all : step;
+	}
+	return all;
+}
+
+enum step fill_training(struct producer *producer)
+{
+	return fill_lanes(producer, fill_lane);
+}
+
+enum step fill_evaluation(struct producer *producer)
+{
+	return fill_lanes(producer, fill_evaluated);
 }
 
 enum step fill_empty(struct producer *producer, uint32_t rows)

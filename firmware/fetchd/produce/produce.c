@@ -44,12 +44,20 @@ static enum step begin_batch(struct producer *producer)
 	return STEP_DONE;
 }
 
+/* Returns the rows of the slot. Only a single lane's last batch is smaller than the others; with several
+ * lanes, the rows that no lane has are empty. A batch to which no lane gives a row is none. */
+static uint32_t slot_rows(const struct producer *producer)
+{
+	if (producer->fetch->part.lanes == 1)
+		return producer->batch.global_rows;
+	return deal_rows_given(producer) > 0 ? producer->batch.rows : 0;
+}
+
 /* Every row is handed out, or no stream has a record for it. The segment's last batch ends with its last row;
  * a last batch that is not full is left to end_segment(), which may drop it. */
 static enum step finish_batch(struct producer *producer)
 {
 	struct batch *batch = &producer->batch;
-	uint32_t rows = batch->rows;
 	enum step step;
 
 	if (!producer->open) {
@@ -57,14 +65,15 @@ static enum step finish_batch(struct producer *producer)
 		producer->filling = false;
 		return STEP_DONE;
 	}
-	if (segment_is_over(producer))
-		rows = deal_rows_given(producer);
-	step = fill_empty(producer, rows);
+	step = end_lanes(producer);
 	if (step != STEP_DONE)
 		return step;
-	producer->open->rows = rows;
-	if (rows < batch->rows)
-		batch->global_rows = rows ? (uint32_t)deal_global(producer, rows - 1) : 0;
+	if (segment_is_over(producer))
+		batch->global_rows = deal_rows_given(producer);
+	step = fill_empty(producer, slot_rows(producer));
+	if (step != STEP_DONE)
+		return step;
+	producer->open->rows = slot_rows(producer);
 	producer->filling = false;
 	if (batch->global_rows == producer->fetch->settings->batch_rows)
 		slot_batch(producer);

@@ -15,8 +15,9 @@
  *     stall.c     what the reader waits for
  *
  * Why a training batch is dealt before it is filled: each row gets its lane and, by weight, a source of the
- * lane, before any record is there. So the rows do not depend on which window arrives first. An evaluation
- * fills rows from one stream after the other, so that no row stays empty.
+ * lane, before any record is there. So the rows do not depend on which window arrives first. In an evaluation
+ * each lane fills its rows from one of its streams after the other, so that a row stays empty only where the
+ * lane has ended.
  *
  * Why production goes in small steps: the main thread must neither block with the lock held nor miss a new
  * generation. A step that lacks a window, a free slot or a worker says so (enum step) and is repeated later.
@@ -35,8 +36,8 @@
 
 /* A stream's rows of the batch in work. */
 struct share {
-	const uint32_t *row; /* rows of the slot; NULL = first, first + stride ... */
-	uint32_t first, stride;
+	const uint32_t *row; /* rows of the slot; NULL = first, first + 1 ... */
+	uint32_t first;
 	uint32_t rows, given; /* rows dealt to the stream; rows handed out as spans */
 	uint32_t limit;       /* rows before the lane's end: at most `rows` */
 };
@@ -44,7 +45,7 @@ struct share {
 struct batch {
 	uint32_t global_rows;                  /* rows of all ranks */
 	uint32_t rows;                         /* rows of this rank: 0 .. rows - 1 of the slot */
-	struct share share[CURSOR_PLACES_MAX]; /* one per stream; an evaluation has one in all */
+	struct share share[CURSOR_PLACES_MAX]; /* one per stream; an evaluation has one per lane */
 };
 
 /* Counts of what this process has published into the ring since its start, for the status page. */

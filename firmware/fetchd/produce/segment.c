@@ -51,23 +51,19 @@ int segment_check(const struct fetch *fetch, const struct cursor *cursor, struct
 			 cursor->places);
 }
 
-struct stream *segment_evaluated(struct producer *producer)
+struct stream *segment_evaluated(struct producer *producer, uint32_t own)
 {
 	struct fetch *fetch = producer->fetch;
-	uint32_t sources = fetch->settings->sources;
+	uint32_t lane = fetch->streams->stream[own].lane;
+	struct cursor_place *at = &producer->cursor.place[lane];
+	enum split split = (enum split)producer->cursor.split;
 
-	for (uint32_t own = 0; own < fetch->streams->lanes; own++) {
-		uint32_t lane = fetch->streams->stream[own].lane;
-		struct cursor_place *at = &producer->cursor.place[lane];
-		enum split split = (enum split)producer->cursor.split;
-
-		while (at->window >= plan_windows(fetch->plan, (uint32_t)at->pass, lane, split) &&
-		       at->pass + 1 < sources)
-			*at = (struct cursor_place){ .pass = at->pass + 1 };
-		if (at->window < plan_windows(fetch->plan, (uint32_t)at->pass, lane, split))
-			return &fetch->streams->stream[at->pass * fetch->streams->lanes + own];
-	}
-	return NULL;
+	while (at->window >= plan_windows(fetch->plan, (uint32_t)at->pass, lane, split) &&
+	       at->pass + 1 < fetch->settings->sources)
+		*at = (struct cursor_place){ .pass = at->pass + 1 };
+	return at->window < plan_windows(fetch->plan, (uint32_t)at->pass, lane, split)
+		       ? &fetch->streams->stream[at->pass * fetch->streams->lanes + own]
+		       : NULL;
 }
 
 bool segment_lane_is_over(const struct producer *producer, uint32_t own)
@@ -78,10 +74,12 @@ bool segment_lane_is_over(const struct producer *producer, uint32_t own)
 	       plan_windows(producer->fetch->plan, 0, lane, SPLIT_TRAIN);
 }
 
-static bool lanes_are_over(const struct producer *producer)
+static bool lanes_are_over(struct producer *producer)
 {
+	bool train = producer->cursor.split == SPLIT_TRAIN;
+
 	for (uint32_t own = 0; own < producer->fetch->streams->lanes; own++)
-		if (!segment_lane_is_over(producer, own))
+		if (train ? !segment_lane_is_over(producer, own) : segment_evaluated(producer, own) != NULL)
 			return false;
 	return true;
 }
@@ -89,10 +87,9 @@ static bool lanes_are_over(const struct producer *producer)
 bool segment_is_over(struct producer *producer)
 {
 	uint64_t take = producer->fetch->settings->take_rows;
+	bool taken = producer->cursor.split == SPLIT_TRAIN && take > 0 && producer->cursor.rows >= take;
 
-	if (producer->cursor.split != SPLIT_TRAIN)
-		return !segment_evaluated(producer);
-	return (take > 0 && producer->cursor.rows >= take) || lanes_are_over(producer);
+	return taken || lanes_are_over(producer);
 }
 
 void segment_begin(struct producer *producer)

@@ -17,9 +17,9 @@ bool segment_lane_is_over(const struct producer *producer, uint32_t own);
 /* Whether no further row belongs to the cursor's segment. Moves the cursor past sources without rows. */
 bool segment_is_over(struct producer *producer);
 
-/* Returns the stream that gives the next row of an evaluation; NULL = none. Moves the cursor past sources
- * without rows. */
-struct stream *segment_evaluated(struct producer *producer);
+/* Returns the stream that gives the next row of an evaluation for a lane of this rank (0 ..); NULL = none.
+ * Moves the cursor past sources without rows. */
+struct stream *segment_evaluated(struct producer *producer, uint32_t own);
 
 /* Returns the start of the segment after the cursor's. The passes of sources other than the first go on. */
 struct cursor segment_next(const struct producer *producer);

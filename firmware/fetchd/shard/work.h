@@ -24,14 +24,14 @@ struct span {
 	struct window *window; /* NULL = the rows stay empty */
 	struct pending *pending;
 	uint64_t offset;
-	const uint32_t *row; /* rows of the slot; NULL = first, first + stride ... */
-	uint32_t first, stride, count;
+	const uint32_t *row; /* rows of the slot; NULL = first, first + 1 ... */
+	uint32_t first, count;
 	uint32_t arrived; /* shards of the window when the span was handed out */
 };
 
 static inline uint32_t span_row(const struct span *span, uint32_t i)
 {
-	return span->row ? span->row[i] : span->first + i * span->stride;
+	return span->row ? span->row[i] : span->first + i;
 }
 
 struct work {

@@ -44,6 +44,7 @@
 #include "core/run/run.h"
 #include "data/example.h"
 #include "data/filter.h"
+#include "data/order.h"
 #include "data/plan.h"
 #include "drivers/cores/cores.h"
 #include "drivers/nic/nic.h"
@@ -80,12 +81,13 @@ struct fetch {
 	struct ring *ring;
 	struct example_schema schema;
 	struct filter filter;
-	uint32_t span_rows;   /* most rows of a span */
-	bool filtered, fast;  /* the plan has a filter; order.mode is "fast" */
-	bool objects;         /* a plan of objects: each shard is one record, as it is */
-	uint32_t rank, world; /* the trainer's: `world` trainers share the run's lanes */
-	unsigned slots;       /* number of slots of this night: their fetchds divide memory and cores */
-	struct budget budget; /* memory of all windows: the share of this slot in fetch.memory_bytes */
+	uint32_t span_rows;     /* most rows of a span */
+	bool filtered, fast;    /* the plan has a filter; order.mode is "fast" */
+	bool objects;           /* a plan of objects: each shard is one record, as it is */
+	uint32_t rank, world;   /* the trainer's: `world` trainers share the run's lanes */
+	struct order_part part; /* this rank's lanes, and where their rows lie in a slot */
+	unsigned slots;         /* number of slots of this night: their fetchds divide memory and cores */
+	struct budget budget;   /* memory of all windows: the share of this slot in fetch.memory_bytes */
 	/* fetch.memory_bytes: the most that one window may take. What is refused does not depend on `slots`.
 	 */
 	uint64_t window_max;

@@ -2,7 +2,6 @@
 #include "fetchd/windows/stream.h"
 
 #include "core/base/log.h"
-#include "data/order.h"
 #include "fetchd/cache/shard_cache.h"
 #include "fetchd/windows/wanted.h"
 
@@ -239,13 +238,10 @@ static void make_stream(struct fetch *fetch, uint32_t source, uint32_t lane)
 
 void streams_make(struct fetch *fetch)
 {
-	uint32_t first, lanes;
-
-	order_rank_lanes(fetch->settings->lanes, fetch->world, fetch->rank, &first, &lanes);
 	for (uint32_t source = 0; source < fetch->settings->sources; source++)
-		for (uint32_t own = 0; own < lanes; own++)
-			make_stream(fetch, source, first + own);
-	fetch->streams->lanes = lanes;
+		for (uint32_t own = 0; own < fetch->part.own; own++)
+			make_stream(fetch, source, fetch->part.first + own);
+	fetch->streams->lanes = fetch->part.own;
 	fetch->windows->streams = fetch->streams->count;
 }
 

@@ -46,7 +46,7 @@ static int pages_needed(const struct config *config, uint64_t *ret_pages, struct
 	r = batch_schema(config, &schema, err);
 	if (r < 0)
 		return r;
-	batch_geometry(config, &schema, &geometry);
+	batch_geometry(config, &schema, config->run.batch_rows, &geometry);
 	*ret_pages = (ring_file_bytes(&geometry) + HUGEPAGE_GIB_BYTES - 1) / HUGEPAGE_GIB_BYTES;
 	if (*ret_pages > pages_allowed())
 		return error_set(err, -EINVAL,

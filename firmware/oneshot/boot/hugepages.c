@@ -129,7 +129,7 @@ static int hugepages(struct error *err)
 		log_notice("%s: the ring stays on the pages it has", err->text);
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
-	batch_geometry(&run.config, &schema, &geometry);
+	batch_geometry(&run.config, &schema, run.config.run.batch_rows, &geometry);
 	bytes = ring_file_bytes(&geometry);
 	gib = fits_gib_pages(run.config.ring.pages, bytes);
 	if (slot_now() == 0 && (r = mount_with(gib, err)) < 0)
