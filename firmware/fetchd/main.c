@@ -16,7 +16,9 @@ static const struct program program = {
 	"kiln-fetchd", "[--rank R --world N]",
 	"Fetches and decodes the records of the current run, and puts batches into the ring. Several "
 	"trainers share the "
-	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N."
+	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, which run on this machine "
+	"side by "
+	"side."
 };
 
 /* Reads the value of an option. False: it is no number, or too large. */
@@ -38,10 +40,22 @@ static unsigned slots_tonight(void)
 	return slot_now() < slots ? slots : 1;
 }
 
+/* Fetchds that work side by side, in all slots and for all ranks, divide cores and memory. */
+static void divide(struct fetch *fetch)
+{
+	const unsigned nth = slot_now() * fetch->world + fetch->rank;
+
+	fetch->beside = slots_tonight() * fetch->world;
+	cores_divide(&fetch->cores.decode, nth, fetch->beside);
+	if (fetch->world > 1)
+		cores_divide(&fetch->cores.network, fetch->rank, fetch->world);
+}
+
 int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .progress = PTHREAD_COND_INITIALIZER };
+	CLEANUP(close_fd) int lock = -1;
 	struct error err = { 0 };
 	int r = program_begin(&program, argc, argv);
 
@@ -52,20 +66,22 @@ int main(int argc, char **argv)
 	    !parse(program_option(argc, argv, "--world"), &fetch.world) || fetch.rank >= fetch.world)
 		return program_refuse(&program, NULL,
 				      "--rank: expected a whole number below that of --world");
+	(void)slot_use_rank(fetch.rank);
 	log_open("fetchd");
 	limits_raise_files();
 	alive_back_off(STATUS_FETCHD);
-	if (run_load(&fetch.run, &err) < 0)
+	if (fetch_plan_lock(fetch.world, &lock, &err) < 0 || run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	const struct config *config = &fetch.run.config;
 	uint64_t listed_us = clock_us();
 
-	fetch.slots = slots_tonight();
 	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0 ||
 	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	listed_us = clock_us() - listed_us;
-	cores_divide(&fetch.cores.decode, slot_now(), fetch.slots);
+	close_fd(&lock);
+	lock = -1;
+	divide(&fetch);
 	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();

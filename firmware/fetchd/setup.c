@@ -108,7 +108,7 @@ static int check_memory(struct fetch *fetch, struct error *err)
 				 " as stored: raise it, or lower order.window_shards",
 				 max, settings->window_shards, worst);
 	/* Not less than a window takes as stored: that would lie on disk. */
-	fetch->budget.max = max / fetch->slots > worst ? max / fetch->slots : worst;
+	fetch->budget.max = max / fetch->beside > worst ? max / fetch->beside : worst;
 	/* Objects are not inflated: what the largest window takes is known. */
 	if (fetch->objects)
 		fetch->windows->largest_bytes = worst;

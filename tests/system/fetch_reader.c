@@ -15,9 +15,11 @@
  * --rate     prints only, at the end: rows, data bytes, seconds to the first slot and in all since the
  *            reader's start; then how many segments there were between the end of the first one and that of
  *            the last but one, and their seconds: the rate without start and end.
+ * --unfinished  leaves the run's state as it is
  * At END_RUN the run is set finished, as traind does, so that fetchd ends.
  */
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "core/ring/ring.h"
 #include "core/run/run.h"
 #include "data/batch.h"
@@ -168,7 +170,7 @@ struct options {
 	uint64_t stop_after, revisit;
 	long pace_ms;
 	uint32_t rank, world;
-	bool rate, rows, columns;
+	bool rate, rows, columns, unfinished;
 };
 
 static struct options parse(int argc, char **argv)
@@ -180,6 +182,8 @@ static struct options parse(int argc, char **argv)
 			options.rank = (uint32_t)strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--world") == 0)
 			options.world = (uint32_t)strtoul(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--unfinished") == 0)
+			options.unfinished = true;
 		else if (strcmp(argv[i], "--rate") == 0)
 			options.rate = true;
 		else if (strcmp(argv[i], "--pace-ms") == 0)
@@ -317,6 +321,7 @@ int main(int argc, char **argv)
 			return 1;
 		(void)fclose(file);
 	}
+	(void)slot_use_rank(options.rank);
 	cursor.rank = options.rank;
 	cursor.world = options.world;
 	ring = open_ring();
@@ -330,7 +335,7 @@ int main(int argc, char **argv)
 	}
 	if (options.revisit && revisit(&ring, options.revisit) != 0)
 		return 1;
-	if (cursor.ended && run_state_set(RUN_FINISHED, &err) < 0)
+	if (cursor.ended && !options.unfinished && run_state_set(RUN_FINISHED, &err) < 0)
 		return 1;
 	ring_close(ring);
 	return 0;

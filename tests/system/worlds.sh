@@ -60,6 +60,26 @@ is "$(parts dropped)" "00:720 01:720 10:61 11:61 20:120" "each lane without its 
 worlds taken "$one" 'skip_rows = 33; take_rows = 150;'
 is "$(parts taken)" "00:150 01:150 10:61 11:61 20:120" "a part of each epoch"
 
+# All ranks of a world at once, on one node and in one run: each has a ring of its own, and one of them makes the plan.
+begin beside "$one"
+fetchds=() readers=() said=()
+for rank in 0 1 2; do
+	start_fetchd --rank $rank --world 3
+	fetchds+=("$fetchd")
+	timeout 120 "$reader" --columns --rank $rank --world 3 --unfinished >"$work/beside-$rank" &
+	readers+=($!)
+	said+=("$work/beside-$rank:$(cut -d' ' -f$((rank + 1)) <<<"${lanes_of[3]}")")
+done
+wait "${readers[@]}"
+kill "${fetchds[@]}"
+wait "${fetchds[@]}" 2>/dev/null
+cmp -s "$work/plain" <(python3 tests/system/global_rows.py 4 20 "${said[@]}" 2>&1)
+ok $? "three fetchds side by side deal the rows that one deals" "$(tail -n 5 "$KILN_ROOT/fetchd.log")"
+is "$(cd "$KILN_ROOT/run/kiln" && ls huge/ring* status/fetchd/page status/rank-*/fetchd/page | xargs)" \
+	"huge/ring huge/ring-1 huge/ring-2 status/fetchd/page status/rank-1/fetchd/page status/rank-2/fetchd/page" \
+	"each with a ring and a status page of its own"
+is "$(grep -c 'plan: 12 train, 1 validation, 3 test shards' "$KILN_ROOT/fetchd.log")" 3 "and all with one plan"
+
 "$make_shards" "$work/b" urain 9 30 plain
 "$make_shards" "$work/b" exam 2 20
 for shard in "$work/b"/urain-*; do

@@ -78,6 +78,34 @@ static void test_slots(void **state)
 	(void)slot_use(0);
 }
 
+/* From rank 1 on, a rank has a ring and status pages of its own; all else is that of the slot. */
+static void test_ranks(void **state)
+{
+	static const struct {
+		enum path path;
+		const char *in_slot_0, *in_slot_3;
+	} cases[] = {
+		{ PATH_RING, "/run/kiln/huge/ring-2", "/run/kiln/huge-3/ring-2" },
+		{ PATH_HUGE, "/run/kiln/huge", "/run/kiln/huge-3" },
+		{ PATH_SLOT_STATUS, "/run/kiln/status/rank-2", "/run/kiln/status/slot-3/rank-2" },
+		{ PATH_RUN, "/data/kiln/run/current", "/data/kiln/run/slot-3/current" },
+		{ PATH_CACHE, "/data/kiln/cache", "/data/kiln/cache" },
+	};
+	char found[PATH_BYTES];
+
+	(void)state;
+	assert_int_equal(unsetenv("KILN_ROOT"), 0);
+	assert_int_equal(slot_use_rank(2), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_string_equal(path_of(cases[i].path, NULL, found), cases[i].in_slot_0);
+		(void)slot_use(3);
+		assert_string_equal(path_of(cases[i].path, NULL, found), cases[i].in_slot_3);
+		(void)slot_use(0);
+	}
+	assert_int_equal(slot_use_rank(0), 2);
+	assert_string_equal(path_of(PATH_RING, NULL, found), "/run/kiln/huge/ring");
+}
+
 static void *slot_of_thread(void *unused)
 {
 	(void)unused;
@@ -336,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path_of),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test_setup_teardown(test_make, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exists, setup, teardown),

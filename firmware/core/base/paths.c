@@ -70,17 +70,23 @@ static const struct {
 	[PATH_RING] = { "/run/kiln/huge-", "/ring" },
 };
 
+/* What comes before the number of a rank, from rank 1 on, at the end of a path. */
+static const char *const of_rank[PATH_KINDS] = { [PATH_SLOT_STATUS] = "/rank-", [PATH_RING] = "-" };
+
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])
 {
 	const char *root = getenv("KILN_ROOT"), *slash = tail ? "/" : "";
 	const unsigned slot = slot_now();
+	char rank[32] = "";
 	int used;
 
+	if (slot_rank() && of_rank[which])
+		(void)snprintf(rank, sizeof(rank), "%s%u", of_rank[which], slot_rank());
 	if (slot && of_slot[which].before)
-		used = snprintf(out, PATH_BYTES, "%s%s%u%s%s%s", root ? root : "", of_slot[which].before,
-				slot, of_slot[which].after, slash, tail ? tail : "");
+		used = snprintf(out, PATH_BYTES, "%s%s%u%s%s%s%s", root ? root : "", of_slot[which].before,
+				slot, of_slot[which].after, rank, slash, tail ? tail : "");
 	else
-		used = snprintf(out, PATH_BYTES, "%s%s%s%s", root ? root : "", paths[which], slash,
+		used = snprintf(out, PATH_BYTES, "%s%s%s%s%s", root ? root : "", paths[which], rank, slash,
 				tail ? tail : "");
 	if (used < 0 || (size_t)used >= PATH_BYTES) {
 		fputs("KILN_ROOT is too long for a path\n", stderr);

@@ -2,8 +2,8 @@
 /*
  * The paths of everything that Kiln reads and writes, and how it writes files that survive a power cut. All
  * paths begin with the environment variable KILN_ROOT (empty by default). So a demo or a test can run on a
- * machine with an installed Kiln, and without root. Some paths belong to a slot (core/base/slot.h): from slot
- * 1 on they have its number in them.
+ * machine with an installed Kiln, and without root. Some paths belong to a slot or a rank (core/base/slot.h):
+ * from slot 1 and from rank 1 on they have its number in them.
  *
  * Durable files: write to a temporary name, fsync, rename, fsync of the folder. The rename replaces the old
  * file by the whole new file in one step. The first fsync writes the bytes to the disk before the rename; the
@@ -33,10 +33,11 @@ enum path {
 	PATH_RUNTIME,     /* /run/kiln */
 	PATH_STATUS,      /* /run/kiln/status: a folder for each daemon */
 	PATH_DEVICES,     /* /run/kiln/status/traind/devices.json: the OpenCL devices; traind/devices.h */
-	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1 */
+	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1, of rank
+			     1 status/rank-1 */
 	PATH_USABLE,      /* /run/kiln/usable: core/box/usable.h */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs; of slot 1 huge-1 */
-	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 huge-1/ring */
+	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 huge-1/ring, of rank 1 huge/ring-1 */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
 	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */

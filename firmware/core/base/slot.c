@@ -39,6 +39,21 @@ unsigned slot_use(unsigned slot)
 	return before;
 }
 
+static unsigned rank_now;
+
+unsigned slot_rank(void)
+{
+	return rank_now;
+}
+
+unsigned slot_use_rank(unsigned rank)
+{
+	const unsigned before = rank_now;
+
+	rank_now = rank;
+	return before;
+}
+
 const char *slot_unit(const char *name, const char *suffix, char out[static SLOT_UNIT_BYTES])
 {
 	if (slot_now() == 0)

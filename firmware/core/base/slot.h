@@ -17,8 +17,8 @@
  * A process works for the slot in its environment variable KILN_SLOT, without one for slot 0. The programs of
  * the whole box look at the slots one after the other with slot_use().
  *
- * State: one number for each thread, and the environment, which is read once for each thread. No errors: a
- * KILN_SLOT that is no slot counts as 0.
+ * State: the slot, a number for each thread; the rank, a number for the process; and the environment, which
+ * is read once for each thread. No errors: a KILN_SLOT that is no slot counts as 0.
  */
 #pragma once
 
@@ -29,6 +29,13 @@
 unsigned slot_now(void);
 /* Makes this thread use the paths of a slot. Returns the slot before, to go back to. */
 unsigned slot_use(unsigned slot);
+
+/* The ranks of a run, which share its lanes (data/order.h), work side by side in a slot. Rank 0 uses the ring
+ * and the status pages of the slot; from rank 1 on, each rank has its own. Returns the rank whose paths this
+ * process uses; 0 before slot_use_rank(). */
+unsigned slot_rank(void);
+/* Makes this process use the paths of a rank, before it starts threads. Returns the rank before. */
+unsigned slot_use_rank(unsigned rank);
 
 /* Writes the name of a unit of this slot: of "kiln-fetchd" and ".service" it makes "kiln-fetchd.service" or,
  * from slot 1 on, "kiln-fetchd@1.service". Returns out. */

@@ -111,7 +111,6 @@ static int hugepages(struct error *err)
 	struct example_schema schema;
 	struct nic_cores cores;
 	struct gpu_wish wish;
-	char path[PATH_BYTES];
 	uint64_t bytes;
 	bool gib;
 	int r = run_load(&run, err);
@@ -122,9 +121,9 @@ static int hugepages(struct error *err)
 	/* The mounts of other slots are not this one's. */
 	if (slot_now() == 0)
 		release_slots(series_slots_tonight());
-	/* Remove the old ring: the mount that follows would hide it. Fails with -EBUSY while fetchd or traind
-	 * has the ring open. */
-	r = ring_discard(path_of(PATH_RING, NULL, path), err);
+	/* Remove the old rings: the mount that follows would hide it. Fails with -EBUSY while fetchd or
+	 * traind has the ring open. */
+	r = release_rings(err);
 	if (r == -EBUSY)
 		log_notice("%s: the ring stays on the pages it has", err->text);
 	if (r < 0)

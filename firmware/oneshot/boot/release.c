@@ -19,6 +19,27 @@ static int release(struct error *err)
 	return hugepage_release(path_of(PATH_HUGE, NULL, folder), err);
 }
 
+int release_rings(struct error *err)
+{
+	const unsigned mine = slot_rank();
+	char path[PATH_BYTES];
+	int first = 0;
+
+	for (unsigned rank = 0; rank < CURSOR_PLACES_MAX; rank++) {
+		struct error why;
+		int r;
+
+		(void)slot_use_rank(rank);
+		r = ring_discard(path_of(PATH_RING, NULL, path), &why);
+		if (r < 0 && first == 0) {
+			first = r;
+			*err = why;
+		}
+	}
+	(void)slot_use_rank(mine);
+	return first;
+}
+
 void release_slots(unsigned first)
 {
 	const unsigned mine = slot_now();
@@ -29,7 +50,7 @@ void release_slots(unsigned first)
 		(void)slot_use(slot);
 		if (file_exists(path_of(PATH_HUGE, NULL, path), NULL) <= 0)
 			continue;
-		if (ring_discard(path_of(PATH_RING, NULL, path), &err) < 0 || release(&err) < 0)
+		if (release_rings(&err) < 0 || release(&err) < 0)
 			log_notice("%s; the memory stays in use", err.text);
 	}
 	(void)slot_use(mine);
