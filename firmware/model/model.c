@@ -77,7 +77,9 @@ static int run_part(struct model *model, struct plan *plan, uint32_t k, struct p
 	const bool training = plan == &model->train, last = k + 1 == share->count;
 	int r;
 
+	/* Random numbers depend on the row of the batch, lane after lane. */
 	values->part = share->first + k;
+	values->first_row += values->part * (uint32_t)graph->batch_rows;
 	if (training)
 		values->row_weight = 1.0f / (float)(graph->batch_rows * graph->parts);
 	r = plan_run(plan, model->gpu, values, err);

@@ -114,7 +114,7 @@ int share_cut(struct model *model, const struct model_batch *batch, uint32_t k, 
 	      struct model_batch *ret_part, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	const uint32_t rows = (uint32_t)graph->batch_rows, first = k * rows, lane = model->share.first + k;
+	const uint32_t rows = (uint32_t)graph->batch_rows, first = k * rows;
 	const struct tensor *label = graph_at(graph, graph->label);
 
 	if (batch->rows != rows * model->share.count)
@@ -125,9 +125,11 @@ int share_cut(struct model *model, const struct model_batch *batch, uint32_t k, 
 		.weight = batch->weight ? batch->weight + first : NULL,
 		.empty = batch->empty ? batch->empty + first : NULL,
 		.rows = rows,
-		.first_row = batch->first_row + (uint64_t)lane * rows,
+		.first_row = batch->first_row,
 		.ticket = k + 1 == model->share.count ? batch->ticket : NULL,
 	};
+	if (batch->part.lanes)
+		ret_part->part = (struct order_part){ batch->part.lanes, batch->part.first + k, 1, rows };
 	ret_part->valid_rows = count_valid(ret_part->empty, rows);
 	return cut_inputs(model, batch, first, turn, ret_part, err);
 }

@@ -72,7 +72,9 @@ static struct model_batch batch_at(const struct graph *graph, uint32_t step, uin
 {
 	const struct rows *rows = &batch_of[step];
 	const uint32_t row = first * ROWS, count = lanes * ROWS;
-	struct model_batch batch = { .rows = count, .first_row = (uint64_t)step * ROWS_ALL };
+	struct model_batch batch = { .rows = count,
+				     .first_row = (uint64_t)step * ROWS_ALL,
+				     .part = { LANES, first, lanes, ROWS } };
 
 	for (uint32_t i = 0; i < graph->inputs; i++) {
 		const struct tensor *what = graph_at(graph, graph->input[i]);
@@ -377,7 +379,7 @@ static void test_errors(void **state)
 	batch = batch_at(&model->graph, 0, 0, 2, splits);
 	assert_int_equal(model_train(model, &batch, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "expected 3 of each of 4 lanes"));
-	/* A NaN in row 10, which is in the last micro-batch. */
+	/* A NaN in row 10 of the slot, which is row 1 of the last lane, and row 4 + 3 of the pass. */
 	batch = batch_at(&model->graph, 0, 0, LANES, splits);
 	memcpy(bad, batch.input[0], ROWS_ALL * INPUTS * sizeof(float));
 	bad[10 * INPUTS + 3] = (float)NAN;
@@ -387,7 +389,7 @@ static void test_errors(void **state)
 	assert_int_equal(model_fault(model, &row, &err), -EDOM);
 	assert_int_equal(row, 10);
 	assert_non_null(strstr(err.text, "step 1: the loss became NaN"));
-	assert_non_null(strstr(err.text, "element 3 of row 10 of the pass, 10 of its batch"));
+	assert_non_null(strstr(err.text, "element 3 of row 7 of the pass, 10 of its batch"));
 	model_close(model);
 }
 
