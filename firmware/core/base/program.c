@@ -137,13 +137,22 @@ static const char *take_operand(const struct program *program, struct operands *
 	return out;
 }
 
+/* Tells whether the arguments after the operands belong to another program. */
+static bool has_rest(const struct program *program)
+{
+	static const char rest[] = "...]";
+	const size_t length = strlen(program->arguments);
+
+	return length >= sizeof(rest) && strcmp(program->arguments + length - (sizeof(rest) - 1), rest) == 0;
+}
+
 int program_begin(const struct program *program, int argc, char **argv)
 {
 	struct operands operands = { 0 };
 	char why[WHY_BYTES];
 
 	operands.missing = count_operands(program->arguments, &operands.optional);
-	for (int i = 1; i < argc; i++) {
+	for (int i = 1; i < argc && (operands.missing > 0 || !has_rest(program)); i++) {
 		const char *after = *argv[i] == '-' ? find_option(program->arguments, argv[i]) : NULL, *wrong;
 
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)

@@ -15,8 +15,9 @@ struct program {
 	const char *name; /* "kiln-uploadd" */
 	/* The usage after the name. It decides what is allowed: an option is a word with "--" in brackets,
 	 * and has a value if a word in capitals follows; each word outside of brackets is an operand that
-	 * must be given, a word in brackets of its own one that may be given. Small words with '|' between
-	 * them are the words that an operand may be; capitals stand for any word:
+	 * must be given, a word in brackets of its own one that may be given. "[ARGUMENT...]" at the end
+	 * stands for all that follows the operands, which belongs to another program. Small words with '|'
+	 * between them are the words that an operand may be; capitals stand for any word:
 	 * "[--rank R --world N]", "check|raise [VERSION]"; "" = no arguments. */
 	const char *arguments;
 	const char *about; /* what the program does: one or more sentences */
