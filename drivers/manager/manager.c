@@ -113,19 +113,21 @@ int unit_get(struct manager *manager, const char *unit, const char *interface, c
 	return r < 0 ? r : 0;
 }
 
-/* Starts a unit. *ret_job is the job's path on the bus, where it exists until the job is done. */
-static int start_job(struct manager *manager, const char *unit, char *ret_job, size_t size, struct error *err)
+/* Queues a job, by StartUnit or StopUnit. *ret_job is its path on the bus, where it exists until the job is
+ * done. */
+static int queue_job(struct manager *manager, const char *method, const char *unit, char *ret_job,
+		     size_t size, struct error *err)
 {
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 	sd_bus_message *answer = NULL;
 	const char *job;
-	int r = sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, "StartUnit",
-				   &error, &answer, "ss", unit, "replace");
+	int r = sd_bus_call_method(manager->bus, MANAGER_SERVICE, OBJECT, MANAGER_INTERFACE, method, &error,
+				   &answer, "ss", unit, "replace");
 
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "o", &job);
 	if (r < 0)
-		(void)error_set(err, r, "StartUnit %s: %s", unit,
+		(void)error_set(err, r, "%s %s: %s", method, unit,
 				error.message ? error.message : strerror(-r));
 	else
 		(void)snprintf(ret_job, size, "%s", job);
@@ -134,12 +136,13 @@ static int start_job(struct manager *manager, const char *unit, char *ret_job, s
 	return r < 0 ? r : 0;
 }
 
-int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err)
+static int run_job(struct manager *manager, const char *method, const char *unit, uint64_t wait_s,
+		   struct error *err)
 {
 	const struct timespec nap = { .tv_nsec = POLL_MS * 1000000L };
 	uint64_t since_ms = clock_ms();
 	char job[128];
-	int r = start_job(manager, unit, job, sizeof(job), err);
+	int r = queue_job(manager, method, unit, job, sizeof(job), err);
 
 	while (r == 0) {
 		CLEANUP(free_ptr) char *state = NULL;
@@ -152,6 +155,16 @@ int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, stru
 		(void)nanosleep(&nap, NULL);
 	}
 	return r;
+}
+
+int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err)
+{
+	return run_job(manager, "StartUnit", unit, wait_s, err);
+}
+
+int manager_end(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err)
+{
+	return run_job(manager, "StopUnit", unit, wait_s, err);
 }
 
 int manager_restarts(struct manager *manager, const char *unit, uint32_t *ret_restarts, struct error *err)

@@ -3,7 +3,8 @@
  * systemd's manager (org.freedesktop.systemd1) over the system bus: start and stop units, look at their
  * state. The units of a run are those of the slot that this thread uses (core/base/slot.h). Only root may
  * start or stop units. Each call waits for the answer, at most MANAGER_WAIT_S or what manager_set_wait()
- * says; only manager_run() waits until the job is done; the other calls queue a job and return.
+ * says; only manager_run() and manager_end() wait until the job is done; the other calls queue a job and
+ * return.
  *
  * Threads: one caller at a time for each struct manager. Crash: jobs that were queued go on.
  * Errors of every call: -ENOTCONN and the like where there is no bus; else what systemd said, as text.
@@ -32,6 +33,9 @@ MUST_CHECK int manager_stop(struct manager *manager, const char *unit, struct er
 /* Starts a unit and waits until the start is done. For a service of Type=oneshot that is when its program has
  * ended, with success or not. Errors: -ETIMEDOUT the start took longer than `wait_s`, and goes on. */
 MUST_CHECK int manager_run(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err);
+/* Stops a unit and waits until none of its processes is left. Errors: -ETIMEDOUT the stop took longer than
+ * `wait_s`, and goes on. */
+MUST_CHECK int manager_end(struct manager *manager, const char *unit, uint64_t wait_s, struct error *err);
 /* Tells whether a unit is active, starting or stopping, or has a job queued. A unit that does not exist is
  * not busy. */
 MUST_CHECK int manager_is_busy(struct manager *manager, const char *unit, bool *ret_busy, struct error *err);
@@ -55,6 +59,10 @@ struct manager_failure {
 	char result[32];
 	int32_t exit_status; /* exit status of the main process; 0 where another process of the unit failed */
 };
+
+/* Tells whether a service has ended, and how: `result` is "success", or why it failed. */
+MUST_CHECK int manager_ended(struct manager *manager, const char *unit, bool *ret_ended,
+			     struct manager_failure *ret_how, struct error *err);
 
 /* Finds the service of the run that failed and will not be restarted; of several, the one that starts first.
  * Errors: -ENOENT no service failed. */

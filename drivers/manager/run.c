@@ -53,6 +53,23 @@ static int failure_of(struct manager *manager, const char *unit, struct manager_
 	return 1;
 }
 
+int manager_ended(struct manager *manager, const char *unit, bool *ret_ended, struct manager_failure *ret_how,
+		  struct error *err)
+{
+	struct manager_failure how = { .result = "success" };
+	bool busy;
+	int r = manager_is_busy(manager, unit, &busy, err);
+
+	if (r < 0 || busy || (r = failure_of(manager, unit, &how, err)) < 0) {
+		*ret_ended = false;
+		return r;
+	}
+	(void)snprintf(how.unit, sizeof(how.unit), "%s", unit);
+	*ret_ended = true;
+	*ret_how = how;
+	return 0;
+}
+
 int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure, struct error *err)
 {
 	const struct run_unit units[] = { begin, fetchd, traind };
