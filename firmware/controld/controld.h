@@ -19,7 +19,8 @@
  * peer's credentials (root, the groups kiln-admin, kiln-operate, kiln-view), over TLS from the OU of the
  * client's certificate. Roles are ordered, view < operate < admin, and each row of control_methods[] names
  * the lowest role that may call the method: view may read; operate may change a run or the cache; admin may
- * replace kiln.conf, install updates and switch off or reset the box. control_request_parse() checks the role
+ * replace kiln.conf, install updates and switch off or reset the box. The role ranks stands apart: a box that
+ * leads a run on several boxes has it, and may call rank.* alone. control_request_parse() checks the role
  * before any method runs. controld itself has few rights: it writes files that tell traind and other programs
  * what to do, and asks kiln-steer for one of its fixed words when systemd must do something.
  *

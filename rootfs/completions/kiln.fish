@@ -159,7 +159,7 @@ complete -c kiln -n "test (__kiln_at) = 'pki'" -a issue -d 'make a certificate f
 complete -c kiln -n "test (__kiln_at) = 'pki'" -a network -d 'add boxes to the encrypted network in which they train together'
 complete -c kiln -n "test (__kiln_at) = 'pki'" -a revoke -d 'add the certificate NAME to the list FOLDER/revoked'
 complete -c kiln -n "test (__kiln_at) = 'pki init'" -a '(__fish_complete_directories)'
-complete -c kiln -n "test (__kiln_at) = 'pki issue'" -l role -x -a 'view operate admin' -d 'make a person\'s certificate with this role; without --role the certificate is a box\'s'
+complete -c kiln -n "test (__kiln_at) = 'pki issue'" -l role -x -a 'view operate admin ranks' -d 'make a person\'s certificate with this role; ranks = of a box that leads others; without --role the certificate is a box\'s'
 complete -c kiln -n "test (__kiln_at) = 'pki issue'" -l days -x -d 'days until the certificate expires, default 825'
 complete -c kiln -n "test (__kiln_at) = 'pki issue'" -a '(__fish_complete_directories)'
 complete -c kiln -n "test (__kiln_at) = 'pki network'" -a '(__fish_complete_directories)'

@@ -31,13 +31,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must((r < 0) == (*err.text != '\0') && (r < 0) == (code != 0));
 	must(!request.id || !request.gets_no_answer);
 	if (r == 0) {
-		must((request.id || request.gets_no_answer) && role >= request.method->role &&
+		must((request.id || request.gets_no_answer) && control_role_may(role, request.method->role) &&
 		     (!request.key || request.method->acts));
 		for (const struct control_param *param = request.method->params; param->name; param++)
 			if (param->type == CONTROL_INTEGER) {
 				uint64_t value = control_integer(&request, param->name, param->min);
 
 				must(value >= param->min && value <= param->max);
+			} else if (param->type == CONTROL_LIST) {
+				const cJSON *list = control_list(&request, param->name), *item;
+
+				must(cJSON_IsArray(list) && cJSON_GetArraySize(list) >= (int)param->min &&
+				     cJSON_GetArraySize(list) <= (int)param->max);
+				cJSON_ArrayForEach(item, list)
+					must(cJSON_IsString(item));
 			} else if (param->type != CONTROL_BOOLEAN && param->required) {
 				must(control_text(&request, param->name, NULL) != NULL);
 			}

@@ -55,7 +55,8 @@ void page_control(FILE *out)
 		"view < operate < admin. On the socket root is admin, and the groups kiln-admin, "
 		"kiln-operate "
 		"and kiln-view give the other users their role. Over TLS the role is the OU of the client's "
-		"certificate.");
+		"certificate. The role ranks is of a box that leads a job on several boxes: only that role "
+		"may call the methods rank.*, and it may call no other.");
 	roff_paragraph(
 		out,
 		"A method that acts also takes `idempotency_key` (1 .. %u characters of [A-Za-z0-9_-]). A "

@@ -14,10 +14,6 @@
 
 #define BACKLOG 128
 
-/* The OUs of client certificates, the one with the lowest role first: units[n] gives the role CONTROL_VIEW +
- * n. */
-static const char *const units[] = { "view", "operate", "admin", NULL };
-
 /* Finds the file of a credential: in systemd's folder, or without systemd in PATH_CREDENTIALS. In systemd's
  * folder kiln-controld.service writes "-" for a credential that the box does not have. */
 static int find_credential(const char *name, char ret_path[static PATH_BYTES], struct error *err)
@@ -47,7 +43,7 @@ static int open_tls(struct server *server, struct error *err)
 		.cert_file = cert,
 		.key_file = key,
 		.revoked_file = path_of(PATH_REVOKED, NULL, revoked),
-		.units = units,
+		.units = conn_tls_units,
 		.clock_is_set = clock_is_set,
 	};
 	int r;

@@ -354,7 +354,7 @@ static bool is_buffered(const struct session *session)
 /* Returns whether the rules of rests.h are for this client. */
 static bool pays(const struct session *session)
 {
-	return session->conn->known && session->conn->role < CONTROL_ADMIN;
+	return session->conn->known && session->conn->role != CONTROL_ADMIN;
 }
 
 /* Returns whether the next line has to wait. The sweep goes on with the session. */

@@ -16,6 +16,14 @@ static size_t clients_at(const struct sessions *sessions, const char *place)
 	return count;
 }
 
+/* The role ranks stands apart: it ends no session of another role, and no other role ends its session, whose
+ * job would end with it. */
+static bool is_lower(const struct session *session, const struct session *than)
+{
+	return !session->conn->known ||
+	       (than->conn->role != CONTROL_RANKS && session->conn->role < than->conn->role);
+}
+
 /* Ends the oldest session of the crowd whose client has less to say than that of `newest`: it has not
  * finished its handshake, or has a lower role. */
 static void make_room(struct sessions *sessions, const struct session *newest)
@@ -23,8 +31,7 @@ static void make_room(struct sessions *sessions, const struct session *newest)
 	struct session *oldest = NULL;
 
 	for (struct session *at = sessions->first; at; at = at->next)
-		if (at != newest && at->crowd == newest->crowd &&
-		    (!at->conn->known || at->conn->role < newest->conn->role))
+		if (at != newest && at->crowd == newest->crowd && is_lower(at, newest))
 			oldest = at; /* new sessions are first */
 	if (!oldest)
 		return;

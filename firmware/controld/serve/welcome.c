@@ -18,14 +18,14 @@ const char *welcome_client(const struct session *session, enum control_code *ret
 	if (session->conn->role == CONTROL_NOBODY)
 		return "your user is in none of the groups kiln-view, kiln-operate, kiln-admin";
 	*ret_code = CONTROL_LIMIT;
-	if (session->conn->role < CONTROL_ADMIN && sessions_of(session, false) > CONTROL_CALLER_MAX)
+	if (session->conn->role != CONTROL_ADMIN && sessions_of(session, false) > CONTROL_CALLER_MAX)
 		return "too many connections of yours";
 	return NULL;
 }
 
 const char *welcome_subscriber(const struct session *session)
 {
-	if (session->conn->role < CONTROL_ADMIN && sessions_of(session, true) >= CONTROL_CALLER_SUBS)
+	if (session->conn->role != CONTROL_ADMIN && sessions_of(session, true) >= CONTROL_CALLER_SUBS)
 		return "too many subscriptions of yours";
 	return NULL;
 }

@@ -48,6 +48,9 @@ struct conn {
 MUST_CHECK int conn_unix(int fd, struct conn **ret_conn, struct error *err);
 
 struct tls;
+/* The OUs of client certificates, each the name of a role; the one with the lowest role first (struct
+ * tls_options). */
+extern const char *const conn_tls_units[];
 /* Wraps an accepted TCP socket. The role is the OU of the client's certificate. Owns: `fd`, also on failure.
  */
 MUST_CHECK int conn_tls(struct tls *tls, int fd, struct conn **ret_conn, struct error *err);

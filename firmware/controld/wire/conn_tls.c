@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+const char *const conn_tls_units[] = { "view", "operate", "admin", "ranks", NULL };
+static const enum control_role roles[] = { CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_RANKS };
+
 struct conn_tls {
 	struct conn conn;
 	struct tls_link *link;
@@ -34,7 +37,7 @@ static int greet(struct conn_tls *self)
 		(void)snprintf(self->conn.why, sizeof(self->conn.why), "%.255s", err.text);
 		return r;
 	}
-	self->conn.role = (enum control_role)(CONTROL_VIEW + tls_unit(self->link));
+	self->conn.role = roles[tls_unit(self->link)];
 	self->conn.caller = tls_peer(self->link);
 	self->conn.known = true;
 	return 0;

@@ -27,6 +27,19 @@ bool control_is_word(const char *words, const char *word)
 	return false;
 }
 
+static bool is_list(const struct control_param *param, const cJSON *list)
+{
+	const cJSON *item;
+	uint64_t count = 0;
+
+	cJSON_ArrayForEach(item, list) {
+		if (!cJSON_IsString(item) || strlen(item->valuestring) > CONTROL_ITEM_MAX)
+			return false;
+		count++;
+	}
+	return cJSON_IsArray(list) && count >= param->min && count <= param->max;
+}
+
 static bool is_good(const struct control_param *param, const cJSON *item)
 {
 	const char *text = cJSON_GetStringValue(item);
@@ -47,6 +60,8 @@ static bool is_good(const struct control_param *param, const cJSON *item)
 		return text && control_is_word(param->words, text);
 	case CONTROL_BOOLEAN:
 		return cJSON_IsBool(item);
+	case CONTROL_LIST:
+		return is_list(param, item);
 	}
 	return false;
 }
@@ -70,6 +85,11 @@ char *control_allowed(const struct control_param *param, char *out, size_t size)
 		break;
 	case CONTROL_BOOLEAN:
 		(void)snprintf(out, size, "true or false");
+		break;
+	case CONTROL_LIST:
+		(void)snprintf(out, size,
+			       "an array of %" PRIu64 " .. %" PRIu64 " strings, each of at most %u bytes",
+			       param->min, param->max, CONTROL_ITEM_MAX);
 		break;
 	}
 	return out;
@@ -99,6 +119,8 @@ static const char *found_text(const struct control_param *param, const cJSON *it
 		(void)snprintf(out, FOUND_BYTES, "%zu bytes", strlen(item->valuestring));
 	else if (cJSON_IsString(item))
 		(void)snprintf(out, FOUND_BYTES, "\"%.40s\"", item->valuestring);
+	else if (cJSON_IsArray(item))
+		(void)snprintf(out, FOUND_BYTES, "an array of %d", cJSON_GetArraySize(item));
 	else if (cJSON_IsNumber(item))
 		(void)snprintf(out, FOUND_BYTES, "%.17g", item->valuedouble);
 	else
@@ -222,7 +244,7 @@ int control_request_parse(const char *line, uint64_t bytes, enum control_role ro
 	if (!ret_request->method)
 		return error_set(err, refuse(CONTROL_METHOD, ret_code), "there is no method \"%.64s\"%s",
 				 method, meant_method(method, meant));
-	if (role < ret_request->method->role)
+	if (!control_role_may(role, ret_request->method->role))
 		return error_set(err, refuse(CONTROL_REFUSED, ret_code), "%s needs the role %s, yours is %s",
 				 ret_request->method->name, control_role_name(ret_request->method->role),
 				 control_role_name(role));
@@ -257,6 +279,11 @@ uint64_t control_integer(const struct control_request *request, const char *name
 bool control_flag(const struct control_request *request, const char *name)
 {
 	return cJSON_IsTrue(param_of(request, name));
+}
+
+const cJSON *control_list(const struct control_request *request, const char *name)
+{
+	return param_of(request, name);
 }
 
 /* ---- Lines ---- */

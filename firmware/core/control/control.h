@@ -48,8 +48,10 @@
 #define CONTROL_SUBSCRIBED_MAX 32u         /* most connections that have called events.subscribe */
 #define CONTROL_BUFFERS_MAX    (16u << 20) /* most bytes of buffered lines, all connections together */
 #define CONTROL_PARAMS_MAX     5u
-#define CONTROL_RUN_ID_MAX     95u /* longest run id in characters: RUN_ID_BYTES without the NUL */
-#define CONTROL_KEY_MAX        64u /* longest idempotency_key in characters */
+#define CONTROL_RUN_ID_MAX     95u   /* longest run id in characters: RUN_ID_BYTES without the NUL */
+#define CONTROL_KEY_MAX        64u   /* longest idempotency_key in characters */
+#define RANKS_JOB_MAX          32u   /* longest name of a job on several boxes, in characters */
+#define CONTROL_ITEM_MAX       2048u /* longest string of a list in bytes */
 
 /* The units whose journal lines log.tail shows. Each WORD of the list is the unit kiln-WORD.service. */
 #define CONTROL_UNITS                                                                                   \
@@ -58,7 +60,16 @@
 	"trial|update|"                                                                                 \
 	"update-failed|update-fetch|uploadd"
 
-enum control_role { CONTROL_NOBODY, CONTROL_VIEW, CONTROL_OPERATE, CONTROL_ADMIN, CONTROL_ROLE_MAX };
+/* view < operate < admin. The role ranks stands apart: it is of a box that leads a run on several boxes, may
+ * call the methods rank.* alone, and no other role may call these. */
+enum control_role {
+	CONTROL_NOBODY,
+	CONTROL_VIEW,
+	CONTROL_OPERATE,
+	CONTROL_ADMIN,
+	CONTROL_RANKS,
+	CONTROL_ROLE_MAX
+};
 
 enum control_code {
 	CONTROL_PARSE = -32700,
@@ -88,6 +99,7 @@ enum control_type {
 	CONTROL_NAME,    /* [A-Za-z0-9_-]; min .. max is the length in characters */
 	CONTROL_WORD,    /* one of the words in `words`, "a|b|c" */
 	CONTROL_BOOLEAN,
+	CONTROL_LIST, /* an array of min .. max strings, each of at most CONTROL_ITEM_MAX bytes */
 };
 
 struct control_param {
@@ -112,6 +124,8 @@ extern const size_t control_methods_count;
 extern const struct control_param control_key;
 
 const char *control_role_name(enum control_role role);
+/* Tells whether a caller with this role may call a method of the role `needed`. */
+bool control_role_may(enum control_role role, enum control_role needed);
 const char *control_code_name(enum control_code code);
 /* Returns NULL where there is no such method. */
 const struct control_method *control_method_find(const char *name);
@@ -143,6 +157,8 @@ void control_request_done(struct control_request *request);
 const char *control_text(const struct control_request *request, const char *name, const char *fallback);
 uint64_t control_integer(const struct control_request *request, const char *name, uint64_t fallback);
 bool control_flag(const struct control_request *request, const char *name);
+/* Returns the array of strings of a required parameter. */
+const cJSON *control_list(const struct control_request *request, const char *name);
 
 /* Make a line that ends with "\n"; the caller frees it. NULL: no memory, or the line is longer than
  * CONTROL_REPLY_MAX. Owns: the functions add the member "protocol" to `result` or `params`, and free it. `id`

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-static const char *const role_names[] = { "nobody", "view", "operate", "admin" };
+static const char *const role_names[] = { "nobody", "view", "operate", "admin", "ranks" };
 static_assert(sizeof(role_names) / sizeof(role_names[0]) == CONTROL_ROLE_MAX, "every role has its name");
 
 const struct control_error control_errors[] = {
@@ -305,3 +305,8 @@ const char *control_code_name(enum control_code code)
 			return control_errors[i].name;
 	return "internal";
 }
+bool control_role_may(enum control_role role, enum control_role needed)
+{
+	return role == CONTROL_RANKS || needed == CONTROL_RANKS ? role == needed : role >= needed;
+}
+
