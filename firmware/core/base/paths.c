@@ -33,6 +33,7 @@ static const char *const paths[] = {
 	[PATH_RING] = "/run/kiln/huge/ring",
 	[PATH_CONTROL] = "/run/kiln/control.sock",
 	[PATH_STEER] = "/run/kiln-steer/socket",
+	[PATH_RANKS] = "/run/kiln/ranks",
 	[PATH_NETWORK] = "/data/etc/network",
 	[PATH_STORE_CA] = "/etc/kiln/store-ca.pem",
 	[PATH_BUNDLE] = "/data/kiln/update/bundle.raucb",

@@ -40,6 +40,7 @@ enum path {
 	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 huge-1/ring, of rank 1 huge/ring-1 */
 	PATH_CONTROL,     /* /run/kiln/control.sock */
 	PATH_STEER,       /* /run/kiln-steer/socket */
+	PATH_RANKS,       /* /run/kiln/ranks: jobs that other boxes lead; core/ranks/job.h */
 	PATH_NETWORK,     /* /data/etc/network: a box's own files of systemd-networkd */
 	PATH_STORE_CA,    /* /etc/kiln/store-ca.pem: the CA of the box's store, for ca_file */
 	PATH_BUNDLE,      /* /data/kiln/update/bundle.raucb: the bundle that an update installs */

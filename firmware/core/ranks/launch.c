@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ranks/launch.h"
+
+#include "core/ranks/job.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define NOWHERE "/nonexistent"
+
+void ranks_texts_done(struct ranks_texts *texts)
+{
+	while (texts->count > 0) {
+		texts->count--;
+		free(TAKE(texts->text[texts->count]));
+	}
+}
+
+static int add(struct ranks_texts *texts, struct error *err, const char *format, ...) PRINTF(3, 4);
+
+static int add(struct ranks_texts *texts, struct error *err, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int bytes;
+
+	if (texts->count == RANKS_LISTED_MAX)
+		return error_set(err, -EINVAL, "mpirun: more than %u words", RANKS_LISTED_MAX);
+	va_start(args, format);
+	bytes = vasprintf(&text, format, args);
+	va_end(args);
+	if (bytes < 0)
+		return error_set(err, -ENOMEM, "no memory");
+	texts->text[texts->count++] = text;
+	return 0;
+}
+
+/* A parameter of Open MPI, or another variable. */
+struct variable {
+	const char *name, *value;
+};
+
+static int add_all(struct ranks_texts *texts, const struct variable *variables, size_t count,
+		   struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = add(texts, err, "%s=%s", variables[i].name, variables[i].value);
+	return r;
+}
+
+/* ---- The environment ---- */
+
+static int add_common(struct ranks_texts *texts, const struct ranks_job_wish *job, struct error *err)
+{
+	char folder[PATH_BYTES];
+	const struct variable variables[] = {
+		{ "HOME", ranks_job_folder(job->name, folder) },
+		{ "TMPDIR", folder },
+		/* Open MPI needs a PATH, though every program that it starts has a whole path. */
+		{ "PATH", NOWHERE },
+		/* Otherwise hwloc loads a plugin for OpenCL, and so every driver. */
+		{ "HWLOC_PLUGINS_PATH", NOWHERE },
+		{ "OMPI_MCA_orte_tmpdir_base", folder },
+		{ "OMPI_MCA_oob_tcp_if_include", job->network },
+		{ "OMPI_MCA_btl_tcp_if_include", job->network },
+		{ "OMPI_MCA_btl", "self,vader,tcp" },
+		{ "OMPI_MCA_pml", "ob1" },
+		/* Ranks of a box share files in the job's folder, which is removed with the unit, and do not
+		 * read each other's memory, which the unit's filter of system calls forbids. */
+		{ "OMPI_MCA_btl_vader_backing_directory", folder },
+		{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
+		/* Kiln puts its threads on cores itself. */
+		{ "OMPI_MCA_hwloc_base_binding_policy", "none" },
+	};
+	int r = add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
+
+	/* orted looks for an agent, too, although it starts no other orted. */
+	return r < 0 ? r : add(texts, err, "OMPI_MCA_plm_rsh_agent=%s ranks-agent", job->oneshot);
+}
+
+int ranks_orted_environment(const struct ranks_job_wish *job, struct ranks_texts *ret_environment,
+			    struct error *err)
+{
+	CLEANUP(ranks_texts_done) struct ranks_texts texts = { .count = 0 };
+	int r = add_common(&texts, job, err);
+
+	if (r < 0)
+		return r;
+	*ret_environment = texts;
+	texts = (struct ranks_texts){ .count = 0 };
+	return 0;
+}
+
+static int add_leaders(struct ranks_texts *texts, const struct ranks_launch *launch, struct error *err)
+{
+	const struct variable variables[] = {
+		{ RANKS_JOB_NAME, launch->job.name },
+		{ "KILN_PKI", launch->pki },
+		{ "OMPI_MCA_plm", "rsh" },
+		/* mpirun itself calls the agent for each box, and each orted speaks with mpirun alone. */
+		{ "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
+		{ "OMPI_MCA_routed", "direct" },
+		{ "OMPI_MCA_plm_rsh_pass_environ_mca_params", "0" },
+		/* orted stays the main process of its unit. */
+		{ "OMPI_MCA_orte_leave_session_attached", "1" },
+	};
+
+	return add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
+}
+
+/* ---- The words ---- */
+
+/* Writes "HOST:RANKS,HOST:RANKS". */
+static int add_hosts(struct ranks_texts *words, const struct ranks_launch *launch, struct error *err)
+{
+	CLEANUP(free_ptr) char *list = NULL;
+	size_t size = 0;
+	CLEANUP(close_file) FILE *out = open_memstream(&list, &size);
+
+	for (size_t i = 0; out && i < launch->count; i++)
+		(void)fprintf(out, "%s%s:%" PRIu32, i ? "," : "", launch->boxes[i].host,
+			      launch->boxes[i].ranks);
+	if (!out || fflush(out) != 0)
+		return error_set(err, -ENOMEM, "no memory");
+	return add(words, err, "%s", list);
+}
+
+static int count_ranks(const struct ranks_launch *launch, uint32_t *ret_ranks, struct error *err)
+{
+	uint32_t ranks = 0;
+
+	for (size_t i = 0; i < launch->count; i++) {
+		if (launch->boxes[i].ranks == 0)
+			return error_set(err, -EINVAL, "job %s: box %s has no rank, expected 1 or more",
+					 launch->job.name, launch->boxes[i].host);
+		ranks += launch->boxes[i].ranks;
+	}
+	if (ranks == 0)
+		return error_set(err, -EINVAL, "job %s: it has no box", launch->job.name);
+	*ret_ranks = ranks;
+	return 0;
+}
+
+static int add_words(struct ranks_texts *words, const struct ranks_launch *launch, struct error *err)
+{
+	uint32_t ranks = 0;
+	int r = count_ranks(launch, &ranks, err);
+
+	if (r < 0 || (r = add(words, err, "mpirun")) < 0 || (r = add(words, err, "-n")) < 0 ||
+	    (r = add(words, err, "%" PRIu32, ranks)) < 0 || (r = add(words, err, "--host")) < 0 ||
+	    (r = add_hosts(words, launch, err)) < 0)
+		return r;
+	for (const char *const *word = launch->program; r == 0 && *word; word++)
+		r = add(words, err, "%s", *word);
+	return r;
+}
+
+int ranks_mpirun(const struct ranks_launch *launch, struct ranks_texts *ret_words,
+		 struct ranks_texts *ret_environment, struct error *err)
+{
+	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
+	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
+	int r = add_words(&words, launch, err);
+
+	if (r < 0 || (r = add_common(&environment, &launch->job, err)) < 0 ||
+	    (r = add_leaders(&environment, launch, err)) < 0)
+		return r;
+	*ret_words = words;
+	*ret_environment = environment;
+	words = environment = (struct ranks_texts){ .count = 0 };
+	return 0;
+}
