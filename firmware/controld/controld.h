@@ -6,7 +6,7 @@
  *     serve/     server, listeners, a session for each client     uses all folders below
  *     methods/   the table of methods, a function for each method
  *     status/    the present state of the box: status, metrics, stalls, journal, node
- *     call/      one request on its way, words to kiln-steer, idempotency keys
+ *     call/      one request on its way, words to kiln-steer, idempotency keys, jobs that other boxes lead
  *     wire/      the epoll set and the two transports
  *
  * call/call.h shows the path of a request through these folders.

@@ -189,6 +189,13 @@ static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struc
 	return 0;
 }
 
+/* localhost: orted and its ranks speak with each other over loopback. */
+static void rank(struct units_file *file, const struct config *config)
+{
+	if (*config->ranks.network)
+		add(file, "[Service]\nIPAddressAllow=localhost %s\n", config->ranks.network);
+}
+
 int units_write(const struct config *config, enum units_kind kind, int64_t now, struct units_file *ret_file,
 		struct error *err)
 {
@@ -197,7 +204,7 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 					     "kiln-begin.service",        "kiln-preload.service",
 					     "kiln-update-fetch.service", "kiln-check-store.service",
 					     "kiln-report.service",       "kiln-heartbeat.service",
-					     "kiln-promote.service" };
+					     "kiln-promote.service",      "kiln-rank@.service" };
 	static const char *const templates[UNITS_KINDS] = { [UNITS_FETCHD] = "kiln-fetchd@.service",
 							    [UNITS_TRAIND] = "kiln-traind@.service",
 							    [UNITS_BEGIN] = "kiln-begin@.service" };
@@ -223,6 +230,9 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 			add_string(ret_file, config->device.cores);
 			add(ret_file, "\n");
 		}
+		break;
+	case UNITS_RANK:
+		rank(ret_file, config);
 		break;
 	case UNITS_UPLOADD:
 		credentials(ret_file, config, STORES_SINK);

@@ -6,6 +6,7 @@
 #include "oneshot/night/night.h"
 #include "oneshot/preload/preload.h"
 #include "oneshot/promote/promote.h"
+#include "oneshot/ranks/ranks.h"
 #include "oneshot/report/heartbeat.h"
 #include "oneshot/report/report.h"
 #include "oneshot/series/after.h"
@@ -62,6 +63,9 @@ static const struct {
 	{ "slot", "send the event about a slot", "good|bad|back SLOT", oneshot_slot },
 	{ "floor", "compare a bundle's version with the newest that was good here, or remember this one",
 	  "check|raise [VERSION]", oneshot_floor },
+	{ "ranks-agent", "for mpirun, in the place of ssh: start orted on another box",
+	  "HOST COMMAND [ARGUMENT...]", oneshot_ranks_agent },
+	{ "rank", "become orted for a job that another box leads", "JOB", oneshot_rank },
 	{ "release", "give the ring's hugepages back to the system", "", oneshot_release },
 };
 

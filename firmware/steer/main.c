@@ -2,26 +2,30 @@
 /*
  * kiln-steer: starts and stops units of systemd for kiln-controld, which may ask for a few actions only.
  * kiln-steer.socket starts a process for each request: standard input has one word and a newline, standard
- * output gets one line, "ok" or "error TEXT".
+ * output gets one line, "ok" or "error TEXT". After the words rank.start and rank.stop follow a space and the
+ * name of a job (core/ranks/job.h).
  *
  * Why a program of its own: kiln-controld reads requests of other machines and runs without privileges, while
  * starting and stopping units needs root. kiln-steer runs as root without any capability, and a fixed table
- * maps each word to an action: no word can name a unit or a path. One thread, no state. If kiln-steer is
- * killed, systemd still finishes the action, and kiln-controld gets no answer.
+ * maps each word to an action: no word can name a unit or a path. The name of a job only chooses the instance
+ * of kiln-rank@.service, which checks itself what it runs. One thread, no state. If kiln-steer is killed,
+ * systemd still finishes the action, and kiln-controld gets no answer.
  */
 #include "core/base/events.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
 #include "core/box/floor.h"
+#include "core/ranks/job.h"
 #include "drivers/manager/manager.h"
 
 #include <poll.h>
 #include <string.h>
 
-#define WORD_BYTES_MAX 32u
+#define WORD_BYTES_MAX 64u
 #define WORDS_BYTES    512u /* room for all words */
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
 #define SYSTEMD_S      100u /* longest wait for systemd; the unit's RuntimeMaxSec= is longer */
+#define RANK_JOB_S     60u  /* longest wait until systemd has started or stopped a rank's unit */
 
 static int power_off(struct manager *manager, struct error *err)
 {
@@ -68,16 +72,42 @@ static int promote(struct manager *manager, struct error *err)
 	return manager_start(manager, "kiln-promote.service", err);
 }
 
+static int rank_stop(struct manager *manager, const char *job, struct error *err)
+{
+	char unit[RANKS_UNIT_BYTES];
+	int r = manager_end(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
+
+	return r < 0 ? r : manager_reset_failed(manager, unit, err);
+}
+
+static int rank_start(struct manager *manager, const char *job, struct error *err)
+{
+	struct manager_failure how;
+	char unit[RANKS_UNIT_BYTES];
+	bool ended;
+	int r = manager_run(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
+
+	if (r < 0 || (r = manager_ended(manager, unit, &ended, &how, err)) < 0)
+		return r;
+	if (!ended || strcmp(how.result, "success") == 0)
+		return 0;
+	return error_set(err, -EIO, "%s did not start: %s, status %d; its journal says why", unit, how.result,
+			 how.exit_status);
+}
+
 static const struct {
 	const char *word;
 	int (*act)(struct manager *manager, struct error *err);
+	/* instead of `act`, where the name of a job follows the word */
+	int (*act_on_job)(struct manager *manager, const char *job, struct error *err);
 } words[] = {
-	{ "run.start", manager_start_run },   { "run.stop", manager_stop_run },
-	{ "run.reset", manager_reset_run },   { "config.reload", manager_reload },
-	{ "update.install", update },         { "power.off", power_off },
-	{ "factory.reset", factory_reset },   { "cache.preload", preload },
-	{ "update.downgrade", downgrade },    { "experiments.promote", promote },
-	{ "begin.stop", manager_stop_trial }, { "slots.stop", manager_stop_beside },
+	{ "run.start", manager_start_run, NULL },   { "run.stop", manager_stop_run, NULL },
+	{ "run.reset", manager_reset_run, NULL },   { "config.reload", manager_reload, NULL },
+	{ "update.install", update, NULL },         { "power.off", power_off, NULL },
+	{ "factory.reset", factory_reset, NULL },   { "cache.preload", preload, NULL },
+	{ "update.downgrade", downgrade, NULL },    { "experiments.promote", promote, NULL },
+	{ "begin.stop", manager_stop_trial, NULL }, { "slots.stop", manager_stop_beside, NULL },
+	{ "rank.start", NULL, rank_start },         { "rank.stop", NULL, rank_stop },
 };
 
 /* Reads one line, which nothing may follow. */
@@ -108,9 +138,21 @@ static int refuse(const char *word, struct error *err)
 	size_t used = 0;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
-					 words[i].word);
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s%s", i ? ", " : "",
+					 words[i].word, words[i].act_on_job ? " JOB" : "");
 	return error_set(err, -EPROTO, "found the word \"%s\", expected one of %s", word, list);
+}
+
+/* Returns the name of the job, "" = none; NULL where the word does not fit the row. */
+static const char *job_of(const char *word, size_t row)
+{
+	const size_t length = strlen(words[row].word);
+
+	if (strncmp(word, words[row].word, length) != 0)
+		return NULL;
+	if (!words[row].act_on_job)
+		return word[length] ? NULL : "";
+	return word[length] == ' ' && ranks_job_is_name(word + length + 1) ? word + length + 1 : NULL;
 }
 
 static int act(const char *word, struct error *err)
@@ -118,15 +160,17 @@ static int act(const char *word, struct error *err)
 	CLEANUP(manager_closep) struct manager *manager = NULL;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *job = job_of(word, i);
 		int r;
 
-		if (strcmp(word, words[i].word) != 0)
+		if (!job)
 			continue;
 		event_send(&(struct event){ .id = EVENT_STEER_ASKED, .word = word }, "%s", word);
 		if ((r = manager_open(&manager, err)) < 0)
 			return r;
 		manager_set_wait(manager, SYSTEMD_S);
-		return words[i].act(manager, err);
+		return words[i].act_on_job ? words[i].act_on_job(manager, job, err)
+					   : words[i].act(manager, err);
 	}
 	return refuse(word, err);
 }

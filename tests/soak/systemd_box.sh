@@ -104,7 +104,7 @@ models() { # run.name
 power on-time 30
 inside kiln resume >"$work/said" 2>&1
 wait_for 120 gone
-ok $? "the box powers off by itself" "$(tail -n 5 "$work/console")"
+ok $? "the box powers off by itself" "$(tail -n 5 "$root.console")"
 is "$(state)" finished "after the run"
 said_before "all of it is in the store first" 'on-time-[0-9-]+: all of its files are in the store'
 is "$(models on-time | wc -l)" 1 "and it is there"
@@ -114,7 +114,7 @@ power too-late 0
 inside mount -t tmpfs -o size=4k full /data/kiln/store/runs
 inside kiln resume >"$work/said" 2>&1
 wait_for 120 gone
-ok $? "the box powers off, though the store takes nothing any more" "$(tail -n 5 "$work/console")"
+ok $? "the box powers off, though the store takes nothing any more" "$(tail -n 5 "$root.console")"
 is "$(models too-late | wc -l)" 0 "the model is not there"
 said_before "the journal tells what stays behind" 'too-late-[0-9-]+: [0-9]+ files of [0-9]+ bytes stay in the spool .*ckpt-[0-9]+\.safetensors'
 like "$(cat "$root"/data/kiln/run/archive/too-late-*/run.json)" '"left_behind":[[:space:]]*[{]' "and so does the run's record"

@@ -57,6 +57,7 @@ $results" "what judges a model: both"
 is "$(drop_in kiln-report.service)" "[Service]
 SetCredential=results:-
 $results" "the report's: it starts without, too"
+is "$(ls "$units" | grep rank)" "" "no network between boxes: the unit of ranks may speak with nobody"
 is "$(drop_in kiln-traind.service)" "[Service]
 CPUAffinity=
 CPUAffinity=2-3" "the trainer's cores"
@@ -93,6 +94,12 @@ echo 'tracking: { url = "http://mlflow.lan"; credential = "mlflow"; };' >>"$conf
 generate
 is "$(drop_in kiln-uploadd.service | tr '\n' ' ')" "[Service] $results [Service] SetCredential=mlflow:- \
 LoadCredential=mlflow:/data/kiln/credentials/mlflow " "the uploader starts without the tracking server's credential, too"
+
+config ''
+echo 'ranks: { network = "10.7.0.0/24"; trusted = true; };' >>"$conf"
+generate
+is "$(drop_in kiln-rank@.service)" "[Service]
+IPAddressAllow=localhost 10.7.0.0/24" "a network between boxes: the unit of ranks speaks with it alone"
 
 config 'at = "02:30"; zone = "Europe/Berlin";'
 generate

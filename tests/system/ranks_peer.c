@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank of tests/system/ranks.sh. Checks every result against its own reference, prints what went wrong, and
- * exits with 1 then.
+ * A rank of tests/system/ranks.sh and ranks_boxes.sh. Checks every result against its own reference, prints
+ * what went wrong, and exits with 1 then.
  *
  * Usage: ranks_peer LIBRARY WORLD exchange [boxes]    boxes: each two ranks have a host name of their own
+ *        ranks_peer LIBRARY WORLD exchange apart      each rank is on a box of its own: box-1, box-2 ...
+ *        ranks_peer LIBRARY WORLD stay                until it is killed
  *        ranks_peer LIBRARY WORLD abort|kill|silent|short|long|other RANK    that rank does so
  */
 #include "drivers/ranks/ranks.h"
@@ -150,27 +152,28 @@ static bool gather(struct ranks *ranks, uint32_t bytes)
 	return true;
 }
 
-static bool is_where_it_should_be(const struct ranks *ranks, bool boxes)
+/* `each`: how many ranks are on a box, whose names count from `first`; 0 = all are on one box. */
+static bool is_where_it_should_be(const struct ranks *ranks, uint32_t each, uint32_t first)
 {
-	for (uint32_t i = 0; boxes && i < world; i++) {
+	for (uint32_t i = 0; each && i < world; i++) {
 		const struct ranks_where *where = ranks_where(ranks, i);
 		char host[16];
 
-		(void)snprintf(host, sizeof(host), "box-%" PRIu32, i / 2);
-		if (strcmp(where->host, host) != 0 || where->box != i / 2 || where->local != i % 2)
+		(void)snprintf(host, sizeof(host), "box-%" PRIu32, first + i / each);
+		if (strcmp(where->host, host) != 0 || where->box != i / each || where->local != i % each)
 			return complain("a rank is elsewhere", i);
 	}
-	if (ranks_boxes(ranks) != (boxes ? (world + 1) / 2 : 1) || ranks_world(ranks) != world)
+	if (ranks_boxes(ranks) != (each ? (world + each - 1) / each : 1) || ranks_world(ranks) != world)
 		return complain("boxes", ranks_boxes(ranks));
 	return true;
 }
 
-static bool all_is_well(struct ranks *ranks, bool boxes)
+static bool all_is_well(struct ranks *ranks, bool boxes, bool apart)
 {
 	static const uint64_t counts[] = { 0, 1, 7, 148000, 2500000 };
 	static const uint64_t bytes[] = { 0, 1, 1000, 5000000 };
 
-	if (!is_where_it_should_be(ranks, boxes) || !exchange_many(ranks))
+	if (!is_where_it_should_be(ranks, boxes ? 2 : apart, apart) || !exchange_many(ranks))
 		return false;
 	for (uint32_t i = 0; i < 2 * sizeof(counts) / sizeof(counts[0]); i++)
 		if (!exchange(ranks, counts[i / 2]))
@@ -197,7 +200,7 @@ static int misbehave(struct ranks *ranks, const char *how, bool me)
 		ranks_abort(ranks, 69);
 	if (me && strcmp(how, "kill") == 0)
 		(void)raise(SIGKILL);
-	if (me && strcmp(how, "silent") == 0)
+	if ((me && strcmp(how, "silent") == 0) || strcmp(how, "stay") == 0)
 		(void)pause();
 	if (ranks_spread_start(ranks, &bucket, &ticket, &err) == 0 && ranks_wait(ranks, ticket, &err) == 0)
 		return 0;
@@ -220,13 +223,14 @@ int main(int argc, char **argv)
 	CLEANUP(ranks_closep) struct ranks *ranks = NULL;
 	const char *number = getenv("OMPI_COMM_WORLD_RANK");
 	struct ranks_wish wish = { .patience_s = 2, .same = "build 1" };
-	bool boxes, me;
+	bool boxes, apart, me;
 
 	if (argc < 4)
 		return 2;
 	rank = number ? (uint32_t)strtoul(number, NULL, 10) : 0;
 	world = (uint32_t)strtoul(argv[2], NULL, 10);
 	boxes = argc > 4 && strcmp(argv[4], "boxes") == 0;
+	apart = argc > 4 && strcmp(argv[4], "apart") == 0;
 	me = argc > 4 && strtoul(argv[4], NULL, 10) == rank;
 	if (boxes)
 		name_host(rank / 2);
@@ -241,6 +245,6 @@ int main(int argc, char **argv)
 	if (ranks_rank(ranks) != rank)
 		return complain("another rank", ranks_rank(ranks)) ? 0 : 1;
 	if (strcmp(argv[3], "exchange") == 0)
-		return all_is_well(ranks, boxes) ? 0 : 1;
+		return all_is_well(ranks, boxes, apart) ? 0 : 1;
 	return misbehave(ranks, argv[3], me);
 }

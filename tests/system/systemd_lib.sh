@@ -2,7 +2,7 @@
 # Shared by the tests of Kiln under a real systemd, in a container. Where no container can run, this file skips the test.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-root=$work/root
+root=$work/root machine=kiln-test-$$ # a test with several containers sets these, and leader and nspawn, for each
 leader= nspawn= nspawn_options=()
 
 why_not() {
@@ -18,8 +18,8 @@ reason=$(why_not)
 
 # Mounts this machine's /usr with Kiln installed over it; everything else belongs to the container.
 make_root() {
-	mkdir -p "$root"/{usr,etc,var,data,proc,sys,dev,run,tmp,root} "$work"/{upper,scratch}
-	mount -t overlay overlay -o "lowerdir=/usr,upperdir=$work/upper,workdir=$work/scratch" "$root/usr" || return
+	mkdir -p "$root"/{usr,etc,var,data,proc,sys,dev,run,tmp,root} "$root".{upper,scratch}
+	mount -t overlay overlay -o "lowerdir=/usr,upperdir=$root.upper,workdir=$root.scratch" "$root/usr" || return
 	for link in bin sbin lib lib32 lib64; do
 		[ ! -L /$link ] || ln -s usr/$link "$root/$link"
 	done
@@ -74,15 +74,15 @@ cgroups() { # name: prints one cgroup path for each hierarchy that systemd uses
 
 boot() {
 	local cgroup
-	for cgroup in $(cgroups "kiln-test-$$"); do
+	for cgroup in $(cgroups "$machine"); do
 		mkdir -p "$cgroup"
 	done
 	(
-		for cgroup in $(cgroups "kiln-test-$$"); do
+		for cgroup in $(cgroups "$machine"); do
 			echo $BASHPID >"$cgroup/cgroup.procs"
 		done
-		exec setsid systemd-nspawn -D "$root" -b --register=no --keep-unit --console=read-only --machine="kiln-test-$$" \
-			${KILN_COUNTS:+"--bind=$KILN_COUNTS"} "${nspawn_options[@]}" </dev/null >>"$work/console" 2>&1
+		exec setsid systemd-nspawn -D "$root" -b --register=no --keep-unit --console=read-only --machine="$machine" \
+			${KILN_COUNTS:+"--bind=$KILN_COUNTS"} "${nspawn_options[@]}" </dev/null >>"$root.console" 2>&1
 	) &
 	nspawn=$!
 	disown
@@ -111,7 +111,13 @@ cleanup() {
 	if [ -n "$nspawn" ] && ! gone; then
 		power_off || kill -KILL ${leader:+$leader} "$nspawn"
 	fi
-	for cgroup in $(cgroups "kiln-test-$$"); do
+	leave_nothing
+}
+
+# Removes the cgroups and the mount of a container that has ended.
+leave_nothing() {
+	local cgroup
+	for cgroup in $(cgroups "$machine"); do
 		wait_for 10 find "$cgroup" -depth -type d -exec rmdir {} +
 	done
 	wait_for 10 umount "$root/usr"
@@ -131,7 +137,7 @@ installed() { # records in each of ten shards
 booted() { # name
 	boot
 	local rc=$?
-	ok $rc "$1" "$(tail -n 20 "$work/console")
+	ok $rc "$1" "$(tail -n 20 "$root.console")
 $(inside systemctl list-jobs 2>&1)"
 	[ $rc = 0 ] || exit
 }

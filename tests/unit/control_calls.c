@@ -52,6 +52,8 @@ STUB(cache_drop)
 STUB(factory_reset)
 STUB(power_off)
 STUB(update_install)
+STUB(rank_start)
+STUB(rank_stop)
 
 int steer_join(struct call *call, struct error *err)
 {

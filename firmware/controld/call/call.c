@@ -16,6 +16,8 @@ struct call *call_new(struct calls *calls, struct box *box, call_answer_fn *answ
 
 void call_free(struct call *call)
 {
+	if (call->job)
+		call->leave(call->job);
 	control_request_done(&call->request);
 	cJSON_Delete(call->result);
 	free(call);

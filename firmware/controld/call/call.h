@@ -25,6 +25,7 @@
 struct box;
 struct call;
 struct follow;
+struct job;
 struct steer;
 
 /* State that all calls share. */
@@ -32,6 +33,7 @@ struct calls {
 	struct loop *loop;
 	struct recall recall;
 	struct steer *steers; /* words that wait for an answer of kiln-steer */
+	struct job *jobs;     /* jobs that other boxes lead (jobs.h) */
 	size_t followers;     /* number of subscribed clients */
 };
 
@@ -50,6 +52,10 @@ struct call {
 	/* set by events.subscribe: the events that the client gets after the answer; the session takes it
 	 * over */
 	struct follow *follow;
+	/* set by rank.start: the job, which the session takes over with the answer; leave() is called for it
+	 * where no session does */
+	struct job *job;
+	void (*leave)(struct job *job);
 	call_answer_fn *answer;
 	void *client; /* the session that waits for the answer; NULL: the client left */
 };

@@ -107,7 +107,7 @@ static int dial(int *ret_fd, struct error *err)
 static int send_word(const char *word, int *ret_fd, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
-	char line[64];
+	char line[80];
 	int bytes = snprintf(line, sizeof(line), "%s\n", word), r = dial(&fd, err);
 
 	if (r < 0)

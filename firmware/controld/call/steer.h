@@ -3,7 +3,7 @@
  * Sends commands, called words, to kiln-steer, the only process that may start and stop units of systemd.
  * Each word has a connection of its own: one line with the word, one line back, "ok" or "error " and the
  * reason. controld itself has no right to start or stop a unit, so a fault in controld can do no more than
- * the words in kiln-steer's fixed list.
+ * the words in kiln-steer's fixed list. After rank.start and rank.stop follow a space and the name of a job.
  *
  * No function here blocks: the answer ends the call later. At most 8 words wait for an answer at a time. A
  * word without an answer within CONTROL_ACT_S ends its call with CONTROL_TIMEOUT.

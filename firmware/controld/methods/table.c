@@ -38,6 +38,8 @@ static const struct {
 	{ "node.info", method_node_info },
 	{ "stalls", method_stalls },
 	{ "metrics", method_metrics },
+	{ "rank.start", method_rank_start },
+	{ "rank.stop", method_rank_stop },
 };
 #define METHODS (sizeof(methods) / sizeof(methods[0]))
 

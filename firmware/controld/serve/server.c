@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/serve/server.h"
+#include "controld/call/jobs.h"
 #include "controld/call/steer.h"
 #include "controld/status/metrics.h"
 #include "controld/status/noted.h"
@@ -137,6 +138,8 @@ int server_open(struct server *server, struct error *err)
 	if (r == 0)
 		r = server_listen(server, &server->local, err);
 	watch_sample(&server->box.watch);
+	if (r == 0)
+		jobs_open(&server->calls);
 	return r;
 }
 
@@ -146,6 +149,7 @@ void server_done(struct server *server)
 {
 	sessions_done(&server->sessions);
 	steer_done(&server->calls);
+	jobs_done(&server->calls);
 	recall_done(&server->calls.recall);
 	box_done(&server->box);
 	kernel_done(&server->kernel);
@@ -191,6 +195,7 @@ static void sweep(struct server *server)
 	server->swept_ms = now;
 	watch_sample(&server->box.watch);
 	steer_sweep(&server->calls, now);
+	jobs_sweep(&server->calls);
 	metrics_sweep(&server->box, now);
 	noted_sweep(&server->box, now);
 	kernel_sweep(&server->kernel, now);

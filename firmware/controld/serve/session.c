@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controld/serve/session.h"
+#include "controld/call/jobs.h"
 #include "controld/methods/table.h"
 #include "controld/serve/backlog.h"
 #include "controld/serve/welcome.h"
@@ -164,6 +165,8 @@ void session_end(struct session *session)
 	if (session->follow)
 		all->calls->followers--;
 	follow_closep(&session->follow);
+	if (session->job)
+		job_leave(TAKE(session->job));
 	clear(session, &session->in);
 	clear(session, &session->out);
 	conn_closep(&session->conn);
@@ -211,6 +214,27 @@ static int begin_following(struct session *session, struct call *call, struct er
 	return 0;
 }
 
+/* The unit of the session's job has ended (job_ended_fn): the client is told, and the session is over. */
+static void job_ended(void *client, char *line)
+{
+	struct session *session = client;
+
+	session->job = NULL;
+	session_queue(session, line);
+	session->closes = true;
+	session_go_on(session);
+}
+
+/* The session owns the job from now on. A session has one job at most: another call of rank.start leaves the
+ * earlier one. */
+static void take_job(struct session *session, struct call *call)
+{
+	if (session->job)
+		job_leave(session->job);
+	session->job = TAKE(call->job);
+	job_own(session->job, job_ended, session);
+}
+
 static char *answer_line(struct call *call, int r, const struct error *err)
 {
 	char *line = r == 0 ? control_reply(call->request.id, TAKE(call->result))
@@ -228,6 +252,8 @@ static void answer(void *client, struct call *call, int r, struct error *err)
 	session->call = NULL;
 	if (r == 0 && call->follow)
 		r = begin_following(session, call, err);
+	if (r == 0 && call->job)
+		take_job(session, call);
 	if (r < 0 && call->code == CONTROL_REFUSED)
 		say(session, false, "refused: ", err->text);
 	if (!call->request.gets_no_answer)

@@ -6,6 +6,8 @@
  *     reading -- a whole line --> at work -- call_end() --> answering -- the last byte is sent --> reading
  *                                                            |
  *                             events.subscribe               +--> subscribed, until the client leaves
+ *                             rank.start                     +--> with a job, until the client leaves or the
+ *                                                                 job ends
  *
  * controld reads from a client only while it expects a request: not while a call of the client is at work,
  * and not before the client has read its answer. So a client costs the memory of one line and one answer at
@@ -28,6 +30,7 @@ struct session {
 	struct backlog in, out;
 	struct call *call;     /* the call that waits for kiln-steer; NULL = no call waits */
 	struct follow *follow; /* the events of a subscribed client; NULL = not subscribed */
+	struct job *job; /* the job that the client has started, which ends with the session; NULL = none */
 	/* time of the last progress: the first byte of a line, a whole line, bytes of an answer */
 	uint64_t since_ms;
 	uint32_t interest; /* events that epoll watches for */

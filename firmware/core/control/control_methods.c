@@ -282,6 +282,22 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "content_type, text",
 	  "show metrics as OpenMetrics text" },
+	{ "rank.start",
+	  CONTROL_RANKS,
+	  false, /* the job belongs to the connection, so a key of an earlier connection would be of no use */
+	  { { "job", CONTROL_NAME, true, 1, RANKS_JOB_MAX, NULL, "name of the job" },
+	    { "arguments", CONTROL_LIST, true, 1, 24, NULL,
+	      "arguments of orted, the daemon of Open MPI; only those that mpirun gives it are allowed" } },
+	  "started: true; when the daemon ends, a line with the method \"rank.ended\" follows: {job, result "
+	  "(\"success\", \"exit-code\", \"signal\" ...), code}; when the connection ends, the box stops the "
+	  "job",
+	  "start this box's part of a job that another box leads" },
+	{ "rank.stop",
+	  CONTROL_RANKS,
+	  true,
+	  { { "job", CONTROL_NAME, true, 1, RANKS_JOB_MAX, NULL, "name of the job" } },
+	  "stopped: true",
+	  "stop this box's part of a job" },
 };
 const size_t control_methods_count = sizeof(control_methods) / sizeof(control_methods[0]);
 
@@ -298,6 +314,11 @@ const char *control_role_name(enum control_role role)
 	return role_names[role];
 }
 
+bool control_role_may(enum control_role role, enum control_role needed)
+{
+	return role == CONTROL_RANKS || needed == CONTROL_RANKS ? role == needed : role >= needed;
+}
+
 const char *control_code_name(enum control_code code)
 {
 	for (size_t i = 0; i < control_errors_count; i++)
@@ -305,8 +326,3 @@ const char *control_code_name(enum control_code code)
 			return control_errors[i].name;
 	return "internal";
 }
-bool control_role_may(enum control_role role, enum control_role needed)
-{
-	return role == CONTROL_RANKS || needed == CONTROL_RANKS ? role == needed : role >= needed;
-}
-
