@@ -42,8 +42,14 @@ static void check_option(const char *const words[static 3])
 	must(!strpbrk(words[2], " \t$`\"'|&<>*?~%\\!#={}") && *words[2]);
 	must((strcmp(words[1], "orte_hnp_uri") == 0) == (address != NULL));
 	must(address || !strpbrk(words[2], "/;"));
-	for (address += address ? 7 : 0; address; address = strchr(address, ','), address += address != NULL)
+	if (address)
+		address += strlen(";tcp://");
+	while (address) {
 		must(strncmp(address, "10.7.0.", 7) == 0);
+		address = strchr(address, ',');
+		if (address)
+			address++;
+	}
 }
 
 /* The input is a vector, a word on each line. */

@@ -173,16 +173,22 @@ good=(-mca orte_leave_session_attached '"1"' -mca ess '"env"' -mca ess_base_jobi
 uri=(-mca orte_hnp_uri '"9.0;tcp://10.93.0.1:9"')
 refused 'as-nobody/ca.crt' "a box without a certificate" nobody "${good[@]}" "${uri[@]}"
 refused 'authority that it does not know' "a box with a certificate of another authority" stranger "${good[@]}" "${uri[@]}"
-refused 'rank.start needs the role ranks, yours is admin' "another role" admin "${good[@]}" "${uri[@]}"
+refused 'rank.check needs the role ranks, yours is admin' "another role" admin "${good[@]}" "${uri[@]}"
 refused 'argument 20 of orted: found "orte_launch_agent", allowed: ess, ess_base_jobid' "a program in the place of orted" ranks "${good[@]}" \
 	-mca orte_launch_agent '"/bin/sh"' "${uri[@]}"
 refused 'found the address 10.94.0.1, allowed: addresses in ranks.network, 10.93.0.0/24' "an address outside of the network" ranks "${good[@]}" \
 	-mca orte_hnp_uri '"9.0;tcp://10.94.0.1:9"'
 on 2
-says 10 "the other box says so, too" 'box-1 at 10.93.0.1|admin at 10.93.0.1: refused: rank.start needs the role ranks' -u kiln-controld
+says 10 "the other box says so, too" 'box-1 at 10.93.0.1|admin at 10.93.0.1: refused: rank.check needs the role ranks' -u kiln-controld
 out=$(at_leader timeout 20 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 /bin/sh -c true 2>&1)
-[ $? != 0 ] && ! grep -q 'not found' <<<"$out"
+[ $? != 0 ] && grep -q 'Executable: /bin/sh' <<<"$out" && grep -q 'Node: box-2' <<<"$out"
 ok $? "a shell as a rank: the unit can run none" "$out"
+on 3
+cp "$root/usr/libexec/kiln/kiln-fetchd" "$root/usr/libexec/kiln/kiln-traind"
+out=$(lead ranks night-2 3 exchange apart)
+[ $? != 0 ] && grep -qE 'box box-3: found the build [0-9a-f]{40} of kiln-traind, expected [0-9a-f]{40} as here' <<<"$out"
+ok $? "refused and named: a box with another build" "$out"
+cp "$KILN_BIN/kiln-traind" "$root/usr/libexec/kiln/kiln-traind"
 all_gone "after refusals"
 
 # ---- Who is killed ----

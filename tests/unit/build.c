@@ -19,6 +19,31 @@ static void test_own(void **state)
 	assert_string_equal(build_id(again), id);
 }
 
+/* The file of this program has the id that the program finds in its own memory. Other files have none. */
+static void test_file(void **state)
+{
+	char id[BUILD_ID_BYTES], own[BUILD_ID_BYTES];
+	struct error err = { 0 };
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes;
+
+	(void)state;
+	assert_int_equal(build_id_of("/proc/self/exe", id, &err), 0);
+	assert_string_equal(id, build_id(own));
+	assert_int_equal(build_id_of("/etc/passwd", id, &err), -EBADMSG);
+	assert_int_equal(build_id_of("/nonexistent", id, &err), -ENOENT);
+	/* A file that is cut anywhere in its head is read without harm. */
+	assert_int_equal(file_read("/proc/self/exe", PROGRAM_MAX, &data, &bytes, &err), 0);
+	for (size_t cut = 0; cut < 2048; cut++) {
+		CLEANUP(free_ptr) uint8_t *part = malloc(cut + 1);
+
+		assert_non_null(part);
+		memcpy(part, data, cut);
+		*id = '\0';
+		read_file(part, cut, id);
+	}
+}
+
 static size_t put(uint8_t *at, uint32_t type, const char *owner, const void *id, uint32_t bytes)
 {
 	const uint32_t head[] = { (uint32_t)strlen(owner) + 1, bytes, type };
@@ -53,7 +78,8 @@ static void test_notes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_notes) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_own), cmocka_unit_test(test_file),
+					    cmocka_unit_test(test_notes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

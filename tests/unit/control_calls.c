@@ -52,6 +52,7 @@ STUB(cache_drop)
 STUB(factory_reset)
 STUB(power_off)
 STUB(update_install)
+STUB(rank_check)
 STUB(rank_start)
 STUB(rank_stop)
 

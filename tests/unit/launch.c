@@ -33,12 +33,12 @@ static void expect(const struct ranks_texts *texts, const char *const *expected,
 		expect(texts, expected_, sizeof(expected_) / sizeof(expected_[0])); \
 	} while (0)
 
-#define FOLDER "/run/kiln/rank-night-1"
 #define COMMON                                                                                              \
-	"HOME=" FOLDER, "TMPDIR=" FOLDER, "PATH=/nonexistent", "HWLOC_PLUGINS_PATH=/nonexistent",           \
-		"OMPI_MCA_orte_tmpdir_base=" FOLDER, "OMPI_MCA_oob_tcp_if_include=10.7.0.0/24",             \
-		"OMPI_MCA_btl_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl=self,vader,tcp",                   \
-		"OMPI_MCA_pml=ob1", "OMPI_MCA_btl_vader_backing_directory=" FOLDER,                         \
+	"HOME=/run/kiln/rank-night-1", "TMPDIR=/run/kiln/rank-night-1", "PATH=/nonexistent",                \
+		"HWLOC_PLUGINS_PATH=/nonexistent", "OMPI_MCA_orte_tmpdir_base=/run/kiln/rank-night-1",      \
+		"OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl_tcp_if_include=10.7.0.0/24",       \
+		"OMPI_MCA_btl=self,vader,tcp", "OMPI_MCA_pml=ob1",                                          \
+		"OMPI_MCA_btl_vader_backing_directory=/run/kiln/rank-night-1",                              \
 		"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_hwloc_base_binding_policy=none", \
 		"OMPI_MCA_plm_rsh_agent=/usr/libexec/kiln/kiln-oneshot ranks-agent"
 

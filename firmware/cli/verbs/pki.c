@@ -49,7 +49,8 @@ static const struct verb_option issue_options[] = {
 	  .value = VERB_CHOICE,
 	  .argument = "ROLE",
 	  .choices = "view|operate|admin|ranks",
-	  .help = "make a person's certificate with this role; ranks = of a box that leads others; without --role the certificate is a box's" },
+	  .help = "make a person's certificate with this role; ranks = of a box that leads others; without "
+		  "--role the certificate is a box's" },
 	{ .name = "days",
 	  .value = VERB_NUMBER,
 	  .argument = "N",

@@ -30,7 +30,7 @@ method_fn method_experiments_list, method_experiments_show;
 /* promote.c */
 method_fn method_experiments_promote, method_experiments_rollback;
 /* ranks.c */
-method_fn method_rank_start, method_rank_stop;
+method_fn method_rank_check, method_rank_start, method_rank_stop;
 /* whole_box.c, update.c */
 method_fn method_factory_reset, method_power_off;
 method_fn method_update_install;

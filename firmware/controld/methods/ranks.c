@@ -3,6 +3,7 @@
 #include "controld/call/jobs.h"
 #include "controld/methods/methods.h"
 #include "core/config/config.h"
+#include "core/ranks/facts.h"
 #include "core/ranks/orted.h"
 
 /* Reads ranks.network. Without one this box takes part in no job. */
@@ -31,6 +32,17 @@ static int check_name(struct call *call, const char *name, struct error *err)
 	call->code = CONTROL_PARAMS;
 	return error_set(err, -EINVAL, "%s: \"job\": found \"%s\", allowed: " RANKS_JOB_ALLOWED,
 			 call->request.method->name, name);
+}
+
+int method_rank_check(struct call *call, struct error *err)
+{
+	struct ranks_facts facts;
+	int r = ranks_facts_here(&facts, err);
+
+	if (r < 0)
+		return r;
+	call->result = ranks_facts_json(&facts);
+	return call->result ? 0 : call_no_memory(err);
 }
 
 int method_rank_start(struct call *call, struct error *err)

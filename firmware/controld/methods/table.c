@@ -38,6 +38,7 @@ static const struct {
 	{ "node.info", method_node_info },
 	{ "stalls", method_stalls },
 	{ "metrics", method_metrics },
+	{ "rank.check", method_rank_check },
 	{ "rank.start", method_rank_start },
 	{ "rank.stop", method_rank_stop },
 };

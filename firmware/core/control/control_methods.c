@@ -282,6 +282,14 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "content_type, text",
 	  "show metrics as OpenMetrics text" },
+	{ "rank.check",
+	  CONTROL_RANKS,
+	  false,
+	  { { 0 } },
+	  "build: the build id of kiln-traind, device: platform and name of the device that trains, \"\" = "
+	  "not "
+	  "known yet, time_us",
+	  "show what boxes that train together must have in common" },
 	{ "rank.start",
 	  CONTROL_RANKS,
 	  false, /* the job belongs to the connection, so a key of an earlier connection would be of no use */

@@ -117,8 +117,7 @@ int ranks_arguments_of(const cJSON *array, struct ranks_arguments *ret, struct e
 			return error_set(err, -EBADMSG, RANKS_CREDENTIAL ": expected an array of strings");
 		found.words[found.count++] = item->valuestring;
 	}
-	*ret = found;
-	found = (struct ranks_arguments){ 0 };
+	*ret = (struct ranks_arguments){ TAKE(found.json), TAKE(found.words), found.count };
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/config/config.h"
+#include "core/ranks/facts.h"
 #include "core/ranks/launch.h"
 #include "drivers/control/client.h"
 #include "oneshot/ranks/ranks.h"
@@ -43,14 +45,18 @@ static cJSON *make_params(const char *job, int count, char **words)
 	return cJSON_AddItemToObject(params, "arguments", array) ? TAKE(params) : NULL;
 }
 
-static int read_port(char out[static 8], struct error *err)
+/* Asks the other box what it has, and compares it with this box. */
+static int check(struct client *client, bool mixed, struct error *err)
 {
-	CLEANUP(config_done) struct config config = { 0 };
-	int r = config_load(config_path(0, NULL), &config, err);
+	CLEANUP(json_free) cJSON *answer = NULL;
+	const uint64_t since_us = clock_us();
+	struct ranks_facts here, found;
+	int r = client_call(client, "rank.check", NULL, &answer, err);
+	const uint64_t way_us = clock_us() - since_us;
 
-	if (r == 0)
-		(void)snprintf(out, 8, "%" PRIu64, config.control.port);
-	return r;
+	if (r < 0 || (r = ranks_facts_here(&here, err)) < 0 || (r = ranks_facts_of(answer, &found, err)) < 0)
+		return r;
+	return ranks_facts_compare(&found, &here, way_us, mixed, err);
 }
 
 /* Waits for the end of orted on the other box. Returns the exit code to pass on. */
@@ -78,12 +84,16 @@ static int start(const char *host, const char *job, int count, char **words, int
 {
 	CLEANUP(client_closep) struct client *client = NULL;
 	CLEANUP(json_free) cJSON *answer = NULL;
+	CLEANUP(config_done) struct config config = { 0 };
 	char port[8];
 	const struct client_box box = { .name = host, .address = host, .port = port };
 	cJSON *params;
-	int r = read_port(port, err);
+	int r = config_load(config_path(0, NULL), &config, err);
 
-	if (r < 0 || (r = client_open_box(&box, &client, err)) < 0)
+	if (r < 0)
+		return r;
+	(void)snprintf(port, sizeof(port), "%" PRIu64, config.control.port);
+	if ((r = client_open_box(&box, &client, err)) < 0 || (r = check(client, config.ranks.mixed, err)) < 0)
 		return r;
 	params = make_params(job, count, words);
 	if (!params)
