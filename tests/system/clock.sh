@@ -13,7 +13,7 @@ done
 # Without this the container forbids the call, too.
 nspawn_options=("--system-call-filter=adjtimex clock_adjtime")
 boot
-ok $? "it is up" "$(tail -n 20 "$work/console")"
+ok $? "it is up" "$(tail -n 20 $root.console)"
 for unit in nightly resume clock; do
 	inside systemctl restart "kiln-$unit.service" >/dev/null 2>&1
 	like "$(inside journalctl -q -o cat -u "kiln-$unit.service" 2>&1)" '^adjtimex: answered$' "kiln-$unit"

@@ -239,7 +239,7 @@ night_ends installing
 says 30 "a night ends while an update is installed: the box stays on" 'stays on: an update is on its way' -b -u kiln-finished
 night_ends installed
 wait_for 60 gone
-ok $? "one that waits for its restart has it when the box is switched on again: it goes off" "$(tail -n 5 "$work/console")"
+ok $? "one that waits for its restart has it when the box is switched on again: it goes off" "$(tail -n 5 $root.console)"
 
 # ---- The same weights ----
 step=$(newest)

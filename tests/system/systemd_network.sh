@@ -28,7 +28,7 @@ networkd_says() { # what it found wrong in the files, since it last started
 
 conf 'network = "10.7.0.0/24"; boxes = "box-2";'
 boot
-ok $? "systemd boots" "$(tail -n 20 "$work/console")"
+ok $? "systemd boots" "$(tail -n 20 $root.console)"
 is "$(inside systemctl show -P Result -P ActiveState kiln-network | xargs)" "success active" "kiln-network writes the network" \
 	"$(inside systemctl status kiln-network)"
 is "$(inside stat -c '%a %U:%G' /run/systemd/network/50-kiln-ranks.key)" "640 root:systemd-network" "systemd-networkd may read the key"
