@@ -5,8 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 . tests/system/train_lib.sh
 data=$work/data
-mkdir "$work/pocl"
-export POCL_CACHE_DIR=$work/pocl # compiled once for all nodes
 "$make_shards" "$data" train 2 200
 "$make_shards" "$data" test 1 50
 

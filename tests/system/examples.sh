@@ -4,8 +4,7 @@
 # makes of this machine's packages, and has to learn.
 . "$(dirname "$0")/lib.sh"
 examples=config/examples kiln=$KILN_BIN/kiln
-export POCL_CACHE_DIR=$work/pocl # kernels that one network compiled serve the next
-mkdir -p "$work/pocl" "$work/store"
+mkdir -p "$work/store"
 
 for conf in "$examples"/*.conf; do
 	"$kiln" config check "$conf" >"$work/said" 2>&1

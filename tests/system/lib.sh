@@ -5,6 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 KILN_BUILD=${KILN_BUILD:-$PWD/build/release}
 KILN_BIN=${KILN_BIN:-$KILN_BUILD/bin}
 export PYTHONDONTWRITEBYTECODE=1 # tests leave nothing in the source tree
+# Kernels that one test has compiled serve all tests, those of tests/unit too: compiling takes most of the time of a short run.
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$PWD/build/kernels}
+mkdir -p "$POCL_CACHE_DIR"
 work=$(mktemp -d /tmp/kiln-test-XXXXXX)
 tap_n=0 tap_failed=0
 

@@ -19,14 +19,14 @@ as_tap() {
 	done
 }
 
-# Runs a page with what a reader has after `make`: the clone and its programs. All pages share compiled kernels.
+# Runs a page with what a reader has after `make`: the clone and its programs.
 read_page() { # page
 	local home=$work/homes/$(basename "$1" .md) # a short path, because a socket's path is limited to 107 bytes
 	mkdir -p "$home"
 	(
 		cd "$home" || exit 1
 		unset KILN_ROOT KILN_CONFIG
-		export HOME=$home KILN=$clone PATH=$KILN_BIN:$PATH POCL_CACHE_DIR=$work/pocl
+		export HOME=$home KILN=$clone PATH=$KILN_BIN:$PATH
 		manual run "$clone/$1"
 	)
 }
@@ -37,7 +37,6 @@ cleanup() { # gives the rings' hugepages back
 	done
 }
 
-mkdir -p "$work/pocl"
 if [ $# -gt 0 ]; then
 	for page in "$@"; do
 		as_tap < <(read_page "rootfs/doc/$page.md")

@@ -6,8 +6,6 @@
 . "$(dirname "$0")/fetch_lib.sh"
 kiln=$KILN_BIN/kiln make=$KILN_BUILD/system/make_pictures export=$KILN_BUILD/system/layer_output
 decode=$KILN_BUILD/system/decode_picture
-export POCL_CACHE_DIR=$work/pocl
-mkdir -p "$work/pocl"
 
 picture='shape = [ 24, 20, 3 ]; antialias = true; fit = "crop"; random_crop = true;'
 source="source: { url = \"file://$work/data\"; };"
