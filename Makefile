@@ -104,13 +104,16 @@ RANKS_LIBRARY := $(B)/bin/kiln-ranks.so
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
 BENCHES     := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+UNTIMED     := $(BENCHES:$(B)/bench/%=$(B)/untimed/%)
 TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/system/*.c)) \
 	$(patsubst tests/system/preload/%.c,$(B)/system/preload/%.so,$(wildcard tests/system/preload/*.c))
 
 programs: $(PROGRAMS) $(RANKS_LIBRARY)
-tests: $(UNIT_TESTS) $(TEST_HELPERS)
+tests: unit-tests $(TEST_HELPERS)
+unit-tests: $(UNIT_TESTS)
 fuzzers: $(FUZZERS) # FLAVOUR=fuzz
 benches: $(BENCHES)
+untimed: $(UNTIMED)
 
 # ---- Rules ----------------------------------------------------------------------------------------------------------
 
@@ -152,9 +155,10 @@ $$(B)/lib$(1).a: $$(patsubst %.c,$$(B)/obj/%.o,$$(src-$(1))) $$(patsubst $$(B)/g
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
 
-# LTO only for programs that ship or are timed: with LTO, the links of some seventy tests would take minutes.
+# LTO only for programs that ship or are timed: with LTO, a link takes ten seconds. `make test` times no benchmark, so its
+# benchmarks are linked without LTO, into a folder of their own.
 ifeq ($(CLANG),)
-$(UNIT_TESTS) $(TEST_HELPERS): LINK_LTO = -fno-lto
+$(UNIT_TESTS) $(TEST_HELPERS) $(UNTIMED): LINK_LTO = -fno-lto
 endif
 $(UNIT_TESTS): LINK_EXTRA = -lcmocka
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
@@ -169,8 +173,11 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
 $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
 	$(link)
 
+$(B)/untimed/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
+	$(link)
+
 $(B)/obj/tests/bench/ranks_exchange.o: CPPFLAGS += $(MPI_CFLAGS)
-$(B)/bench/ranks_exchange: LINK_EXTRA = $(MPI_LIBS)
+$(B)/bench/ranks_exchange $(B)/untimed/ranks_exchange: LINK_EXTRA = $(MPI_LIBS)
 
 $(B)/system/%: $(B)/obj/tests/system/%.o $(ARCHIVES)
 	$(link)
@@ -313,10 +320,10 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 test: deps-test
 	@tools/deps/install image || true
 	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests benches
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan programs tests
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests untimed
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan unit-tests build/asan/bin/kiln-fetchd
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) \
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_BENCHES=$(CURDIR)/$(B)/untimed \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
 	 KILN_TEST_LIMIT_S=900 tests/run $(test-entries)
 
@@ -460,5 +467,5 @@ help:
 
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
-.PHONY: all programs tests fuzzers benches clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit gpu-static roofline profile help
+.PHONY: all programs tests unit-tests fuzzers benches untimed clean deps deps-test install demo lint test test-unit test-system test-soak test-interop test-mlflow test-debian13 test-opencl test-image test-power image bundle flash vm fuzz fuzz-all coverage bench gpu-check gpu-kit gpu-static roofline profile help
 .SECONDARY:
