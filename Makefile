@@ -300,7 +300,7 @@ on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
 opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,ops_block losses) \
 	$(call on-opencl,oclgrind-gpu,$(EVERY_KERNEL)) $(call on-opencl,oclgrind,every_kernel@test_networks every_kernel@test_transpose)
 
-# An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after --beside run in the background meanwhile.
+# An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after each --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 THREADED     := crc32c network ring_stress
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
@@ -313,7 +313,7 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 	$(opencl-short) \
 	--beside lint:tools/tap\ lint\ $(quietly)\ LINT_STATES=20000\ lint \
 	clang:tools/tap\ builds\ $(quietly)\ CC=clang\ programs \
-	fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
+	--beside fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44)
 
 # Where QEMU cannot be installed, the test of a night in QEMU is skipped, with the reason.
