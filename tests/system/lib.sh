@@ -77,7 +77,7 @@ start_fault_proxy() {
 
 start_radosgw() { # name of the test to skip; KILN_S3_NAME is tools/store/radosgw's
 	if ! tools/store/radosgw check >/dev/null 2>&1; then
-		skip "$1" "radosgw is not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+		skip "$1" "radosgw is not installed (packages ceph-mon ceph-osd radosgw ceph-common)"
 		exit
 	fi
 	unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY AWS_SESSION_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE

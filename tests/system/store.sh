@@ -53,7 +53,7 @@ found: $out"
 contract file "file://$dir/files"
 
 if ! "$tools/radosgw" check >/dev/null 2>&1; then
-	echo "ok $((n + 1)) - radosgw # SKIP not installed (packages ceph-mon ceph-mgr ceph-osd radosgw ceph-common)"
+	echo "ok $((n + 1)) - radosgw # SKIP not installed (packages ceph-mon ceph-osd radosgw ceph-common)"
 	echo "1..$((n + 1))"
 	exit $failed
 fi
