@@ -39,6 +39,7 @@ void pump_done(struct pump *pump)
 	for (uint32_t lane = 0; lane < LIBRARY_LANES; lane++)
 		free(pump->scratch[lane]);
 	free(pump->addend);
+	free(pump->steps);
 }
 
 void pump_obey(const struct pump *pump)
@@ -175,7 +176,7 @@ static void sum(struct pump *pump, const struct pump_job *job, uint64_t segment)
 
 	for (uint32_t i = 0; i < pump->world; i++)
 		pump->addend[i] = (float *)(i == pump->rank ? own.data : scratch_of(pump, lane, i));
-	sum_tree(pump->addend, pump->world, (float *)own.data, own.bytes / sizeof(float));
+	sum_tree(pump->addend, pump->steps, pump->world, (float *)own.data, own.bytes / sizeof(float));
 }
 
 int pump_run(struct pump *pump, const struct pump_job *job, struct error *err)

@@ -25,6 +25,8 @@ struct pump_job {
 	uint32_t root;
 };
 
+struct sum_step;
+
 struct pump {
 	const struct ranks_library *library;
 	uint32_t world, rank, segment_bytes;
@@ -32,13 +34,14 @@ struct pump {
 	const struct ranks_where *where; /* [world], for messages; a host is "" while it is not known */
 	_Atomic int abort_code;          /* PUMP_GOES_ON, or with what code all ranks have to end */
 	unsigned char *scratch[LIBRARY_LANES];
-	float **addend; /* [world] */
+	float **addend;         /* [world] */
+	struct sum_step *steps; /* [world]: the order of sums; one more than there are */
 };
 
 #define PUMP_GOES_ON (-1)
 
-/* Allocates the memory for segments of other ranks. library, world and rank are set. Errors: -ENOMEM, and the
- * caller calls pump_done(). */
+/* Allocates the memory for segments of other ranks. library, world, rank and steps are set. Errors: -ENOMEM,
+ * and the caller calls pump_done(). */
 MUST_CHECK int pump_open(struct pump *pump, struct error *err);
 /* Blocks. Errors: those of an exchange in ranks.h. */
 MUST_CHECK int pump_run(struct pump *pump, const struct pump_job *job, struct error *err);

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "drivers/ranks/load.h"
+#include "drivers/ranks/sum.h"
 #include "drivers/ranks/worker.h"
 
 #include <inttypes.h>
@@ -220,6 +221,7 @@ static struct ranks *make(const struct ranks_wish *wish)
 	ranks->where = calloc(wish->world, sizeof(*ranks->where));
 	ranks->marks = calloc(wish->world, sizeof(*ranks->marks));
 	ranks->worker.pump.where = ranks->where;
+	ranks->worker.pump.steps = calloc(wish->world, sizeof(*ranks->worker.pump.steps));
 	return ranks;
 }
 
@@ -230,8 +232,10 @@ int ranks_open(const struct ranks_wish *wish, struct ranks **ret_ranks, struct e
 
 	if (r < 0)
 		return r;
-	if (!(ranks = make(wish)) || !ranks->where || !ranks->marks)
+	if (!(ranks = make(wish)) || !ranks->where || !ranks->marks || !ranks->worker.pump.steps)
 		return error_set(err, -ENOMEM, "ranks: no memory for a world of %" PRIu32, wish->world);
+	if (!sum_steps(wish->lanes, wish->world, ranks->worker.pump.steps))
+		return error_set(err, -EINVAL, "the lanes of a rank are no node of the tree of lanes");
 	if (!is_alone(ranks) && ((r = load_library(wish->library, &ranks->worker.pump.library, err)) < 0 ||
 				 (r = worker_start(&ranks->worker, err)) < 0))
 		return r;

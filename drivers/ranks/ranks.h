@@ -12,11 +12,12 @@
  * ranks. The two halves move as many bytes as one all-reduce: 2 (world - 1) / world of the values, out of
  * each rank.
  *
- * Order of a sum: a binary tree over the ranks. Neighbours are added, level by level, and an odd one goes up
- * as it is: ((r0 + r1) + (r2 + r3)) + r4. For a world of 2^k this is the top of a binary tree over lanes of
- * which each rank owns a subtree. Each element is added by one rank, in float32, without contraction. So the
- * result depends on the values and on the world alone, not on the time at which they arrive, and is the same
- * in all ranks, bit for bit. Where several addends are NaN, the sum is NaN; which payload it has is not said.
+ * Order of a sum: a binary tree over lanes, of which each rank owns a node. Neighbours are added, level by
+ * level, and an odd one goes up as it is: ((l0 + l1) + (l2 + l3)) + l4. A rank brings the sum of its own
+ * node, so the sum of all is the same for each way to divide the lanes among ranks. Without ranks_wish.lanes
+ * each rank is a lane. Each element is added by one rank, in float32, without contraction. So the result
+ * depends on the values and on the world alone, not on the time at which they arrive, and is the same in all
+ * ranks, bit for bit. Where several addends are NaN, the sum is NaN; which payload it has is not said.
  *
  * Threads: one thread of this module calls MPI; no code of the caller runs on it. While it has no work it
  * wakes once a millisecond, to move on what it sent; while it waits for other ranks it asks again and again,
@@ -49,6 +50,9 @@ struct ranks;
 struct ranks_wish {
 	uint32_t world;      /* ranks that the launcher has to start, 1 .. RANKS_MAX */
 	uint32_t patience_s; /* how long to wait for a rank in an exchange, 1 .. */
+	/* The number of lanes that each rank owns, [world], the same in all ranks; lane 0 is the first of
+	 * rank 0. NULL = one each. Read by ranks_open() alone. */
+	const uint32_t *lanes;
 	const char *same;    /* text that has to be equal in all ranks, such as the ids of build and plan */
 	const char *library; /* path of kiln-ranks.so; NULL = it is in the folder of this program */
 };
@@ -63,8 +67,8 @@ struct ranks_where {
 /* Joins the world; returns when every rank has. Blocks until the launcher has started them. Where the program
  * was not started by mpirun, the world is 1.
  * Errors: -ENOENT kiln-ranks.so or Open MPI is not there (the text names the package); -EINVAL the launcher
- * started another number of ranks, `same` differs from rank 0's, the library is of another version, or a wish
- * is out of range; -ENOMEM; those of an exchange. */
+ * started another number of ranks, `same` differs from rank 0's, the library is of another version, the lanes
+ * of a rank are no node of the tree, or a wish is out of range; -ENOMEM; those of an exchange. */
 MUST_CHECK int ranks_open(const struct ranks_wish *wish, struct ranks **ret_ranks, struct error *err);
 /* Waits for the exchanges that have begun, then leaves the world, when every rank does. After an error it
  * leaves at once, without a word to the others: end the process with a code that is not 0, or call

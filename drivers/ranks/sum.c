@@ -17,19 +17,64 @@ static void add(float *out, const float *a, const float *b, size_t count)
 		out[i] = a[i] + b[i];
 }
 
-static void sum_block(float *const *in, uint32_t world, float *out, size_t first, size_t count)
-{
-	for (uint32_t step = 1; step < world; step *= 2) {
-		for (uint32_t i = 0; i + step < world; i += 2 * step) {
-			float *sum = 2 * step < world ? in[i] : out;
+/* What is left of the ranks, with their leaves, while the tree is walked from the left. */
+struct walk {
+	const uint32_t *lanes;
+	uint32_t world, rank, used; /* the next rank, and the additions so far */
+	struct sum_step *steps;
+};
 
-			add(&sum[first], &in[i][first], &in[i + step][first], count);
-		}
+static uint32_t lanes_of(const struct walk *walk, uint32_t rank)
+{
+	return walk->lanes ? walk->lanes[rank] : 1;
+}
+
+/* Walks the node of the next `size` leaves, which begin with the next rank's, and adds its parts. Returns
+ * false where a rank has leaves of this node and of another one. */
+static bool walk_node(struct walk *walk, uint32_t size)
+{
+	const uint32_t first = walk->rank, lanes = first < walk->world ? lanes_of(walk, first) : 0;
+	uint32_t left = 1, right;
+
+	if (lanes == 0 || lanes > size)
+		return false;
+	if (lanes == size) {
+		walk->rank++;
+		return true;
+	}
+	while (2 * left < size)
+		left *= 2;
+	if (!walk_node(walk, left))
+		return false;
+	right = walk->rank;
+	if (!walk_node(walk, size - left))
+		return false;
+	walk->steps[walk->used++] = (struct sum_step){ first, right };
+	return true;
+}
+
+bool sum_steps(const uint32_t *lanes, uint32_t world, struct sum_step *ret_steps)
+{
+	struct walk walk = { .lanes = lanes, .world = world, .steps = ret_steps };
+	uint64_t size = 0;
+
+	for (uint32_t rank = 0; rank < world; rank++)
+		size += lanes_of(&walk, rank);
+	return size <= UINT32_MAX / 2 && walk_node(&walk, (uint32_t)size);
+}
+
+static void sum_block(float *const *in, const struct sum_step *steps, uint32_t world, float *out,
+		      size_t first, size_t count)
+{
+	for (uint32_t i = 0; i + 1 < world; i++) {
+		float *left = in[steps[i].left];
+
+		add((i + 2 < world ? left : out) + first, left + first, in[steps[i].right] + first, count);
 	}
 }
 
-void sum_tree(float *const *in, uint32_t world, float *out, size_t count)
+void sum_tree(float *const *in, const struct sum_step *steps, uint32_t world, float *out, size_t count)
 {
 	for (size_t first = 0; first < count; first += BLOCK)
-		sum_block(in, world, out, first, count - first < BLOCK ? count - first : BLOCK);
+		sum_block(in, steps, world, out, first, count - first < BLOCK ? count - first : BLOCK);
 }

@@ -3,9 +3,19 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* One addition of the tree: the sum that is at rank `left` becomes the sum of it and that at rank `right`. */
+struct sum_step {
+	uint32_t left, right;
+};
+
+/* Writes the world - 1 additions in their order. `lanes` [world]: the leaves of each rank; NULL = one.
+ * Returns false where a rank's leaves are no node of the tree. */
+bool sum_steps(const uint32_t *lanes, uint32_t world, struct sum_step *ret_steps);
+
 /* Adds in[0] .. in[world - 1], each of `count` floats, into `out`, which may be one of them. Overwrites them
  * with partial sums. A world of 1 changes nothing. */
-void sum_tree(float *const *in, uint32_t world, float *out, size_t count);
+void sum_tree(float *const *in, const struct sum_step *steps, uint32_t world, float *out, size_t count);

@@ -204,18 +204,13 @@ static uint32_t ranks_needed(uint32_t size, uint32_t most)
 /* Returns how many of the `ranks` ranks of a node are at its left. */
 static uint32_t left_ranks(uint32_t size, uint32_t ranks)
 {
-	const uint32_t left = left_of(size), right = size - left;
-	uint32_t most = 1, least, largest, wish = left_of(ranks);
+	const uint32_t left = left_of(size);
+	uint32_t most = 1, at_left;
 
 	while (ranks_needed(size, most) > ranks)
 		most++;
-	least = ranks_needed(left, most);
-	if (ranks > right && ranks - right > least)
-		least = ranks - right;
-	largest = ranks - ranks_needed(right, most);
-	if (largest > left)
-		largest = left;
-	return wish < least ? least : wish > largest ? largest : wish;
+	at_left = ranks - ranks_needed(size - left, most);
+	return at_left < left ? at_left : left;
 }
 
 void order_rank_lanes(uint32_t lanes, uint32_t ranks, uint32_t rank, uint32_t *ret_first, uint32_t *ret_count)

@@ -28,8 +28,8 @@
  *
  * Why a rank owns a node of a tree: float32 sums depend on their order. The gradients of lanes are added in a
  * binary tree, neighbours first, level by level: ((l0 + l1) + (l2 + l3)) + l4. A rank adds the lanes of its
- * node, and the sum of the node is the same number whoever adds it. So the sum of all lanes can be the same
- * for any number of ranks.
+ * node, and drivers/ranks adds the sums of nodes. So the sum of all lanes is the same for any number of
+ * ranks.
  *
  * The order is a promise: a change needs a new ORDER_VERSION. Firmware has the code of every version that an
  * unfinished run may use, and tests/unit/order.c checks each with golden vectors.
@@ -85,10 +85,7 @@ uint32_t order_row_lane(uint64_t row, uint32_t lanes);
 
 /* Which lanes a rank owns; 1 <= ranks <= lanes. The lanes are the leaves of a tree: a node of n lanes has the
  * first 2^k of them at its left, 2^k the largest power of two below n, and the others at its right. A rank
- * owns a whole node. The ranks are spread so that the largest of their nodes is as small as possible. Where
- * that leaves a choice, the ranks form the tree that lanes form, so far as possible: then the sums of the
- * ranks, added in the tree of drivers/ranks/ranks.h, are the sum of all lanes. This is so for each number of
- * ranks that is a power of two where the number of lanes is one, too. */
+ * owns a whole node. The ranks are spread so that the largest of their nodes is as small as possible. */
 void order_rank_lanes(uint32_t lanes, uint32_t ranks, uint32_t rank, uint32_t *ret_first,
 		      uint32_t *ret_count);
 /* Returns the rank that owns a lane. */

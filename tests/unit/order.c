@@ -518,43 +518,6 @@ static void each_lane_has_one_rank(void **state)
 		}
 }
 
-/* Adds in a tree, neighbours first, level by level, as drivers/ranks adds. Each sum is a number that tells
- * how it was made. */
-static uint64_t add_tree(uint64_t *addend, uint32_t count)
-{
-	for (uint32_t step = 1; step < count; step *= 2)
-		for (uint32_t i = 0; i + step < count; i += 2 * step)
-			addend[i] = (addend[i] * 31 + addend[i + step]) * UINT64_C(0x9e3779b97f4a7c15) + 1;
-	return addend[0];
-}
-
-/* Returns the sum of all lanes, where each of the ranks adds its own, and then the ranks add their sums. */
-static uint64_t add_lanes(uint32_t lanes, uint32_t ranks)
-{
-	uint64_t sum[LANES_MAX], lane[LANES_MAX];
-
-	for (uint32_t rank = 0; rank < ranks; rank++) {
-		uint32_t first, count;
-
-		order_rank_lanes(lanes, ranks, rank, &first, &count);
-		for (uint32_t i = 0; i < count; i++)
-			lane[i] = first + i;
-		sum[rank] = add_tree(lane, count);
-	}
-	return add_tree(sum, ranks);
-}
-
-static void sums_of_ranks_are_the_sum_of_lanes(void **state)
-{
-	(void)state;
-	for (uint32_t lanes = 1; lanes <= LANES_MAX; lanes *= 2)
-		for (uint32_t ranks = 1; ranks <= lanes; ranks *= 2)
-			assert_int_equal(add_lanes(lanes, ranks), add_lanes(lanes, 1));
-	assert_int_equal(add_lanes(4, 3), add_lanes(4, 1));
-	assert_int_equal(add_lanes(6, 4), add_lanes(6, 1));
-	assert_int_not_equal(add_lanes(8, 5), add_lanes(8, 1)); /* ranks of 2, 1, 1, 2 and 2 lanes */
-}
-
 /* Each row of a batch is in the slot of one rank, where its lane's rows lie side by side. */
 static void rows_of_a_lane_lie_side_by_side(void **state)
 {
@@ -602,7 +565,6 @@ int main(void)
 		cmocka_unit_test(ranks_change),
 		cmocka_unit_test(each_lane_has_one_rank),
 		cmocka_unit_test(rows_of_a_lane_lie_side_by_side),
-		cmocka_unit_test(sums_of_ranks_are_the_sum_of_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* A world of 1, chunks, sums, and what is refused. tests/system/ranks.sh has larger worlds. */
 #include "drivers/ranks/ranks.h"
 
+#include "data/order.h"
 #include "drivers/ranks/sum.h"
 
 #include <math.h>
@@ -99,11 +100,13 @@ static void a_sum_is_that_of_the_tree(void **state)
 	for (uint32_t world = 2; world <= WORLD_MAX; world++) {
 		for (uint32_t own = 0; own < world; own++) {
 			float *in[WORLD_MAX];
+			struct sum_step steps[WORLD_MAX];
 
+			assert_true(sum_steps(NULL, world, steps));
 			memcpy(copy, values, sizeof(copy));
 			for (uint32_t rank = 0; rank < world; rank++)
 				in[rank] = copy[rank];
-			sum_tree(in, world, in[own], COUNT_MAX);
+			sum_tree(in, steps, world, in[own], COUNT_MAX);
 			for (size_t i = 0; i < COUNT_MAX; i++) {
 				const float expected = tree(values, world, 0, 16, i);
 
@@ -111,6 +114,55 @@ static void a_sum_is_that_of_the_tree(void **state)
 			}
 		}
 	}
+}
+
+/* Adds the lanes in as many ranks as there may be: each rank its own, as a model does, then the ranks. */
+static void the_sum_of_lanes_is_the_same_for_any_world(void **state)
+{
+	static float values[WORLD_MAX][COUNT_MAX], copy[WORLD_MAX][COUNT_MAX];
+
+	(void)state;
+	fill(values);
+	for (uint32_t lanes = 1; lanes <= WORLD_MAX; lanes++) {
+		for (uint32_t world = 1; world <= lanes; world++) {
+			struct sum_step steps[WORLD_MAX];
+			uint32_t own[WORLD_MAX];
+			float *in[WORLD_MAX];
+
+			memcpy(copy, values, sizeof(copy));
+			for (uint32_t rank = 0; rank < world; rank++) {
+				float *lane[WORLD_MAX];
+				uint32_t first;
+
+				order_rank_lanes(lanes, world, rank, &first, &own[rank]);
+				for (uint32_t k = 0; k < own[rank]; k++)
+					lane[k] = copy[first + k];
+				assert_true(sum_steps(NULL, own[rank], steps));
+				sum_tree(lane, steps, own[rank], lane[0], COUNT_MAX);
+				in[rank] = lane[0];
+			}
+			assert_true(sum_steps(own, world, steps));
+			sum_tree(in, steps, world, in[0], COUNT_MAX);
+			for (size_t i = 0; i < COUNT_MAX; i++) {
+				const float expected = tree(values, lanes, 0, 16, i);
+
+				assert_memory_equal(&copy[0][i], &expected, sizeof(expected));
+			}
+		}
+	}
+}
+
+static const uint32_t beyond[] = { 3, 1 }; /* no node of the tree of 4 lanes has 3 */
+
+static void lanes_that_are_no_node(void **state)
+{
+	static const uint32_t apart[] = { 1, 2, 1 }, none[] = { 2, 0, 2 };
+	struct sum_step steps[3];
+
+	(void)state;
+	assert_false(sum_steps(apart, 3, steps));
+	assert_false(sum_steps(none, 3, steps));
+	assert_false(sum_steps(beyond, 2, steps));
 }
 
 /* Else the test above could not tell a tree from a row. */
@@ -133,9 +185,11 @@ static void nan_stays(void **state)
 {
 	float values[3][5] = { { 1, NAN, 3, 4, 5 }, { 1, 2, NAN, 4, 5 }, { 1, 2, 3, 4, NAN } };
 	float *in[3] = { values[0], values[1], values[2] };
+	struct sum_step steps[3];
 
 	(void)state;
-	sum_tree(in, 3, values[1], 5);
+	assert_true(sum_steps(NULL, 3, steps));
+	sum_tree(in, steps, 3, values[1], 5);
 	assert_true(values[1][0] == 3.0f && values[1][3] == 12.0f);
 	assert_true(isnan(values[1][1]) && isnan(values[1][2]) && isnan(values[1][4]));
 }
@@ -151,6 +205,10 @@ static void refused(void **state)
 		{ "no rank", { .world = 0, .patience_s = 1, .same = "" }, -EINVAL, "a world of 0 ranks" },
 		{ "too many", { .world = RANKS_MAX + 1, .patience_s = 1, .same = "" }, -EINVAL, "1 to 1024" },
 		{ "no patience", { .world = 2, .patience_s = 0, .same = "" }, -EINVAL, "patience of 0 s" },
+		{ "lanes of no node",
+		  { .world = 2, .patience_s = 1, .same = "", .lanes = beyond },
+		  -EINVAL,
+		  "no node of the tree" },
 		{ "no library",
 		  { .world = 2, .patience_s = 1, .same = "", .library = "/nowhere/kiln-ranks.so" },
 		  -ENOENT,
@@ -184,6 +242,8 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(chunks_cover_all_elements_once),
 		cmocka_unit_test(a_sum_is_that_of_the_tree),
+		cmocka_unit_test(the_sum_of_lanes_is_the_same_for_any_world),
+		cmocka_unit_test(lanes_that_are_no_node),
 		cmocka_unit_test(another_order_has_another_sum),
 		cmocka_unit_test(nan_stays),
 		cmocka_unit_test(refused),
