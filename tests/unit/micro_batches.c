@@ -5,6 +5,7 @@
  * rows. The gradients of one step are those of a batch that is not cut. Each process is a thread with a
  * device of its own.
  */
+#include "drivers/ranks/sum.h"
 #include "model/memory.h"
 #include "tests/reference.h"
 
@@ -102,6 +103,7 @@ struct world {
 	uint32_t count;
 	pthread_barrier_t barrier;
 	float *values[WORLD_MAX];
+	struct sum_step steps[WORLD_MAX];
 	struct model_sums sums[MODEL_PARTS_MAX];
 };
 
@@ -113,33 +115,21 @@ struct process {
 	pthread_t thread;
 };
 
-/* Adds in the order of the tree over lanes. Process 2 of 3 owns two lanes. */
-static float tree(const struct world *world, uint64_t i)
-{
-	float *const *v = world->values;
-
-	if (world->count == 2)
-		return v[0][i] + v[1][i];
-	if (world->count == 3)
-		return (v[0][i] + v[1][i]) + v[2][i];
-	return (v[0][i] + v[1][i]) + (v[2][i] + v[3][i]);
-}
-
+/* Process 0 adds for all. */
 static int sum(void *arg, float *values, uint64_t count, struct error *err)
 {
 	struct process *process = arg;
 	struct world *world = process->world;
-	float *all = malloc(count * sizeof(*all));
 
 	(void)err;
-	assert_non_null(all);
 	world->values[process->number] = values;
 	(void)pthread_barrier_wait(&world->barrier);
-	for (uint64_t i = 0; i < count; i++)
-		all[i] = tree(world, i);
+	if (process->number == 0)
+		sum_tree(world->values, world->steps, world->count, values, count);
 	(void)pthread_barrier_wait(&world->barrier);
-	memcpy(values, all, count * sizeof(*all));
-	free(all);
+	if (process->number > 0)
+		memcpy(values, world->values[0], count * sizeof(*values));
+	(void)pthread_barrier_wait(&world->barrier);
 	return 0;
 }
 
@@ -167,15 +157,9 @@ static void *run_process(void *arg)
 static void open_process(struct process *process, struct world *world, uint32_t number)
 {
 	struct error err = { 0 };
-	const bool third = world->count == 3;
 
-	*process = (struct process){
-		.world = world,
-		.number = number,
-		.first = third ? number : number * (LANES / world->count),
-		.lanes = third ? 1 + number / 2 : LANES / world->count,
-		.gpu = gpu_of[number],
-	};
+	*process = (struct process){ .world = world, .number = number, .gpu = gpu_of[number] };
+	order_rank_lanes(LANES, world->count, number, &process->first, &process->lanes);
 	harness_must(model_open(process->gpu, world->config, true, &process->model, &err), &err);
 	assert_int_equal(model_parts(process->model), LANES);
 	harness_must(model_share(process->model, process->first, process->lanes,
@@ -189,12 +173,16 @@ static uint8_t *train_in(const struct config *config, uint32_t count, uint64_t *
 {
 	struct world world = { .config = config, .count = count };
 	struct process process[WORLD_MAX];
+	uint32_t lanes[WORLD_MAX];
 	uint8_t *states = NULL;
 	struct error err = { 0 };
 
 	assert_int_equal(pthread_barrier_init(&world.barrier, NULL, count), 0);
-	for (uint32_t p = 0; p < count; p++)
+	for (uint32_t p = 0; p < count; p++) {
 		open_process(&process[p], &world, p);
+		lanes[p] = process[p].lanes;
+	}
+	assert_true(sum_steps(lanes, count, world.steps));
 	for (uint32_t p = 0; p < count; p++)
 		assert_int_equal(pthread_create(&process[p].thread, NULL, run_process, &process[p]), 0);
 	for (uint32_t p = 0; p < count; p++)
