@@ -210,15 +210,13 @@ static bool is_chosen(size_t n)
 	static const struct {
 		const struct config_layer *layers;
 		void (*change)(struct config *of);
-	} chosen[] = { { functions, in_float16 },
-		       { joined, NULL },
-		       { dense_norms, NULL },
-		       { pictures, NULL },
-		       { tables, NULL },
-		       { tables, with_accumulation },
-		       { numbers_of_rows, with_sgd },
+	} chosen[] = { { functions, in_float16 },     { joined, NULL },
+		       { dense_norms, NULL },         { pictures, NULL },
+		       { tables, with_accumulation }, { numbers_of_rows, with_sgd },
 		       { yes_or_no, with_momentum } };
 
+	if (nets[n].layers == dense_norms && nets[n].shape[0] > 0)
+		return false;
 	for (size_t i = 0; i < sizeof(chosen) / sizeof(*chosen); i++)
 		if (nets[n].layers == chosen[i].layers && nets[n].change == chosen[i].change)
 			return true;
