@@ -19,6 +19,8 @@ static int load_config(const char *what, const char *text, struct model_file *mo
 	model->config.model.precision = PRECISION_FLOAT32; /* as the stored weights; only training uses
 							      another precision (storage.h) */
 	model->config.model.tensor_float_32 = false;
+	model->config.ranks.exact = false; /* only training cuts a batch (plan/parts.h); a last batch of fewer
+					      rows would not fit */
 	return 0;
 }
 

@@ -167,6 +167,31 @@ static void test_no_configuration(void **state)
 	assert_string_equal(err.text, "m: the file holds no configuration, so Kiln did not write this model");
 }
 
+/* A trained model takes batches of any number of rows, also where a step of its training was cut by lanes. */
+static void test_lanes(void **state)
+{
+	static const struct safetensors_note format = { "format", MODEL_FORMAT };
+	CLEANUP(model_file_done) struct model_file model = { 0 };
+	CLEANUP(free_ptr) char *bytes = NULL;
+	char hash[GRAPH_HASH_BYTES], text[sizeof(config_text) + 64];
+	const struct safetensors_note notes[] = { format, { "graph_hash", hash }, { "config", text } };
+	struct error err = { 0 };
+	struct graph graph;
+	uint64_t size = 0;
+
+	(void)state;
+	right_hash(hash);
+	(void)snprintf(text, sizeof(text), "%sorder: { lanes = 4; };\n", config_text);
+	assert_int_equal(safetensors_write(path, cases[0].tensor, 2, notes, 3, &err), 0);
+	assert_int_equal(file_read(path, 1 << 20, &bytes, &size, &err), 0);
+	assert_int_equal(model_file_open("m", bytes, size, &model, &err), 0);
+	assert_int_equal(model_file_build("m", NULL, &model, &err), 0);
+	assert_int_equal(graph_build(&model.config, true, &graph, &err), 0);
+	assert_int_equal(graph.parts, 1);
+	assert_int_equal(graph.batch_rows, model.config.run.batch_rows);
+	graph_done(&graph);
+}
+
 /* Export reads the tensors with the sizes of the graph, so it checks them itself, whoever calls it. */
 static void test_export(void **state)
 {
@@ -251,9 +276,8 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_no_configuration),
-		cmocka_unit_test(test_export),
+		cmocka_unit_test(test_cases), cmocka_unit_test(test_no_configuration),
+		cmocka_unit_test(test_lanes), cmocka_unit_test(test_export),
 		cmocka_unit_test(test_about),
 	};
 
