@@ -70,6 +70,7 @@ static bool decode(const char *text, unsigned char raw[static RAW_BYTES])
 {
 	char again[WIREGUARD_KEY_BYTES];
 	size_t bytes;
+	bool is;
 
 	if (strlen(text) != WIREGUARD_KEY_BYTES - 1 ||
 	    mbedtls_base64_decode(raw, RAW_BYTES, &bytes, (const unsigned char *)text,
@@ -78,7 +79,9 @@ static bool decode(const char *text, unsigned char raw[static RAW_BYTES])
 		return false;
 	/* A key has one text. base64 leaves two bits of the last character unused. */
 	encode(raw, again);
-	return strcmp(again, text) == 0;
+	is = strcmp(again, text) == 0;
+	explicit_bzero(again, sizeof(again));
+	return is;
 }
 
 bool wireguard_is_key(const char *text)
@@ -104,11 +107,10 @@ int wireguard_make_key(char ret_private[static WIREGUARD_KEY_BYTES],
 		r = mbedtls_mpi_write_binary_le(&curve.private, raw, sizeof(raw));
 	if (r == 0)
 		r = write_public(&curve, ret_public);
-	if (r != 0)
-		return error_set(err, -EIO, "a new WireGuard key: mbedTLS says -0x%x", (unsigned)-r);
-	encode(raw, ret_private);
+	if (r == 0)
+		encode(raw, ret_private);
 	explicit_bzero(raw, sizeof(raw));
-	return 0;
+	return r == 0 ? 0 : error_set(err, -EIO, "a new WireGuard key: mbedTLS says -0x%x", (unsigned)-r);
 }
 
 int wireguard_public_key(const char *private, char ret_public[static WIREGUARD_KEY_BYTES], struct error *err)
