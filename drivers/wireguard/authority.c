@@ -4,6 +4,7 @@
 #include "drivers/wireguard/peers.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static char *path_in(const char *folder, const char *name, const char *ending, char out[static PATH_BYTES])
 {
@@ -118,6 +119,15 @@ int authority_add_boxes(const char *folder, const char *network, const char *con
 	return write_list(folder, &peers, err);
 }
 
+static int remove_key(const char *folder, const char *name, struct error *err)
+{
+	char path[PATH_BYTES];
+
+	if (unlink(path_in(folder, name, ".wireguard", path)) == 0 || errno == ENOENT)
+		return 0;
+	return error_set(err, -errno, "%s: cannot remove it: %s", path, strerror(errno));
+}
+
 int authority_revoke_box(const char *folder, const char *name, struct error *err)
 {
 	const struct peers_box *known;
@@ -127,8 +137,11 @@ int authority_revoke_box(const char *folder, const char *name, struct error *err
 	if (r != 0)
 		return r < 0 ? r : 0;
 	known = peers_named(&peers, name);
-	if (!known || !*known->public_key)
+	if (!known)
 		return 0;
-	*peers.box[known - peers.box].public_key = '\0';
-	return write_list(folder, &peers, err);
+	if (*known->public_key) {
+		*peers.box[known - peers.box].public_key = '\0';
+		r = write_list(folder, &peers, err);
+	}
+	return r < 0 ? r : remove_key(folder, known->name, err);
 }

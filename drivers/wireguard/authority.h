@@ -19,6 +19,7 @@
 MUST_CHECK int authority_add_boxes(const char *folder, const char *network, const char *const *names,
 				   struct error *err);
 
-/* Takes the key of a box out of the list; the box keeps its address, so that no other box gets it. Does
- * nothing where there is no list, or where the list has no such box. */
+/* Takes the key of a box out of the list, and removes its file, so that no box gets this key again; the box
+ * keeps its address, so that no other box gets it. Repeating it changes nothing. Does nothing where there is
+ * no list, or where the list has no such box. */
 MUST_CHECK int authority_revoke_box(const char *folder, const char *name, struct error *err);

@@ -202,7 +202,8 @@ static void test_full(void **state)
 	assert_non_null(strstr(err.text, "6 boxes"));
 }
 
-/* A revoked box loses its key and keeps its address; a box without its file gets a new key. */
+/* A revoked box loses its key, in the list and as a file, and keeps its address; a box without its file gets
+ * a new key. */
 static void test_change(void **state)
 {
 	static struct peers before, after;
@@ -217,6 +218,9 @@ static void test_change(void **state)
 	must_read(&before);
 	assert_int_equal(pki_revoke(rack, "box-1", &err), 0);
 	assert_int_equal(authority_revoke_box(rack, "box-1", &err), 0);
+	assert_int_equal(authority_revoke_box(rack, "box-1", &err), 0);
+	assert_int_equal(access(in_rack("box-1.wireguard", path), F_OK), -1);
+	assert_int_equal(access(in_rack("box-2.wireguard", path), F_OK), 0);
 	assert_int_equal(authority_revoke_box(rack, "nobody", &err), 0);
 	assert_int_equal(add(NETWORK, "box-1", NULL, &err), -EKEYREVOKED);
 	must_add("box-3", NULL);

@@ -84,7 +84,8 @@ static int revoke_name(const struct arguments *arguments)
 static const struct verb pki_revoke_row = {
 	.name = "revoke",
 	.summary = "add the certificate NAME to the list FOLDER/revoked",
-	.about = "Also takes the key of the box NAME out of FOLDER/boxes, where `kiln pki network` put it.",
+	.about = "Also takes the key of the box NAME out of FOLDER/boxes, where `kiln pki network` put it, "
+		 "and removes FOLDER/NAME.wireguard.",
 	.operands = folder_and_name,
 	.run = revoke_name,
 };
