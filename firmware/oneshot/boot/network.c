@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the WireGuard network of ranks.network for systemd-networkd, before it starts: the interface with
- * its peers, its address, and the private key, which only root and systemd-networkd can read. The files are
- * in /run, so each boot makes them anew.
+ * its peers, its address, and the private key, which only root and systemd-networkd can read. On a flashed
+ * box PATH_NETWORKD is a folder of /data (provision.c), so the files of the boot before are still there: each
+ * start removes them first.
  *
  * kiln-generator does not do this: it runs before /data is there, and checks no signature.
  */
