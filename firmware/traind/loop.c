@@ -92,7 +92,7 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	stages_batch(&train->stages, split);
 	/* A device may compile kernels anew for another number of rows, which the last batch of an epoch has.
 	 */
-	compiles = train->warm[split] < WARM_BATCHES || batch.rows != train->run.config.run.batch_rows;
+	compiles = train->warm[split] < WARM_BATCHES || batch.rows != model_batch_rows(train->model);
 	if (compiles)
 		alive_lease(train->worker, "building kernels", WARM_LEASE_S);
 	if (train->warm[split] == 0)
