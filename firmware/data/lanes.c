@@ -96,7 +96,8 @@ int lanes_merge(const struct plan *plan, const struct cursor *from, const struct
 	if (merged.split != SPLIT_TRAIN && !merged.ended)
 		merged.batch = merged.rows = 0;
 	for (uint32_t lane = 0; lane < plan_settings_of(plan)->lanes; lane++)
-		merge_lane(plan, &cursor[order_lane_rank(lane, plan_settings_of(plan)->lanes, ranks)], lane, &merged);
+		merge_lane(plan, &cursor[order_lane_rank(lane, plan_settings_of(plan)->lanes, ranks)], lane,
+			   &merged);
 	*ret_cursor = merged;
 	return 0;
 }
