@@ -10,20 +10,21 @@
  * Exchange of gradients, in two halves. ranks_reduce_start() leaves in each rank's own chunk (ranks_chunk())
  * the sum of all ranks. Then the rank updates its chunk, and ranks_spread_start() gives all chunks to all
  * ranks. The two halves move as many bytes as one all-reduce: 2 (world - 1) / world of the values, out of
- * each rank.
+ * each rank; half of them where the values travel as bfloat16 (enum ranks_type).
  *
  * Order of a sum: a binary tree over lanes, of which each rank owns a node. Neighbours are added, level by
  * level, and an odd one goes up as it is: ((l0 + l1) + (l2 + l3)) + l4. A rank brings the sum of its own
- * node, so the sum of all is the same for each way to divide the lanes among ranks. Without ranks_wish.lanes
- * each rank is a lane. Each element is added by one rank, in float32, without contraction. So the result
- * depends on the values and on the world alone, not on the time at which they arrive, and is the same in all
- * ranks, bit for bit. Where several addends are NaN, the sum is NaN; which payload it has is not said.
+ * node, so with RANKS_FLOAT32 the sum of all is the same for each way to divide the lanes among ranks.
+ * Without ranks_wish.lanes each rank is a lane. Each element is added by one rank, in float32, without
+ * contraction. So the result depends on the values and on the world alone, not on the time at which they
+ * arrive, and is the same in all ranks, bit for bit. Where several addends are NaN, the sum is NaN; which
+ * payload it has is not said.
  *
  * Threads: one thread of this module calls MPI; no code of the caller runs on it. While it has no work it
  * wakes once a millisecond, to move on what it sent; while it waits for other ranks it asks again and again,
  * in the first 2 ms without a rest. All calls come from one thread of the caller at a time, except
  * ranks_abort(), which any thread may make. Memory: ranks_open() allocates 4 MiB for each other rank, 256 MiB
- * at most; after it our own code allocates nothing (Open MPI may).
+ * at most, and 4 KiB for each rank; after it our own code allocates nothing (Open MPI may).
  *
  * Errors of every exchange: -ETIMEDOUT a rank sends nothing for `patience_s`; -EBADMSG a rank sends another
  * number of bytes; -EIO MPI failed. The text names the rank and its host. After an error every later call
@@ -85,13 +86,31 @@ uint32_t ranks_boxes(const struct ranks *ranks);
 /* Returns where a rank is; valid until ranks_close(). */
 const struct ranks_where *ranks_where(const struct ranks *ranks, uint32_t rank);
 
-/* The type of the values. The numbers of an exchange travel as they are in memory. */
-enum ranks_type { RANKS_FLOAT32 };
+/*
+ * How the values of an exchange travel. In memory they are float32.
+ *
+ * RANKS_FLOAT32: as they are in memory.
+ * RANKS_BFLOAT16: as bfloat16, which is half of the bytes. Each value is rounded to the nearest number of
+ * bfloat16; of two that are equally near, to the one with an even last bit. NaN stays NaN, an infinity stays
+ * as it is, and a magnitude of 2^128 - 2^119 or more becomes infinite. Rounding changes a value x by at most
+ * 2^-8 |x|, or by at most 2^-134 where |x| is below 2^-126.
+ *
+ * Where no value is NaN or infinite, or becomes so, the errors of RANKS_BFLOAT16 are at most:
+ *   reduce  (2^-8 + 2^-23 levels) of the sum of the addends' magnitudes, where `levels` are those of the tree
+ *           of ranks: the values of all ranks are rounded, those of the owner too, then added in float32
+ *   spread  2^-8 of the magnitude of each value
+ * and 2^-134 more for each magnitude below 2^-126. The result is the same in all ranks, and in each run, as
+ * with RANKS_FLOAT32. But it depends on how lanes are divided among ranks, because the sum of a rank's own
+ * lanes is rounded. A world of 1 sends nothing and rounds nothing. The two halves of an exchange
+ * may have different types: weights that are spread as RANKS_FLOAT32 keep small changes.
+ */
+enum ranks_type { RANKS_FLOAT32, RANKS_BFLOAT16 };
 
-/* Values of a bucket of gradients or weights: the caller's memory, aligned to 4 bytes, better to 64. */
+/* Values of a bucket of gradients or weights: the caller's memory, aligned to 4 bytes, better to 64. All
+ * ranks give the same type and count. */
 struct ranks_values {
 	enum ranks_type type;
-	void *values;
+	void *values;   /* float32 */
 	uint64_t count; /* 0 .. */
 };
 
@@ -103,10 +122,11 @@ struct ranks_chunk {
 struct ranks_chunk ranks_chunk(uint64_t count, uint32_t world, uint32_t rank);
 
 /* Begin one half of an exchange. The memory stays the module's until the exchange is complete: nobody reads
- * or writes it. ranks_reduce_start(): afterwards the own chunk has the sums, the other elements are as
- * before. ranks_spread_start(): afterwards each chunk is what its owner had. Exchanges run one after another,
- * in the order of their starts. Both return at once, except that they block while RANKS_PENDING_MAX have
- * begun. *ret_ticket is for ranks_wait(). */
+ * or writes it. ranks_reduce_start(): afterwards the own chunk has the sums in float32, the other elements
+ * are as before. ranks_spread_start(): afterwards each chunk is what its owner had; with RANKS_BFLOAT16 it is
+ * rounded, the owner's own copy too. Exchanges run one after another, in the order of their starts. Both
+ * return at once, except that they block while RANKS_PENDING_MAX have begun. *ret_ticket is for ranks_wait().
+ */
 MUST_CHECK int ranks_reduce_start(struct ranks *ranks, const struct ranks_values *values,
 				  uint64_t *ret_ticket, struct error *err);
 MUST_CHECK int ranks_spread_start(struct ranks *ranks, const struct ranks_values *values,
