@@ -45,3 +45,20 @@ static inline uint16_t short_bits(enum dtype dtype, float x)
 	return (uint16_t)((bits >> 16 & 0x8000u) |
 			  (magnitude < least_half ? 0 : (magnitude - exponents_apart) >> 13));
 }
+
+/* Returns the number of bfloat16 that is nearest to x; of two that are equally near, the one with an even
+ * last bit. */
+static inline float nearest_bfloat16(float x)
+{
+	const int significant_bits = 8, least_exponent = -133;
+	double spacing, rounded;
+	int exponent;
+
+	if (!isfinite(x))
+		return x;
+	(void)frexp((double)x, &exponent);
+	exponent -= significant_bits;
+	spacing = ldexp(1, exponent < least_exponent ? least_exponent : exponent);
+	rounded = nearbyint((double)x / spacing) * spacing;
+	return fabs(rounded) < 0x1p128 ? (float)rounded : copysignf(INFINITY, x);
+}

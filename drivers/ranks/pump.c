@@ -2,6 +2,7 @@
 #include "drivers/ranks/pump.h"
 
 #include "core/base/clock.h"
+#include "drivers/ranks/bfloat16.h"
 #include "drivers/ranks/sum.h"
 
 #include <inttypes.h>
@@ -23,11 +24,12 @@ int pump_open(struct pump *pump, struct error *err)
 
 	pump->segment_bytes = share < SEGMENT_BYTES ? share : SEGMENT_BYTES;
 	pump->addend = calloc(pump->world, sizeof(*pump->addend));
+	pump->widened = aligned_alloc(SEGMENT_ALIGN, pump->world * SUM_BLOCK * sizeof(*pump->widened));
 	for (uint32_t lane = 0; lane < LIBRARY_LANES; lane++) {
 		const size_t bytes = (size_t)pump->segment_bytes * (pump->world - 1);
 
 		pump->scratch[lane] = aligned_alloc(SEGMENT_ALIGN, bytes ? bytes : SEGMENT_ALIGN);
-		if (!pump->addend || !pump->scratch[lane])
+		if (!pump->addend || !pump->widened || !pump->scratch[lane])
 			return error_set(err, -ENOMEM, "ranks: no memory for segments of %" PRIu32 " ranks",
 					 pump->world);
 	}
@@ -38,6 +40,7 @@ void pump_done(struct pump *pump)
 {
 	for (uint32_t lane = 0; lane < LIBRARY_LANES; lane++)
 		free(pump->scratch[lane]);
+	free(pump->widened);
 	free(pump->addend);
 	free(pump->steps);
 }
@@ -115,38 +118,94 @@ static struct part find_part(const struct pump *pump, const struct pump_job *job
 	};
 }
 
-static unsigned char *scratch_of(const struct pump *pump, uint32_t lane, uint32_t peer)
+/* ---- Scratch ---- */
+
+/* A peer's scratch of a lane has room for a segment in float32. Values that travel as bfloat16 take half of
+ * it: the first half is for those that come, the second for those that go. */
+static unsigned char *inbox_of(const struct pump *pump, uint32_t lane, uint32_t peer)
 {
 	const uint32_t index = peer < pump->rank ? peer : peer - 1;
 
 	return pump->scratch[lane] + (size_t)index * pump->segment_bytes;
 }
 
+static uint16_t *outbox_of(const struct pump *pump, uint32_t lane, uint32_t peer)
+{
+	return (uint16_t *)(inbox_of(pump, lane, peer) + pump->segment_bytes / 2);
+}
+
+static uint32_t lane_of(uint64_t segment)
+{
+	return (uint32_t)(segment % LIBRARY_LANES);
+}
+
+static uint32_t next_rank(const struct pump *pump)
+{
+	return (pump->rank + 1) % pump->world;
+}
+
+static void narrow(uint16_t *out, struct part part)
+{
+	bfloat16_narrow(out, (const float *)part.data, part.bytes / sizeof(float));
+}
+
+static void widen(struct part part, const unsigned char *in)
+{
+	bfloat16_widen((float *)part.data, (const uint16_t *)in, part.bytes / sizeof(float));
+}
+
+/* ---- Messages ---- */
+
+/* Makes the message of a part: the part itself, or what the part is as bfloat16, at `narrowed`. */
+static struct library_message message_of(const struct pump_job *job, struct part part, void *narrowed,
+					 uint32_t peer)
+{
+	return (struct library_message){
+		.data = job->bfloat16 ? narrowed : part.data,
+		.bytes = job->bfloat16 ? part.bytes / 2 : part.bytes,
+		.peer = peer,
+	};
+}
+
 static int receive_from(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
 			char why[static LIBRARY_WHY_BYTES])
 {
-	const uint32_t lane = (uint32_t)(segment % LIBRARY_LANES);
-	const struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? peer : pump->rank, segment);
-	const struct library_message message = {
-		.data = job->way == PUMP_REDUCE ? scratch_of(pump, lane, peer) : part.data,
-		.bytes = part.bytes,
-		.peer = peer,
-	};
+	struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? peer : pump->rank, segment);
+	unsigned char *inbox = inbox_of(pump, lane_of(segment), peer);
+	struct library_message message;
 
 	if (job->way == PUMP_DEAL && peer != job->root)
 		return 0;
-	return pump->library->receive(lane, &message, why);
+	if (job->way == PUMP_REDUCE)
+		part.data = inbox;
+	message = message_of(job, part, inbox, peer);
+	return pump->library->receive(lane_of(segment), &message, why);
 }
 
 static int send_to(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
 		   char why[static LIBRARY_WHY_BYTES])
 {
 	const struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? pump->rank : peer, segment);
-	const struct library_message message = { .data = part.data, .bytes = part.bytes, .peer = peer };
+	/* All peers get the same part in PUMP_SPREAD, which round_own() left for the first of them. */
+	uint16_t *outbox =
+		outbox_of(pump, lane_of(segment), job->way == PUMP_SPREAD ? next_rank(pump) : peer);
+	const struct library_message message = message_of(job, part, outbox, peer);
 
 	if (job->way == PUMP_DEAL && pump->rank != job->root)
 		return 0;
-	return pump->library->send((uint32_t)(segment % LIBRARY_LANES), &message, why);
+	if (job->bfloat16 && job->way == PUMP_REDUCE)
+		narrow(outbox, part);
+	return pump->library->send(lane_of(segment), &message, why);
+}
+
+/* Rounds the own part of a segment, and keeps it as bfloat16 for all peers. */
+static void round_own(const struct pump *pump, const struct pump_job *job, uint64_t segment)
+{
+	const struct part own = find_part(pump, job, pump->rank, segment);
+	uint16_t *outbox = outbox_of(pump, lane_of(segment), next_rank(pump));
+
+	narrow(outbox, own);
+	widen(own, (unsigned char *)outbox);
 }
 
 /* Begins a segment. Each rank begins with its neighbour, so that not all of them send to the same one. */
@@ -156,6 +215,8 @@ static int post(const struct pump *pump, const struct pump_job *job, uint64_t se
 	uint32_t peer;
 	int r;
 
+	if (job->bfloat16 && job->way == PUMP_SPREAD)
+		round_own(pump, job, segment);
 	for (uint32_t i = 1; i < pump->world; i++) {
 		peer = (pump->rank + pump->world - i) % pump->world;
 		if ((r = receive_from(pump, job, peer, segment, why)) < 0)
@@ -169,14 +230,54 @@ static int post(const struct pump *pump, const struct pump_job *job, uint64_t se
 	return 0;
 }
 
-static void sum(struct pump *pump, const struct pump_job *job, uint64_t segment)
+/* ---- Complete segments ---- */
+
+static void sum(struct pump *pump, struct part own, uint32_t lane)
+{
+	for (uint32_t i = 0; i < pump->world; i++)
+		pump->addend[i] = (float *)(i == pump->rank ? own.data : inbox_of(pump, lane, i));
+	sum_tree(pump->addend, pump->steps, pump->world, (float *)own.data, own.bytes / sizeof(float));
+}
+
+static void sum_block(struct pump *pump, float *own, uint32_t lane, size_t first, size_t count)
+{
+	for (uint32_t i = 0; i < pump->world; i++) {
+		pump->addend[i] = pump->widened + (size_t)i * SUM_BLOCK;
+		if (i == pump->rank)
+			bfloat16_round(pump->addend[i], own + first, count);
+		else
+			bfloat16_widen(pump->addend[i], (uint16_t *)inbox_of(pump, lane, i) + first, count);
+	}
+	sum_tree(pump->addend, pump->steps, pump->world, own + first, count);
+}
+
+/* Widens and adds in blocks, which stay in a cache of the processor. */
+static void sum_bfloat16(struct pump *pump, struct part own, uint32_t lane)
+{
+	const size_t count = own.bytes / sizeof(float);
+
+	for (size_t first = 0; first < count; first += SUM_BLOCK)
+		sum_block(pump, (float *)own.data, lane, first,
+			  count - first < SUM_BLOCK ? count - first : SUM_BLOCK);
+}
+
+static void widen_all(const struct pump *pump, const struct pump_job *job, uint64_t segment)
+{
+	for (uint32_t i = 0; i < pump->world; i++)
+		if (i != pump->rank)
+			widen(find_part(pump, job, i, segment), inbox_of(pump, lane_of(segment), i));
+}
+
+static void finish(struct pump *pump, const struct pump_job *job, uint64_t segment)
 {
 	const struct part own = find_part(pump, job, pump->rank, segment);
-	const uint32_t lane = (uint32_t)(segment % LIBRARY_LANES);
 
-	for (uint32_t i = 0; i < pump->world; i++)
-		pump->addend[i] = (float *)(i == pump->rank ? own.data : scratch_of(pump, lane, i));
-	sum_tree(pump->addend, pump->steps, pump->world, (float *)own.data, own.bytes / sizeof(float));
+	if (job->way == PUMP_REDUCE && job->bfloat16)
+		sum_bfloat16(pump, own, lane_of(segment));
+	else if (job->way == PUMP_REDUCE)
+		sum(pump, own, lane_of(segment));
+	else if (job->bfloat16)
+		widen_all(pump, job, segment);
 }
 
 int pump_run(struct pump *pump, const struct pump_job *job, struct error *err)
@@ -191,9 +292,9 @@ int pump_run(struct pump *pump, const struct pump_job *job, struct error *err)
 			r = post(pump, job, posted++, err);
 			continue;
 		}
-		r = await(pump, (uint32_t)(complete % LIBRARY_LANES), err);
-		if (r == 0 && job->way == PUMP_REDUCE)
-			sum(pump, job, complete);
+		r = await(pump, lane_of(complete), err);
+		if (r == 0)
+			finish(pump, job, complete);
 		complete++;
 	}
 	return r;

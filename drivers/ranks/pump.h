@@ -20,6 +20,7 @@ enum pump_way {
 /* Memory in chunks: rank r owns the bytes from r * chunk_bytes to the next rank's, or to the end. */
 struct pump_job {
 	enum pump_way way;
+	bool bfloat16; /* memory has floats, and they travel as bfloat16; not with PUMP_DEAL */
 	unsigned char *memory;
 	uint64_t bytes, chunk_bytes;
 	uint32_t root;
@@ -35,6 +36,7 @@ struct pump {
 	_Atomic int abort_code;          /* PUMP_GOES_ON, or with what code all ranks have to end */
 	unsigned char *scratch[LIBRARY_LANES];
 	float **addend;         /* [world] */
+	float *widened;         /* [world][SUM_BLOCK]: a part of the addends that came as bfloat16 */
 	struct sum_step *steps; /* [world]: the order of sums; one more than there are */
 };
 

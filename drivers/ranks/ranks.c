@@ -60,6 +60,7 @@ static int begin_half(struct ranks *ranks, enum pump_way way, const struct ranks
 	const uint64_t bytes = values->count * sizeof(float);
 	const struct pump_job job = {
 		.way = way,
+		.bfloat16 = values->type == RANKS_BFLOAT16,
 		.memory = values->values,
 		.bytes = bytes,
 		.chunk_bytes = divide(bytes, ranks->worker.pump.world),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/ranks/sum.h"
 
-#define BLOCK 1024u /* floats: those of 8 ranks are in a first-level cache of 32 KiB */
-#define WIDE  4u    /* floats: what one instruction of every x86-64 and ARMv8 processor adds */
+#define WIDE 4u /* floats: what one instruction of every x86-64 and ARMv8 processor adds */
 
 typedef float wide __attribute__((vector_size(WIDE * sizeof(float)), aligned(sizeof(float)), may_alias));
 
@@ -75,6 +74,7 @@ static void sum_block(float *const *in, const struct sum_step *steps, uint32_t w
 
 void sum_tree(float *const *in, const struct sum_step *steps, uint32_t world, float *out, size_t count)
 {
-	for (size_t first = 0; first < count; first += BLOCK)
-		sum_block(in, steps, world, out, first, count - first < BLOCK ? count - first : BLOCK);
+	for (size_t first = 0; first < count; first += SUM_BLOCK)
+		sum_block(in, steps, world, out, first,
+			  count - first < SUM_BLOCK ? count - first : SUM_BLOCK);
 }

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Floats that are added at a time: those of 8 ranks are in a first-level cache of 32 KiB. */
+#define SUM_BLOCK 1024u
+
 /* One addition of the tree: the sum that is at rank `left` becomes the sum of it and that at rank `right`. */
 struct sum_step {
 	uint32_t left, right;

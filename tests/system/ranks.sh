@@ -28,7 +28,7 @@ boxes=boxes
 [ "$(id -u)" = 0 ] || boxes= # only root gives itself another host name
 for n in 1 2 3 4; do
 	out=$(started $n $n exchange $boxes)
-	ok $? "world of $n: sums, chunks, broadcasts, records and places are right" "$out"
+	ok $? "world of $n: sums of both types, chunks, broadcasts, records and places are right" "$out"
 done
 
 fails() { # words of the message, name, arguments of started
@@ -43,6 +43,7 @@ fails 'rank 1 .*signal 9' "a rank that is killed ends all, and is named" 3 3 kil
 fails 'rank 1 on .* sends nothing for 2 s' "a rank that hangs is named by those that wait" 3 3 silent 1
 fails 'sent (more than the expected|[0-9]+ bytes, expected)' "a rank with fewer values is found" 3 3 short 1
 fails 'rank 1 on .* sent (more than the expected|[0-9]+ bytes, expected)' "a rank with more values is found" 3 3 long 1
+fails 'sent (more than the expected|[0-9]+ bytes, expected)' "a rank whose values travel as another type is found" 3 3 bfloat16 1
 fails 'rank 1 on .* has build 2, but rank 0 on .* has build 1' "a rank of another build is refused" 3 3 other 1
 fails 'a world of 2, expected one of 3' "another world than expected is refused" 2 3 exchange
 out=$("$KILN_BUILD/system/ranks_peer" "$library" 2 exchange 2>&1)

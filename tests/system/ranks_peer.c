@@ -6,9 +6,11 @@
  * Usage: ranks_peer LIBRARY WORLD exchange [boxes]    boxes: each two ranks have a host name of their own
  *        ranks_peer LIBRARY WORLD exchange apart      each rank is on a box of its own: box-1, box-2 ...
  *        ranks_peer LIBRARY WORLD stay                until it is killed
- *        ranks_peer LIBRARY WORLD abort|kill|silent|short|long|other RANK    that rank does so
+ *        ranks_peer LIBRARY WORLD abort|kill|silent|short|long|bfloat16|other RANK    that rank does so
  */
 #include "drivers/ranks/ranks.h"
+
+#include "tests/short_numbers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,6 +22,7 @@
 #define MANY 80u /* exchanges, more than may be pending */
 
 static uint32_t world, rank;
+static enum ranks_type type; /* of the exchanges at present */
 static struct error err;
 
 static bool complain(const char *what, uint64_t size)
@@ -40,12 +43,18 @@ static float value(uint32_t of, uint64_t i, uint64_t count)
 	return (float)(bits % 1000003) / 1e6f - 0.5f + (float)(count % 13);
 }
 
+/* What a value is after its way to another rank. Alone, it has no way to go. */
+static float after_way(float x)
+{
+	return type == RANKS_BFLOAT16 && world > 1 ? nearest_bfloat16(x) : x;
+}
+
 static float tree(uint32_t first, uint32_t ranks, uint64_t i, uint64_t count)
 {
 	const uint32_t right = first + ranks / 2;
 
 	if (ranks == 1)
-		return value(first, i, count);
+		return after_way(value(first, i, count));
 	if (right >= world)
 		return tree(first, ranks / 2, i, count);
 	return tree(first, ranks / 2, i, count) + tree(right, ranks / 2, i, count);
@@ -72,7 +81,7 @@ static bool is_reduced(const float *values, uint64_t count)
 static bool is_spread(const float *values, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		if (!is_same(values[i], -tree(0, 4, i, count)))
+		if (!is_same(values[i], after_way(-tree(0, 4, i, count))))
 			return complain("a value is wrong after all chunks came", count);
 	return true;
 }
@@ -80,7 +89,7 @@ static bool is_spread(const float *values, uint64_t count)
 static bool exchange(struct ranks *ranks, uint64_t count)
 {
 	CLEANUP(free_ptr) float *values = malloc((count + 1) * sizeof(*values));
-	const struct ranks_values bucket = { .type = RANKS_FLOAT32, .values = values, .count = count };
+	const struct ranks_values bucket = { .type = type, .values = values, .count = count };
 	const struct ranks_chunk own = ranks_chunk(count, world, rank);
 	uint64_t ticket;
 
@@ -98,7 +107,8 @@ static bool exchange(struct ranks *ranks, uint64_t count)
 	return is_spread(values, count);
 }
 
-/* Begins more exchanges than may be pending, then waits for the last: the others are complete, too. */
+/* Begins more exchanges than may be pending, of both types, then waits for the last: the others are complete,
+ * too. */
 static bool exchange_many(struct ranks *ranks)
 {
 	static float values[MANY][100];
@@ -106,7 +116,7 @@ static bool exchange_many(struct ranks *ranks)
 	uint64_t ticket = 0;
 
 	for (uint32_t n = 0; n < MANY; n++) {
-		const struct ranks_values bucket = { RANKS_FLOAT32, values[n], 100 };
+		const struct ranks_values bucket = { n % 2 ? RANKS_BFLOAT16 : RANKS_FLOAT32, values[n], 100 };
 
 		for (uint32_t i = 0; i < 100; i++)
 			values[n][i] = (float)(n + rank);
@@ -116,10 +126,12 @@ static bool exchange_many(struct ranks *ranks)
 	}
 	if (ranks_wait(ranks, ticket, &err) < 0)
 		return complain("wait", MANY);
-	for (uint32_t n = 0; n < MANY; n++)
+	for (uint32_t n = 0; n < MANY; n++) {
+		type = n % 2 ? RANKS_BFLOAT16 : RANKS_FLOAT32;
 		for (uint32_t i = 0; i < 100; i++)
-			if (values[n][i] != (float)(world * n + ranks_sum))
+			if (values[n][i] != after_way((float)(world * n + ranks_sum)))
 				return complain("one of many is wrong", n);
+	}
 	return true;
 }
 
@@ -175,9 +187,11 @@ static bool all_is_well(struct ranks *ranks, bool boxes, bool apart)
 
 	if (!is_where_it_should_be(ranks, boxes ? 2 : apart, apart) || !exchange_many(ranks))
 		return false;
-	for (uint32_t i = 0; i < 2 * sizeof(counts) / sizeof(counts[0]); i++)
-		if (!exchange(ranks, counts[i / 2]))
+	for (uint32_t i = 0; i < 4 * sizeof(counts) / sizeof(counts[0]); i++) {
+		type = i % 2 ? RANKS_BFLOAT16 : RANKS_FLOAT32;
+		if (!exchange(ranks, counts[i / 4]))
 			return false;
+	}
 	for (uint32_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
 		for (uint32_t root = 0; root < world; root++)
 			if (!broadcast(ranks, bytes[i], root))
@@ -193,7 +207,9 @@ static int misbehave(struct ranks *ranks, const char *how, bool me)
 {
 	static float values[64];
 	const uint64_t other = strcmp(how, "short") == 0 ? 32 : strcmp(how, "long") == 0 ? 64 : 48;
-	const struct ranks_values bucket = { RANKS_FLOAT32, values, me ? other : 48 };
+	const bool narrow = me && strcmp(how, "bfloat16") == 0;
+	const struct ranks_values bucket = { narrow ? RANKS_BFLOAT16 : RANKS_FLOAT32, values,
+					     me ? other : 48 };
 	uint64_t ticket;
 
 	if (me && strcmp(how, "abort") == 0)

@@ -3,7 +3,9 @@
 #include "drivers/ranks/ranks.h"
 
 #include "data/order.h"
+#include "drivers/ranks/bfloat16.h"
 #include "drivers/ranks/sum.h"
+#include "tests/short_numbers.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -194,6 +196,111 @@ static void nan_stays(void **state)
 	assert_true(isnan(values[1][1]) && isnan(values[1][2]) && isnan(values[1][4]));
 }
 
+/* ---- bfloat16 ---- */
+
+#define LOWER_HALVES 6u
+
+static uint32_t bits_of(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+
+static void check_rounding(float x, uint16_t narrowed, float rounded)
+{
+	const float back = short_float(DTYPE_BF16, narrowed);
+
+	assert_int_equal(bits_of(rounded), bits_of(back));
+	if (isnan(x))
+		assert_true(isnan(back) && !signbit(back) == !signbit(x));
+	else
+		assert_int_equal(bits_of(back), bits_of(nearest_bfloat16(x)));
+}
+
+/* Each upper half, with the lower halves next to where the result changes. */
+static void a_value_is_rounded_to_the_nearest(void **state)
+{
+	static const uint32_t lower[LOWER_HALVES] = { 0, 1, 0x7fff, 0x8000, 0x8001, 0xffff };
+	float in[LOWER_HALVES], rounded[LOWER_HALVES];
+	uint16_t narrowed[LOWER_HALVES];
+
+	(void)state;
+	for (uint32_t upper = 0; upper <= UINT16_MAX; upper++) {
+		for (uint32_t i = 0; i < LOWER_HALVES; i++) {
+			const uint32_t bits = upper << 16 | lower[i];
+
+			memcpy(&in[i], &bits, sizeof(bits));
+		}
+		bfloat16_narrow(narrowed, in, LOWER_HALVES);
+		bfloat16_round(rounded, in, LOWER_HALVES);
+		for (uint32_t i = 0; i < LOWER_HALVES; i++)
+			check_rounding(in[i], narrowed[i], rounded[i]);
+	}
+}
+
+/* Any count, at any address of a value, and nothing behind the last value. */
+static void any_count_is_converted(void **state)
+{
+	static float values[WORLD_MAX][COUNT_MAX];
+
+	(void)state;
+	fill(values);
+	for (size_t first = 0; first < 4; first++) {
+		for (size_t count = 0; count < 40; count++) {
+			uint16_t narrowed[48] = { 0 };
+			float rounded[48] = { 0 }, widened[48] = { 0 };
+
+			bfloat16_narrow(narrowed + first, values[3] + first, count);
+			bfloat16_round(rounded + first, values[3] + first, count);
+			bfloat16_widen(widened + first, narrowed + first, count);
+			for (size_t i = 0; i < 48; i++) {
+				const bool inside = i - first < count;
+				const float expected = inside ? nearest_bfloat16(values[3][i]) : 0;
+
+				assert_int_equal(bits_of(rounded[i]), bits_of(expected));
+				assert_int_equal(narrowed[i], bits_of(expected) >> 16);
+				assert_int_equal(bits_of(widened[i]), bits_of(expected));
+			}
+		}
+	}
+}
+
+/* Rounds and adds as ranks do, and compares with the sum of the values before. */
+static void the_error_is_below_its_bound(void **state)
+{
+	static float values[WORLD_MAX][COUNT_MAX], copy[WORLD_MAX][COUNT_MAX];
+	float sums[COUNT_MAX], spread[COUNT_MAX];
+
+	(void)state;
+	fill(values);
+	for (uint32_t world = 2; world <= WORLD_MAX; world++) {
+		const double bound = 0x1p-8 + 0x1p-23 * ceil(log2(world));
+		struct sum_step steps[WORLD_MAX];
+		float *in[WORLD_MAX];
+
+		assert_true(sum_steps(NULL, world, steps));
+		for (uint32_t rank = 0; rank < world; rank++) {
+			in[rank] = copy[rank];
+			bfloat16_round(copy[rank], values[rank], COUNT_MAX);
+		}
+		sum_tree(in, steps, world, sums, COUNT_MAX);
+		bfloat16_round(spread, sums, COUNT_MAX);
+		for (size_t i = 1; i < COUNT_MAX; i++) { /* the first sum is infinite */
+			double exact = 0, magnitudes = 0;
+
+			for (uint32_t rank = 0; rank < world; rank++) {
+				exact += (double)values[rank][i];
+				magnitudes += fabs((double)values[rank][i]);
+			}
+			assert_true(fabs((double)sums[i] - exact) <= bound * magnitudes);
+			assert_true(fabs((double)spread[i] - (double)sums[i]) <=
+				    0x1p-8 * fabs((double)sums[i]));
+		}
+	}
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -246,6 +353,9 @@ int main(void)
 		cmocka_unit_test(lanes_that_are_no_node),
 		cmocka_unit_test(another_order_has_another_sum),
 		cmocka_unit_test(nan_stays),
+		cmocka_unit_test(a_value_is_rounded_to_the_nearest),
+		cmocka_unit_test(any_count_is_converted),
+		cmocka_unit_test(the_error_is_below_its_bound),
 		cmocka_unit_test(refused),
 	};
 
