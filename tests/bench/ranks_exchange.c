@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures an exchange of gradients between ranks: Kiln's two halves, in place, and MPI_Allreduce, which sums
- * in an order of its own, in alternating rounds. A time is that of the slowest rank. Every sum is verified
- * before it is timed. Rank 0 prints JSON lines.
+ * Measures an exchange of gradients between ranks: Kiln's two halves, in place, as float32 and as bfloat16,
+ * and MPI_Allreduce of float32, which sums in an order of its own, in alternating rounds. A time is that of
+ * the slowest rank. Every sum is verified before it is timed. Rank 0 prints JSON lines.
  *
  * Usage: mpirun -n WORLD ranks_exchange LIBRARY CASE
  */
@@ -24,6 +24,7 @@ static const struct {
 
 struct bench {
 	struct ranks *ranks;
+	enum ranks_type type;
 	uint64_t count;
 	float *gradient, *ours, *peers;
 };
@@ -40,7 +41,7 @@ static void fill(struct bench *bench)
 
 static bool exchange(struct bench *bench)
 {
-	const struct ranks_values values = { RANKS_FLOAT32, bench->ours, bench->count };
+	const struct ranks_values values = { bench->type, bench->ours, bench->count };
 	uint64_t ticket;
 
 	return ranks_reduce_start(bench->ranks, &values, &ticket, NULL) == 0 &&
@@ -54,9 +55,17 @@ static bool allreduce(struct bench *bench)
 			     MPI_COMM_WORLD) == MPI_SUCCESS;
 }
 
-/* Kiln's sums are the same in all ranks, and as near to the peer's as float32 is. */
+/* How far a sum may be from the peer's. Values are below 0.5, and bfloat16 rounds each of them and the sum.
+ */
+static float tolerance(const struct bench *bench)
+{
+	return bench->type == RANKS_BFLOAT16 ? 0x1p-8f * (float)ranks_world(bench->ranks) : 1e-6f;
+}
+
+/* Kiln's sums are the same in all ranks, and as near to the peer's as the type allows. */
 static bool verified(struct bench *bench)
 {
+	const float most = tolerance(bench);
 	CLEANUP(free_ptr) float *first = malloc(bench->count * sizeof(*first));
 	int good, all = 0;
 
@@ -66,7 +75,7 @@ static bool verified(struct bench *bench)
 		memcpy(first, bench->ours, bench->count * sizeof(*first));
 	good = good && ranks_broadcast(bench->ranks, first, bench->count * sizeof(*first), 0, NULL) == 0;
 	for (uint64_t i = 0; good && i < bench->count; i++)
-		good = first[i] == bench->ours[i] && fabsf(bench->ours[i] - bench->peers[i]) < 1e-6f;
+		good = first[i] == bench->ours[i] && fabsf(bench->ours[i] - bench->peers[i]) < most;
 	(void)MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	return all;
 }
@@ -96,11 +105,13 @@ static void measure(struct bench *bench, uint32_t rounds, const char *label)
 	value = median(ours, rounds);
 	peer = median(peers, rounds);
 	if (ranks_rank(bench->ranks) == 0)
-		printf("{\"name\":\"ranks-exchange\",\"case\":\"%" PRIu64 " floats, %" PRIu32 " ranks, %s\","
+		printf("{\"name\":\"ranks-exchange\",\"case\":\"%" PRIu64 " floats, %" PRIu32
+		       " ranks, %s%s\","
 		       "\"value\":%.3f,\"unit\":\"ms\",\"peer\":\"MPI_Allreduce\",\"peer_value\":%.3f,"
 		       "\"ratio\":%.3f}"
 		       "\n",
-		       bench->count, ranks_world(bench->ranks), label, value, peer, peer / value);
+		       bench->count, ranks_world(bench->ranks), label,
+		       bench->type == RANKS_BFLOAT16 ? ", as bfloat16" : "", value, peer, peer / value);
 }
 
 static int run(struct bench *bench, const char *label)
@@ -112,14 +123,15 @@ static int run(struct bench *bench, const char *label)
 	bench->peers = malloc(most * sizeof(float));
 	if (!bench->gradient || !bench->ours || !bench->peers)
 		return 1;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		bench->count = sizes[i].count;
+	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		bench->type = i % 2 ? RANKS_BFLOAT16 : RANKS_FLOAT32;
+		bench->count = sizes[i / 2].count;
 		fill(bench);
 		if (!verified(bench)) {
 			(void)fprintf(stderr, "ranks_exchange: a sum is wrong\n");
 			return 1;
 		}
-		measure(bench, sizes[i].rounds, label);
+		measure(bench, sizes[i / 2].rounds, label);
 	}
 	return 0;
 }
