@@ -69,6 +69,7 @@ make_box() { # 2 or 3
 	cp "$pki/box-$1.crt" "$folder/control-crt"
 	cp "$pki/box-$1.key" "$folder/control-key"
 	install "$KILN_BUILD/system/ranks_peer" "$root/usr/libexec/kiln/"
+	install -D /bin/sh "$root/usr/lib/klibc/bin/sh" || return
 	# Nothing but controld is of use here.
 	systemctl --root="$root" disable kiln-{resume,uploadd}.service kiln-{finished,promote,report,slots}.path kiln-nightly.timer >/dev/null 2>&1
 	drop_in kiln-rank@.service Service MemoryMax=infinity
@@ -180,9 +181,11 @@ refused 'found the address 10.94.0.1, allowed: addresses in ranks.network, 10.93
 	-mca orte_hnp_uri '"9.0;tcp://10.94.0.1:9"'
 on 2
 says 10 "the other box says so, too" 'box-1 at 10.93.0.1|admin at 10.93.0.1: refused: rank.check needs the role ranks' -u kiln-controld
-out=$(at_leader timeout 20 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 /bin/sh -c true 2>&1)
-[ $? != 0 ] && grep -q 'Executable: /bin/sh' <<<"$out" && grep -q 'Node: box-2' <<<"$out"
-ok $? "a shell as a rank: the unit can run none" "$out"
+for shell in /bin/sh /usr/lib/klibc/bin/sh; do
+	out=$(at_leader timeout 20 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 $shell -c true 2>&1)
+	[ $? != 0 ] && grep -q "Executable: $shell" <<<"$out" && grep -q 'Node: box-2' <<<"$out"
+	ok $? "a shell as a rank: the unit can run no $shell" "$out"
+done
 on 3
 cp "$root/usr/libexec/kiln/kiln-fetchd" "$root/usr/libexec/kiln/kiln-traind"
 out=$(lead ranks night-2 3 exchange apart)
