@@ -53,8 +53,7 @@ static int check_settings(const char *path, const struct plan_header *header, st
 	    settings->sources < 1 || settings->sources > PLAN_SOURCES_MAX ||
 	    settings->sources * settings->lanes > CURSOR_PLACES_MAX || settings->remainder > REMAINDER_DROP ||
 	    settings->mode > ORDER_FAST || settings->epochs < 1 || settings->window_shards < 1 ||
-	    settings->batch_rows < 1 || settings->batch_rows % settings->lanes != 0 ||
-	    settings->batch_rows > UINT32_MAX)
+	    settings->batch_rows < settings->lanes || settings->batch_rows > UINT32_MAX)
 		return error_set(err, -EBADMSG,
 				 "%s: found order version %u, %u lanes, %u sources, %" PRIu64
 				 " epochs, windows of %" PRIu64 " shards, batches of %" PRIu64

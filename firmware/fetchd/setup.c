@@ -249,6 +249,11 @@ int fetch_setup(struct fetch *fetch, struct error *err)
 		return error_set(err, -EINVAL,
 				 "--world: found %u, order.lanes is %u: each rank needs at least one lane",
 				 fetch->world, lanes);
+	if (settings->batch_rows % lanes != 0)
+		return error_set(
+			err, -EINVAL,
+			"order.lanes: found %u, allowed: a number that divides run.batch_rows, %" PRIu64,
+			lanes, settings->batch_rows);
 	fetch->settings = settings;
 	fetch->part = order_part(lanes, fetch->world, fetch->rank, settings->batch_rows);
 	fetch->threads = nic_threads_of(&fetch->run.config, &fetch->cores);

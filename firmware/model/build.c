@@ -12,6 +12,8 @@
 #include "model/nodes.h"
 #include "model/unread.h"
 
+#include <inttypes.h>
+
 static void find_tables(struct graph *graph, struct mistakes *mistakes)
 {
 	const struct config *config = graph->config;
@@ -35,12 +37,26 @@ static void describe(struct graph *graph, struct mistakes *mistakes)
 	unread_check(graph, mistakes);
 }
 
+/* Each lane gives as many rows of a batch as any other (data/order.h). A trained model may have other lanes:
+ * older firmware allowed them, and nothing but training reads them. */
+static void check_lanes(const struct config *config, struct mistakes *mistakes)
+{
+	const uint64_t lanes = config->order.lanes, rows = config->run.batch_rows;
+
+	if (lanes > 1 && rows % lanes != 0)
+		mistakes_add(mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64
+			     ", allowed: a number that divides run.batch_rows, %" PRIu64,
+			     lanes, rows);
+}
+
 void graph_check(const struct config *config, struct mistakes *mistakes)
 {
 	struct graph graph = {
 		.config = config, .training = true, .batch_rows = config->run.batch_rows, .parts = 1
 	};
 
+	check_lanes(config, mistakes);
 	describe(&graph, mistakes);
 	if (!mistakes->count)
 		adapt_check(&graph, mistakes);

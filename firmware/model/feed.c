@@ -216,7 +216,8 @@ static int check_splits(const struct tensor *values, const int64_t *splits, uint
 
 /* Makes ragged values readable for the kernels. The last split, in the next input of the batch, is the number
  * of values. A CPU device reads them in place: the buffer covers the largest possible number of values, so it
- * has the same size for every batch and is made only once. */
+ * has the same size for every batch, and is made once for each slot of a ring. The values of a micro-batch
+ * begin anywhere in a slot, so its buffer is made each time. */
 static int feed_ragged(struct feed *feed, uint32_t index, const void *const *input, uint64_t rows,
 		       struct gpu_buffer **ret_buffer, struct error *err)
 {

@@ -30,8 +30,9 @@
  *   learn/    losses, metrics, optimizers, schedules, what happens at the end of an epoch
  *   kernels/  OpenCL sources, embedded at build
  * The files of this folder use the folders: build.h (a graph from a configuration), layout.h (the offsets of
- * tensors), memory.h (how much memory they need), passes.h (launches of a step), model.h, state.h, feed.h,
- * adapt.h, checkpoint.h, weights.h, convert.h, config_text.h, self_test.h.
+ * tensors), memory.h (how much memory they need), passes.h (launches of a step), share.h (the micro-batches
+ * of a process), model.h, state.h, feed.h, adapt.h, checkpoint.h, weights.h, convert.h, config_text.h,
+ * self_test.h.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The micro-batches that this process computes, and the sum of their gradients (plan/parts.h). All files of
- * this header are model.c's. One thread.
+ * The micro-batches that this process computes, and the sum of their gradients (plan/parts.h). For
+ * model_open.c and model.c. One thread.
  *
  * The sum on one device: the gradients of a micro-batch are in the gradient arena. Micro-batch k = 0, 1, ...
  * of this process is added to the sums of 1, 2, 4 ... micro-batches that wait for their neighbour, as a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The definition of struct model, for model_open.c, model.c (batches), state.c (the state arena) and tests.
+ * The definition of struct model, for model_open.c, model.c (batches), sums.c (metrics), state.c (the state
+ * arena) and tests.
  */
 #pragma once
 
@@ -77,6 +78,8 @@ struct model {
 	struct model_tensor *gradient;
 };
 
+/* Waits for every batch in flight. Errors: -EDOM a batch had a fault; the text names tensor and step. */
+MUST_CHECK int model_drain(struct model *model, struct error *err);
 /* Makes the list of the state's tensors. */
 MUST_CHECK int state_open(struct model *model, struct error *err);
 void state_close(struct model *model);

@@ -270,8 +270,9 @@ static void test_check_with_the_model(void **state)
 			 "k.conf:13: model.layers.y: found an unknown key, allowed for relu: op, name, "
 			 "inputs\n",
 		few[] = STORES "schema = ( 3 );\nmodel: { loss = 5; input = 3; label = true; };\n"
-			       "optimizer: { name = 1; };\n";
-	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL;
+			       "optimizer: { name = 1; };\n",
+		lanes[] = STORES "order: { lanes = 4; };\nrun: { batch_rows = 30; };\n";
+	CLEANUP(free_ptr) char *found = NULL, *unread = NULL, *absent = NULL, *good = NULL, *uneven = NULL;
 	int r;
 
 	(void)state;
@@ -290,6 +291,12 @@ static void test_check_with_the_model(void **state)
 	good = checked("k.conf", graph_check, &r);
 	assert_int_equal(r, 0);
 	assert_string_equal(good, "");
+	write_file("k.conf", lanes, strlen(lanes));
+	uneven = checked("k.conf", graph_check, &r);
+	assert_int_equal(r, -EINVAL);
+	assert_string_equal(
+		uneven,
+		"k.conf:2: order.lanes: found 4, allowed: a number that divides run.batch_rows, 30\n");
 }
 
 /* A value for a key that nothing reads is a mistake, and the message names the setting with which the key is

@@ -273,7 +273,6 @@ static const struct {
 	{ "another source's", AT_ENTRIES + 16, 1, 4, "entry 0 points outside" },
 	{ "mode", SETTING(mode), 2, 4, "does not support" },
 	{ "batches without a row for each lane", SETTING(batch_rows), 3, 8, "batches of 3" },
-	{ "lanes that share a batch unevenly", SETTING(batch_rows), 126, 8, "batches of 126" },
 	{ "key too long", AT_ENTRIES + 20, 2, 2, "entry 0 points outside" },
 	{ "empty key", AT_ENTRIES + 20, 0, 2, "entry 0 points outside" },
 	{ "a shard of 2^63 bytes", AT_ENTRIES + 8, UINT64_C(1) << 63, 8, "all shards together have more" },

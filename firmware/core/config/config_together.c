@@ -85,8 +85,8 @@ static void check_label(struct config_reading *reading, const char *name)
 			     name);
 }
 
-/* Checks order.lanes: lanes times sources is limited by the places of the cursor, and each lane gives as many
- * rows of a batch as any other (data/order.h). */
+/* Checks order.lanes: lanes times sources is limited by the places of the cursor, and a batch has at least
+ * one row for each lane. */
 static void check_lanes(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
@@ -97,10 +97,9 @@ static void check_lanes(struct config_reading *reading)
 		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
 			     "order.lanes: found %" PRIu64 ", allowed with %u sources: 1 .. %" PRIu64, lanes,
 			     config->sources, most);
-	else if (lanes > 0 && config->run.batch_rows % lanes != 0)
+	if (config->run.batch_rows > 0 && lanes > config->run.batch_rows)
 		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
-			     "order.lanes: found %" PRIu64
-			     ", allowed: a number that divides run.batch_rows, %" PRIu64,
+			     "order.lanes: found %" PRIu64 ", allowed: at most run.batch_rows, %" PRIu64,
 			     lanes, config->run.batch_rows);
 }
 
