@@ -166,3 +166,20 @@ int model_metrics_reset(struct model *model, struct error *err)
 			 graph_at(&model->graph, confusion)->constant,
 			 graph_at(&model->graph, confusion)->bytes, false, err);
 }
+
+int model_fault_forget(struct model *model, struct error *err)
+{
+	static const struct fault none;
+	int r = model_drain(model, err);
+
+	if (r < 0 && (r != -EDOM || model->fault.what == FAULT_PARAMETER))
+		return r;
+	model->fault = none;
+	r = gpu_write(model->gpu, model->buffer[model->graph.fault], 0, &none, sizeof(none), false, err);
+	return r < 0 ? r : model_metrics_reset(model, err);
+}
+
+uint32_t model_parts(const struct model *model)
+{
+	return model->graph.parts;
+}

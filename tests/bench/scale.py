@@ -56,7 +56,7 @@ MEASURED_CASES += [(floats, link, ranks) for floats in (2500000, 148000) for lin
 
 def read_readme(text):
     """The times of bench-ranks-exchange in README's table, in seconds by case."""
-    begins = r"25 M floats exchanged|the same, TCP between|the same with (?:2\.5 M|148 000) floats"
+    begins = r"25 M floats exchanged between ranks|the same, TCP between|the same with (?:2\.5 M|148 000) floats"
     rows = re.findall(rf"^\| (?:{begins})[^|]*\|([^|]*)\|", text, re.M)
     times = [float(number) / 1e3 for row in rows for number in re.findall(r"\d[\d.]*", row)]
     if len(times) != len(MEASURED_CASES):

@@ -116,10 +116,9 @@ static void sweep_one(struct session *session, uint64_t now_ms)
 	} else if (session->out.end || session->has_more) {
 		if (waited_s >= CONTROL_REPLY_S)
 			drop_late(session, "it read nothing of its answer", CONTROL_REPLY_S);
-	} else if (session->call) {
-		return; /* a word to kiln-steer has a time limit of its own */
-	} else if (session->job && !session->in.end) {
-		return; /* it lasts as long as the job; TCP finds out that the client is gone */
+	} else if (session->call || (session->job && !session->in.end)) {
+		return; /* a word to kiln-steer has a time limit of its own; a job lasts until its client is
+			   gone */
 	} else if (session->follow) {
 		session_queue_events(session);
 		session_go_on(session);
