@@ -16,7 +16,7 @@ static void add(float *out, const float *a, const float *b, size_t count)
 		out[i] = a[i] + b[i];
 }
 
-/* What is left of the ranks, with their leaves, while the tree is walked from the left. */
+/* A walk over the tree from the left: the ranks that it has not reached yet, and the additions so far. */
 struct walk {
 	const uint32_t *lanes;
 	uint32_t world, rank, used; /* the next rank, and the additions so far */

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #define PKI_NAME_MAX   63u
-#define PKI_HASH_BYTES 32u /* of SHA-256 */
+#define PKI_HASH_BYTES 32u /* length of a SHA-256 */
 
 /* Checks the name of a box or a person. Errors: -EINVAL it is not 1 .. PKI_NAME_MAX characters of
  * [A-Za-z0-9.-], the first one a letter or a digit. */

@@ -11,7 +11,7 @@
 #define RAW_BYTES      32u
 #define FILE_BYTES_MAX 256u
 
-/* What mbedTLS needs to compute with keys. */
+/* The objects of mbedTLS that computing with keys needs. */
 struct curve {
 	mbedtls_entropy_context entropy;
 	mbedtls_ctr_drbg_context random;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* What status tells of kiln.conf, remembered until the file changes. */
+/* The facts about kiln.conf that status tells, remembered until the file changes. */
 struct conf {
 	struct timespec stamp; /* modification time of kiln.conf */
 	char first[512];       /* the first mistake; "" = kiln.conf has no mistake */

@@ -10,7 +10,7 @@
 #define CIDR_TEXT_BYTES 16u /* longest address as text, with its NUL */
 
 struct cidr {
-	uint32_t network; /* its first address, which no host has */
+	uint32_t network; /* first address of the network, which no host has */
 	unsigned prefix;  /* 1 .. 30 bits */
 };
 

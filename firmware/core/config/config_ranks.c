@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `ranks` asks of its own keys. */
+/* Checks of the keys of the group `ranks`. */
 #include "core/config/cidr.h"
 #include "core/config/config_reading.h"
 

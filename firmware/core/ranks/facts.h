@@ -15,7 +15,7 @@
 #define RANKS_DEVICE_BYTES 128u
 
 struct ranks_facts {
-	char build[BUILD_ID_BYTES]; /* of kiln-traind */
+	char build[BUILD_ID_BYTES]; /* build id of the program kiln-traind */
 	/* platform and name of the device that trains; "" = not known, because no run has looked yet */
 	char device[RANKS_DEVICE_BYTES];
 	uint64_t time_us; /* since 1970 */
