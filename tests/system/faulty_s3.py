@@ -198,7 +198,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         once = nth == 1
         cases = {
             "slow-down": lambda: self.answer(503, xml_error("SlowDown"), Retry_After="1") if nth <= 2 else self.good(),
-            "too-many-2": lambda: self.answer(429) if once else self.good(),
+            # 429 until a client has asked for "overtakes".
+            "overtaken": lambda: self.good() if counts.get(("overtakes", "GET")) else self.answer(429),
             "too-many": lambda: self.answer(429) if once else self.good(),
             "internal": lambda: self.answer(500, xml_error("InternalError")) if once else self.good(),
             "gateway": lambda: self.answer(502, b"<html>no XML at all</p>") if once else self.good(),
