@@ -14,7 +14,8 @@ struct gpu_wish gpu_wish_of(const struct config *config)
 	return (struct gpu_wish){ .platform = config->device.platform,
 				  .type = config->device.type,
 				  .id = config->device.id,
-				  .slot = slot_now() };
+				  .slot = slot_now(),
+				  .rank = slot_local() };
 }
 
 static const char *const type_names[] = {
@@ -142,6 +143,12 @@ static bool is_automatic(const struct gpu_listed *list, unsigned device, const s
 	return true;
 }
 
+/* Returns the index of the device that "auto" means, among those that it may mean. */
+static unsigned automatic_index(const struct gpu_listed *device, const struct gpu_wish *wish)
+{
+	return device->cpu ? wish->slot : wish->slot + wish->rank;
+}
+
 /* Returns how many of the first `count` devices "auto" may mean. */
 static unsigned automatic(const struct gpu_listed *list, unsigned count, const struct gpu_wish *wish)
 {
@@ -170,9 +177,9 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 	for (unsigned i = 0; i < count; i++) {
 		if (!is_candidate(&list[i], wish))
 			continue;
-		if ((id.kind == ID_AUTO
-			     ? is_automatic(list, i, wish) && automatic(list, i, wish) == wish->slot
-			     : fits(&list[i], nth++, &id, wish)) &&
+		if ((id.kind == ID_AUTO ? is_automatic(list, i, wish) &&
+						  automatic(list, i, wish) == automatic_index(&list[i], wish)
+					: fits(&list[i], nth++, &id, wish)) &&
 		    found++ == 0)
 			index = i;
 	}
@@ -187,6 +194,9 @@ int gpu_choose(const struct gpu_listed *list, unsigned count, const struct gpu_w
 	if (id.kind == ID_AUTO && wish->slot)
 		return error_set(err, -ENODEV, "slot %u has no device of its own; there are: %s", wish->slot,
 				 devices);
+	if (id.kind == ID_AUTO && wish->rank)
+		return error_set(err, -ENODEV, "rank %u of this box has no device of its own; there are: %s",
+				 wish->rank, devices);
 	if (id.kind == ID_AUTO)
 		return error_set(err, -ENODEV, "no device of OpenCL 1.2 and type '%s' on platform '%s'",
 				 type_names[wish->type], wish->platform);

@@ -34,6 +34,8 @@ struct gpu_wish {
 	/* Index among the devices that "auto" may mean, which are all of the type of the first one: trials
 	 * side by side have a device each (core/base/slot.h). No other id uses it. */
 	unsigned slot;
+	/* Index of the rank on this box (core/base/slot.h), which counts like a slot. Ranks share a CPU. */
+	unsigned rank;
 };
 
 /* Returns what a configuration asks for in this thread's slot; the texts stay the configuration's. */

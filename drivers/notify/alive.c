@@ -69,6 +69,21 @@ void alive_lease_end(struct alive_worker *worker)
 	worker->lengthened = false;
 }
 
+uint64_t alive_wait_begin(struct alive_worker *worker, unsigned seconds)
+{
+	if (!worker)
+		return 0;
+	return atomic_exchange(&worker->lease_until_us, clock_us() + (uint64_t)seconds * 1000000);
+}
+
+void alive_wait_end(struct alive_worker *worker, uint64_t before)
+{
+	if (!worker)
+		return;
+	alive_tick(worker);
+	atomic_store(&worker->lease_until_us, before);
+}
+
 const char *alive_stuck(uint64_t now_us, uint64_t patience_us)
 {
 	unsigned workers = atomic_load_explicit(&alive.workers, memory_order_acquire);

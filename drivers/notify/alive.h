@@ -57,6 +57,10 @@ static inline void alive_tick(struct alive_worker *worker)
  * the lease is longer than WatchdogSec=, and only with a phase, systemd's own time limit is extended, too. */
 void alive_lease(struct alive_worker *worker, const char *phase, unsigned seconds);
 void alive_lease_end(struct alive_worker *worker);
+/* The same within another lease, for each of many short waits that may become long: alive_wait_begin()
+ * returns what alive_wait_end() gives back. */
+MUST_CHECK uint64_t alive_wait_begin(struct alive_worker *worker, unsigned seconds);
+void alive_wait_end(struct alive_worker *worker, uint64_t before);
 
 /* Returns the name of a worker that has not ticked for longer than `patience_us` and has no valid lease;
  * NULL: there is none. Only one thread may call it. */

@@ -59,5 +59,7 @@ int adapt(struct train *train, struct error *err)
 	adapt_closep(&train->adapt);
 	train->adapt = NULL;
 	r = save_checkpoint(train, true, err);
-	return r < 0 ? r : batches_attach(train, err);
+	if (r == 0)
+		batches_attach(train);
+	return r;
 }

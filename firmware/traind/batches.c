@@ -141,43 +141,53 @@ static void show_ring(struct train *train)
 	train->told_unpinned = true;
 }
 
-int batches_attach(struct train *train, struct error *err)
+static void close_ring(struct train *train)
 {
-	char path[PATH_BYTES];
-	struct cursor cursor;
-	uint64_t said_us = 0;
-	bool told = false;
-	int r;
-
-	model_cursor_get(train->model, &cursor);
-	if (has_asked(train, &cursor)) {
-		show_ring(train);
-		return 0;
-	}
 	writer_wait(train);
 	(void)!model_batch_memory(train->model, NULL, 0, NULL); /* without memory nothing fails */
 	ring_close(train->ring);
 	train->ring = NULL;
-	for (;;) {
-		r = wait_stopped(err);
-		if (r == 0)
-			r = obey(train, err);
-		if (r < 0)
-			return r;
-		r = ring_open(path_of(PATH_RING, NULL, path), &train->ring, err);
-		if (r == 0 && is_ours(train))
-			break;
-		if (r < 0 && r != -ENOENT && r != -ESTALE && r != -EUCLEAN)
-			return r;
-		if (r == -EUCLEAN && !told)
-			event_send(&(struct event){ .id = EVENT_RING_DAMAGED, .run_id = train->run.id },
-				   "%s; waiting for fetchd to replace it", err->text);
-		told = r == -EUCLEAN;
+}
+
+void batches_attach(struct train *train)
+{
+	struct cursor cursor;
+
+	model_cursor_get(train->model, &cursor);
+	if (has_asked(train, &cursor))
+		show_ring(train);
+	else
+		close_ring(train);
+}
+
+/* Says once that the ring is damaged, until there is a ring that is not. */
+static void say_damaged(struct train *train, int r, const struct error *err)
+{
+	if (r == -EUCLEAN && !train->batches.told)
+		event_send(&(struct event){ .id = EVENT_RING_DAMAGED, .run_id = train->run.id },
+			   "%s; waiting for fetchd to replace it", err->text);
+	train->batches.told = r == -EUCLEAN;
+}
+
+/* Opens the ring and asks for the batch after the model's cursor. */
+static int open_ring(struct train *train, struct error *err)
+{
+	struct cursor cursor;
+	char path[PATH_BYTES];
+	int r = ring_open(path_of(PATH_RING, NULL, path), &train->ring, err);
+
+	if (r < 0 && r != -ENOENT && r != -ESTALE && r != -EUCLEAN)
+		return r;
+	say_damaged(train, r, err);
+	if (r < 0 || !is_ours(train)) {
 		ring_close(train->ring);
 		train->ring = NULL;
-		wait_for(train, POLL_MS, "fetchd to make the ring", &said_us);
+		wait_for(train, POLL_MS, "fetchd to make the ring", &train->batches.said_us);
+		return -EAGAIN;
 	}
+	train->batches.said_us = 0;
 	show_ring(train);
+	model_cursor_get(train->model, &cursor);
 	ring_attach(train->ring, &cursor);
 	log_debug("ring attached at split %u, segment %" PRIu64 ", batch %" PRIu64, cursor.split,
 		  cursor.segment, cursor.batch);
@@ -232,36 +242,47 @@ int batches_release(struct train *train, bool all, struct error *err)
 	return 0;
 }
 
+static void wait_for_slot(struct train *train)
+{
+	const uint64_t start = clock_us();
+	const enum stage before = stages_enter(&train->stages, STAGE_WAITING);
+
+	(void)ring_reader_wait(train->ring, RING_WAIT_MS);
+	(void)stages_enter(&train->stages, before);
+	publish_waited(train, clock_us() - start);
+	alive_tick(train->worker);
+}
+
+int batches_look(struct train *train, const struct ring_slot **ret_slot, struct error *err)
+{
+	int r = train->ring ? 0 : open_ring(train, err), released;
+
+	if (r < 0)
+		return r;
+	r = ring_next(train->ring, ret_slot, err);
+	if (r != -EAGAIN && r != -EPIPE)
+		return r;
+	if ((released = batches_release(train, true, err)) < 0 || (released = save_if_due(train, err)) < 0)
+		return released;
+	if (r == -EAGAIN)
+		wait_for_slot(train);
+	else
+		batches_attach(train);
+	return -EAGAIN;
+}
+
 int batches_next(struct train *train, const struct ring_slot **ret_slot, struct error *err)
 {
-	for (;;) {
-		int r = wait_stopped(err);
+	int r;
 
+	do {
+		r = wait_stopped(err);
 		if (r == 0)
 			r = obey(train, err);
-		if (r < 0)
-			return r;
-		r = ring_next(train->ring, ret_slot, err);
-		if (r == -EAGAIN || r == -EPIPE) {
-			int released = batches_release(train, true, err);
-
-			if (released < 0 || (released = save_if_due(train, err)) < 0)
-				return released;
-		} else {
-			return r;
-		}
-		if (r == -EAGAIN) {
-			const uint64_t start = clock_us();
-			const enum stage before = stages_enter(&train->stages, STAGE_WAITING);
-
-			(void)ring_reader_wait(train->ring, RING_WAIT_MS);
-			(void)stages_enter(&train->stages, before);
-			publish_waited(train, clock_us() - start);
-			alive_tick(train->worker);
-		} else if ((r = batches_attach(train, err)) < 0) {
-			return r;
-		}
-	}
+		if (r == 0)
+			r = batches_look(train, ret_slot, err);
+	} while (r == -EAGAIN);
+	return r;
 }
 
 void batches_read(const struct train *train, const struct ring_slot *slot, struct model_batch *ret_batch)
@@ -277,7 +298,8 @@ void batches_read(const struct train *train, const struct ring_slot *slot, struc
 		.rows = slot->rows,
 		.valid_rows = slot->valid_rows,
 		.first_row = slot->first_row,
-		.part = order_part((uint32_t)config->order.lanes, 1, 0, config->run.batch_rows),
+		.part = order_part((uint32_t)config->order.lanes, train->world.count, train->world.rank,
+				   config->run.batch_rows),
 		/* passed to ring_release() later, which does not write to the slot */
 		.ticket = (void *)(uintptr_t)slot,
 	};

@@ -5,8 +5,8 @@
  * kiln-fetchd replaces such a ring when it starts, and until then the trainer waits. kiln-fetchd can write to
  * a slot at any time: read each number once, before the slot is given back. Main thread only.
  *
- * Order: batches_ask -> batches_wait_plan -> batches_attach -> (batches_next -> batches_read ->
- * batches_release)*.
+ * Order: batches_ask -> batches_wait_plan -> (batches_attach -> (batches_look | batches_next -> batches_read
+ * -> batches_release)*)*.
  */
 #pragma once
 
@@ -19,6 +19,8 @@ struct train;
 
 struct batches {
 	bool asked; /* batches_ask() has asked for the first batch, which batches_attach() has not used yet */
+	bool told;  /* an event says that the ring is damaged, and no ring since then was not */
+	uint64_t said_us; /* when the log last said that there is no ring; 0 = there is one */
 	/* indexes of the ring's columns */
 	uint32_t inputs, input[MODEL_INPUTS_MAX], label, weight, empty, left_out;
 };
@@ -29,12 +31,14 @@ struct batches {
 void batches_ask(struct train *train);
 /* Waits until kiln-fetchd has fixed the plan, whose hash each checkpoint contains. Errors: -ECANCELED. */
 MUST_CHECK int batches_wait_plan(struct train *train, struct error *err);
-/* Opens the ring, waiting until there is one for this run, and asks for the batch after the model's cursor.
- * Errors: -ECANCELED. */
-MUST_CHECK int batches_attach(struct train *train, struct error *err);
+/* The next slot is the one after the model's cursor. Closes the ring, unless batches_ask() has asked for just
+ * that slot; batches_look() opens it again. */
+void batches_attach(struct train *train);
 
-/* Gets the next slot. While there is none: gives back all slots, writes a checkpoint if one is due, and
- * waits. Errors: -ECANCELED. */
+/* Looks for the next slot. While there is none: gives back all slots, writes a checkpoint if one is due, and
+ * waits up to a second. Errors: -EAGAIN there is no slot or no ring of this run yet; those of the ring. */
+MUST_CHECK int batches_look(struct train *train, const struct ring_slot **ret_slot, struct error *err);
+/* Looks until there is a slot, and obeys the operator meanwhile. Errors: -ECANCELED; those of the ring. */
 MUST_CHECK int batches_next(struct train *train, const struct ring_slot **ret_slot, struct error *err);
 /* Returns the split of a slot, always below SPLIT_MAX. */
 enum split batches_split(const struct ring_slot *slot);

@@ -56,17 +56,34 @@ static void say(const struct train *train, uint64_t epoch, const struct callback
 			   state->stopping.best_epoch + 1, state->stopping.best);
 }
 
-int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error *err)
+/* Rank 0 decides for all ranks. */
+static int decide(struct train *train, uint64_t epoch, struct callbacks_verdict *ret_verdict,
+		  struct error *err)
 {
 	struct callbacks *state = &train->best.state;
-	const struct callbacks_figures figures = history_figures(&train->record.history, epoch);
+	int r;
+
+	*ret_verdict = (struct callbacks_verdict){ 0 };
+	if (world_leads(&train->world)) {
+		const struct callbacks_figures figures = history_figures(&train->record.history, epoch);
+
+		*ret_verdict = callbacks_epoch(&train->run.config, state, epoch, &figures,
+					       model_learning_rate(train->model));
+		say(train, epoch, ret_verdict);
+	}
+	r = world_broadcast(train, ret_verdict, sizeof(*ret_verdict), err);
+	return r < 0 ? r : world_broadcast(train, state, sizeof(*state), err);
+}
+
+int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error *err)
+{
+	const struct callbacks *state = &train->best.state;
 	struct callbacks_verdict verdict;
-	int r = 0;
+	int r;
 
 	writer_wait(train); /* the writer thread reads train->best */
-	verdict = callbacks_epoch(&train->run.config, state, epoch, &figures,
-				  model_learning_rate(train->model));
-	say(train, epoch, &verdict);
+	if ((r = decide(train, epoch, &verdict, err)) < 0)
+		return r;
 	if (verdict.save)
 		r = best_save(&train->best, train->model, err);
 	if (verdict.reduce)

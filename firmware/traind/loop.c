@@ -5,6 +5,7 @@
 #include "drivers/notify/alive.h"
 #include "traind/adapt.h"
 #include "traind/epochs.h"
+#include "traind/figures.h"
 #include "traind/pictures.h"
 #include "traind/session.h"
 #include "traind/train.h"
@@ -37,6 +38,7 @@ static void end_warm(struct train *train)
 
 /* ---- A test that cannot be made ---- */
 
+/* Writes the reason into run.json. */
 static int note_test(const char *why, struct error *err)
 {
 	CLEANUP(json_free) cJSON *members = cJSON_CreateObject();
@@ -56,11 +58,39 @@ static int give_up_test(struct train *train, struct error *err)
 	if (r < 0)
 		return r;
 	train->test_given_up = true;
+	if (!world_leads(&train->world))
+		return 0; /* rank 0 hears of it at the end of the test */
 	event_send(&(struct event){ .id = EVENT_TEST_FAILED,
 				    .run_id = train->run.id,
 				    .step = model_step(train->model) },
 		   "the test split: %s; the run finishes without figures of the test", why.text);
 	return note_test(why.text, err);
+}
+
+/* Makes it known to all ranks that one of them cannot make the test. */
+static int agree_on_test(struct train *train, struct error *err)
+{
+	struct model_metrics metrics;
+	struct error why = { 0 };
+	int r = train->test_given_up ? 0 : figures_get(train->model, &metrics, err);
+	bool agreed;
+
+	if (r == -EDOM)
+		r = give_up_test(train, err);
+	if (r < 0)
+		return r;
+	if (train->test_given_up)
+		(void)error_set(&why, -EDOM, "%s", "its rows of the test make no number");
+	r = world_all(train, why.code, &why);
+	agreed = r == -EDOM;
+	if (r < 0 && !agreed)
+		*err = why;
+	if (!agreed)
+		return r;
+	train->world.agreed = false; /* the run goes on */
+	if (train->test_given_up)
+		return 0;
+	return give_up_test(train, &why);
 }
 
 /* Gives a slot of the test back without a look at it. */
@@ -76,6 +106,34 @@ static int pass_over(struct train *train, const struct ring_slot *slot, struct e
 }
 
 /* ---- Batches ---- */
+
+/* What follows a batch of a split that was enqueued. With `wait` waits for the device. */
+static int end_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows, bool wait,
+		     struct error *err)
+{
+	int r;
+
+	if (split == SPLIT_TRAIN && world_leads(&train->world))
+		save_after_step(train);
+	publish_batch(train, split, segment, rows);
+	alive_progress();
+	r = batches_release(train, wait, err);
+	if (wait)
+		end_warm(train);
+	if (r == 0 && world_leads(&train->world))
+		r = report_progress(train, split, segment, rows, err);
+	return r == 0 && split == SPLIT_TRAIN && world_leads(&train->world) ? curves_step(train, false, err)
+									    : r;
+}
+
+/* Takes part in a batch for which the lanes of this rank have no rows. */
+static int run_empty(struct train *train, struct error *err)
+{
+	const struct model_batch *batch = rounds_empty(train);
+	int r = batch ? model_train(train->model, batch, err) : 0;
+
+	return r == 0 && batch ? end_batch(train, SPLIT_TRAIN, train->rounds.segment, 0, false, err) : r;
+}
 
 /* Trains on or evaluates a slot. fetchd can write to the slot's header at any time: read it once, before the
  * slot is given back. */
@@ -99,7 +157,7 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 		say_compiling(train, split);
 	if (r == 0 && split == SPLIT_TEST)
 		r = epochs_finish(train, err);
-	if (r == 0 && split == SPLIT_TRAIN && model_step(train->model) == 0)
+	if (r == 0 && split == SPLIT_TRAIN && model_step(train->model) == 0 && world_leads(&train->world))
 		pictures_write(train, &batch);
 	if (r == 0)
 		r = split == SPLIT_TRAIN ? model_train(train->model, &batch, err)
@@ -111,21 +169,11 @@ static int run_batch(struct train *train, const struct ring_slot *slot, struct e
 	if (r < 0)
 		return r;
 	model_cursor_set(train->model, &after);
-	if (split == SPLIT_TRAIN)
-		save_after_step(train);
-	publish_batch(train, split, segment, batch.rows);
-	alive_progress();
 	/* Wait for the device, which compiles the kernels of these batches long after they are enqueued. */
 	train->warm[split] += train->warm[split] < WARM_BATCHES;
 	warm = compiles && train->warm[split] == WARM_BATCHES;
-	r = batches_release(train, warm, err);
-	if (warm)
-		end_warm(train);
-	if (r == 0)
-		r = report_progress(train, split, segment, batch.rows, err);
-	if (r == -EDOM && split == SPLIT_TEST)
-		r = give_up_test(train, err);
-	return r == 0 && split == SPLIT_TRAIN ? curves_step(train, false, err) : r;
+	r = end_batch(train, split, segment, batch.valid_rows, warm, err);
+	return r == -EDOM && split == SPLIT_TEST ? give_up_test(train, err) : r;
 }
 
 /* Tells whether a trial of a series rests once so many epochs are done. */
@@ -140,8 +188,26 @@ static int leave_rung(struct train *train, struct error *err)
 {
 	train->want.rest = RUN_STOPPED;
 	train->want.rung = true;
-	session_end(train, TFEVENTS_SUCCESS);
+	train->world.agreed = true; /* each rank comes here */
+	if (world_leads(&train->world))
+		session_end(train, TFEVENTS_SUCCESS);
 	return error_set(err, -ECANCELED, "the rung has ended");
+}
+
+/* Reports the metrics of a segment, which is complete in all ranks. */
+static int report(struct train *train, enum split split, uint64_t segment, struct error *err)
+{
+	int r;
+
+	if (train->world.count > 1 && split == SPLIT_TEST && (r = agree_on_test(train, err)) < 0)
+		return r;
+	if (train->test_given_up)
+		return 0;
+	r = world_collect_sums(train, err);
+	if (r == 0)
+		r = world_leads(&train->world) ? report_segment(train, split, segment, err)
+					       : report_counts(train, split, err);
+	return r == -EDOM && split == SPLIT_TEST ? give_up_test(train, err) : r;
 }
 
 /* Writes metrics first, then the checkpoint. After a kill in between the next process writes the metrics
@@ -161,10 +227,8 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 		r = batches_release(train, true, err);
 	ring_release(train->ring, slot);
 	end_warm(train); /* not ended yet if the split has fewer than WARM_BATCHES batches */
-	if (r == 0 && !train->test_given_up)
-		r = report_segment(train, split, segment, err);
-	if (r == -EDOM && split == SPLIT_TEST)
-		r = give_up_test(train, err);
+	if (r == 0)
+		r = report(train, split, segment, err);
 	if (r < 0 || (r = model_metrics_reset(train->model, err)) < 0)
 		return r;
 	publish_segment(train, split, batches);
@@ -176,7 +240,7 @@ static int end_segment(struct train *train, const struct ring_slot *slot, struct
 		r = save_checkpoint(train, true, err);
 	/* Training ends early: attach again, because the ring holds batches of epochs that are left out. */
 	if (r == 0 && stop)
-		r = batches_attach(train, err);
+		batches_attach(train);
 	curves_rest(train);
 	return r == 0 && last && !stop && rests_after(train, segment + 1) ? leave_rung(train, err) : r;
 }
@@ -220,27 +284,22 @@ static int run_slots(struct train *train, struct error *err)
 	for (;;) {
 		const struct ring_slot *slot = NULL;
 		enum split split;
-		int r = batches_next(train, &slot, err);
+		int r = rounds_next(train, &slot, err);
 
 		if (r < 0)
 			return r;
-		split = batches_split(slot);
-		if ((slot->kind == RING_DATA || slot->kind == RING_END_SEGMENT) &&
-		    (r = batches_follow(train, slot, err)) < 0)
-			return r;
-		switch (slot->kind) {
-		case RING_DATA:
-			r = train->test_given_up ? pass_over(train, slot, err) : run_batch(train, slot, err);
-			break;
-		case RING_END_SEGMENT:
-			r = end_segment(train, slot, err);
-			break;
-		case RING_END_RUN:
+		if (slot && slot->kind == RING_END_RUN) {
 			ring_release(train->ring, slot);
-			return end_run(train, err);
-		default:
-			return batches_refuse(train, slot, err);
+			train->rounds.over = train->world.agreed = true;
+			return world_leads(&train->world) ? end_run(train, err) : 0;
 		}
+		split = slot ? batches_split(slot) : SPLIT_TRAIN;
+		if (!slot)
+			r = run_empty(train, err);
+		else if (slot->kind == RING_END_SEGMENT)
+			r = end_segment(train, slot, err);
+		else
+			r = train->test_given_up ? pass_over(train, slot, err) : run_batch(train, slot, err);
 		/* The error's text names a row of the pass: add the split. */
 		if (r == -EDOM && split != SPLIT_TRAIN)
 			return error_prefix(err, "the %s split", split_name(split));
@@ -256,8 +315,10 @@ static int begin(struct train *train, struct error *err)
 	struct cursor cursor;
 
 	model_cursor_get(train->model, &cursor);
-	return cursor.split == SPLIT_TRAIN && rests_after(train, cursor.segment) ? leave_rung(train, err)
-										 : batches_attach(train, err);
+	if (cursor.split == SPLIT_TRAIN && rests_after(train, cursor.segment))
+		return leave_rung(train, err);
+	batches_attach(train);
+	return 0;
 }
 
 int loop_run(struct train *train, struct error *err)
@@ -272,7 +333,8 @@ int loop_run(struct train *train, struct error *err)
 		r = run_slots(train, err);
 	/* The run must stop between two batches: with a checkpoint nothing is lost. During an evaluation the
 	 * disk already has a checkpoint of this step, and the next start evaluates the segment again. */
-	if (r == -ECANCELED && save_checkpoint(train, true, &save_err) < 0)
+	if (r == -ECANCELED && (train->world.count == 1 || !train->rounds.over) &&
+	    save_checkpoint(train, true, &save_err) < 0)
 		event_send(&(struct event){ .id = EVENT_CHECKPOINT_FAILED,
 					    .run_id = train->run.id,
 					    .step = model_step(train->model) },

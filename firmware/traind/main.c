@@ -43,6 +43,33 @@ static void go_near(const struct gpu *gpu, const struct config *config)
 	log_info("on the cores near the device: %s", text);
 }
 
+/* Takes the places on the disk to which only one trainer may write. The process holds the locks until it
+ * ends. A second traind fails here, before it changes anything. */
+static int take_spool(struct train *train, struct error *err)
+{
+	int r;
+
+	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
+	    (r = spool_lock_run(train->run.id, &train->run_lock, err)) < 0)
+		return r;
+	return killed_look(train->run.id, err);
+}
+
+/* Gives the model its first state: rank 0 loads it, and the others get it from rank 0. */
+static int open_state(struct train *train, struct error *err)
+{
+	const bool leads = world_leads(&train->world);
+	int r = leads ? names_write(&train->run, err) : 0;
+
+	if (r == 0 && leads)
+		r = restore(train, err);
+	if (train->world.count > 1)
+		r = world_all(train, r, err);
+	if (r == 0)
+		r = world_spread(train, err);
+	return r == 0 && leads ? record_open(train, err) : r;
+}
+
 static int open_run(struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
@@ -50,25 +77,23 @@ static int open_run(struct train *train, struct error *err)
 	char path[PATH_BYTES];
 	int r;
 
-	/* The process holds the locks until it ends. A second traind fails here, before it changes
-	 * anything. */
-	if ((r = spool_make(train->run.id, err)) < 0 || (r = spool_lock(&train->lock, err)) < 0 ||
-	    (r = spool_lock_run(train->run.id, &train->run_lock, err)) < 0)
+	if (world_leads(&train->world) && (r = take_spool(train, err)) < 0)
 		return r;
 	/* Before the device: a stop and the end of the night are obeyed where it is gone. */
-	if ((r = killed_look(train->run.id, err)) < 0 || (r = want_check_early(train, err)) < 0)
+	if ((r = want_check_early(train, err)) < 0)
 		return r;
-	batches_ask(train);
-	if (slot_now() == 0) /* the note is of the box */
+	if (train->world.count == 1)
+		batches_ask(train);
+	if (slot_now() == 0 && world_leads(&train->world)) /* the note is of the box */
 		devices_note("", &wish);
 	if ((r = gpu_open(&wish, &train->gpu, err)) < 0)
 		return r;
 	go_near(train->gpu, config);
 	if ((r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
-	    (r = batches_wait_plan(train, err)) < 0 || (r = names_write(&train->run, err)) < 0 ||
+	    (r = batches_wait_plan(train, err)) < 0 ||
 	    (r = quarantine_open(&train->quarantine, config, path_of(PATH_RUN, "plan", path), err)) < 0 ||
-	    (r = best_open(&train->best, config, train->model, err)) < 0 || (r = restore(train, err)) < 0 ||
-	    (r = record_open(train, err)) < 0)
+	    (r = best_open(&train->best, config, train->model, err)) < 0 ||
+	    (r = world_join(train, err)) < 0 || (r = open_state(train, err)) < 0)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));
@@ -76,7 +101,8 @@ static int open_run(struct train *train, struct error *err)
 		log_info("tensor cores that compute products: %s", model_tensor_cores(train->model));
 	report_open(train);
 	save_open(train);
-	session_begin(train);
+	if (world_leads(&train->world))
+		session_begin(train);
 	r = throttle_open(train, err);
 	return r < 0 ? r : writer_open(train, err);
 }
@@ -151,10 +177,13 @@ static int note_usable(int argc, char **argv)
 }
 
 static const struct program program = {
-	"kiln-traind", "[--self-test] [--count-devices] [--config FILE]",
+	"kiln-traind", "[--self-test] [--count-devices] [--config FILE] [--rank-from-env]",
 	"Trains the network of the current run. With --self-test it verifies a kernel on the device and "
 	"ends. "
-	"With --count-devices it notes how many devices the configuration may use, and ends."
+	"With --count-devices it notes how many devices the configuration may use, and ends.\n"
+	"With --rank-from-env it is one of several ranks that train together: mpirun or srun starts them, "
+	"and "
+	"its\nenvironment variables say which rank this is."
 };
 
 int main(int argc, char **argv)
@@ -170,6 +199,8 @@ int main(int argc, char **argv)
 		return test_device();
 	if (program_option(argc, argv, "--count-devices"))
 		return note_usable(argc, argv);
+	if (world_find(&train.world, program_option(argc, argv, "--rank-from-env"), &err) < 0)
+		return fatal(&err);
 	stages_begin(&train.stages);
 	alive_back_off(STATUS_TRAIND);
 	wait_catch_signals();

@@ -27,8 +27,8 @@ static bool is_of_plan(const struct plan *plan, const struct ring_quarantined *r
 
 static bool is_listed(const struct quarantine *list, const struct ring_quarantined *record)
 {
-	for (uint32_t i = 0; i < list->records; i++) {
-		const struct ring_quarantined *known = &list->record[i];
+	for (uint32_t i = 0; i < list->all.records; i++) {
+		const struct ring_quarantined *known = &list->all.record[i];
 
 		if (known->source == record->source && known->split == record->split &&
 		    known->shard == record->shard && known->offset == record->offset)
@@ -50,10 +50,10 @@ static int add(struct quarantine *list, const struct ring_quarantined *record, b
 	if (is_listed(list, record))
 		return 0;
 	list->changed = true;
-	if (list->records == QUARANTINE_MAX)
-		list->more += first_pass;
+	if (list->all.records == QUARANTINE_MAX)
+		list->all.more += first_pass;
 	else
-		list->record[list->records++] = *record;
+		list->all.record[list->all.records++] = *record;
 	return 0;
 }
 
@@ -69,8 +69,24 @@ int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, 
 	for (uint32_t i = 0; r == 0 && i < page.records; i++)
 		r = add(list, &page.record[i], first_pass, err);
 	if (r == 0 && first_pass)
-		list->more += page.more;
+		list->all.more += page.more;
 	return r;
+}
+
+void quarantine_merge(struct quarantine *list, const struct quarantine_list *other)
+{
+	list->all.more += other->more;
+	for (uint32_t i = 0; i < other->records; i++) {
+		const struct ring_quarantined *record = &other->record[i];
+
+		if (is_listed(list, record))
+			continue;
+		list->changed = true;
+		if (list->all.records == QUARANTINE_MAX)
+			list->all.more++;
+		else
+			list->all.record[list->all.records++] = *record;
+	}
 }
 
 /* ---- As JSON ---- */
@@ -94,13 +110,13 @@ cJSON *quarantine_json(const struct quarantine *list)
 	cJSON *array;
 	bool whole;
 
-	if (list->records == 0)
+	if (list->all.records == 0)
 		return NULL;
 	object = cJSON_CreateObject();
 	array = cJSON_AddArrayToObject(object, "records");
-	whole = array && json_add_u64(object, "more", list->more);
-	for (uint32_t i = 0; whole && i < list->records; i++)
-		whole = add_entry(list->plan, &list->record[i], array);
+	whole = array && json_add_u64(object, "more", list->all.more);
+	for (uint32_t i = 0; whole && i < list->all.records; i++)
+		whole = add_entry(list->plan, &list->all.record[i], array);
 	return whole ? TAKE(object) : NULL;
 }
 
@@ -148,7 +164,7 @@ static int read_text(struct quarantine *list, const char *path, const struct mod
 	int r = json_parse(path, tensor->data, tensor->bytes, &object, err);
 
 	if (r == 0)
-		r = json_get_u64(path, object, "more", &list->more, err);
+		r = json_get_u64(path, object, "more", &list->all.more, err);
 	if (r < 0)
 		return r;
 	cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(object, "records"))

@@ -17,12 +17,16 @@
 #define QUARANTINE_TENSOR "state/quarantine"
 #define QUARANTINE_MAX    256u
 
+struct quarantine_list {
+	struct ring_quarantined record[QUARANTINE_MAX];
+	uint64_t records;
+	uint64_t more; /* number of records left out after the list was full */
+};
+
 struct quarantine {
 	struct plan *plan; /* NULL: no record is left out, a bad record stops the run */
-	struct ring_quarantined record[QUARANTINE_MAX];
-	uint32_t records;
-	uint64_t more; /* number of records left out after the list was full */
-	bool changed;  /* the list has changed since run.json was written */
+	struct quarantine_list all;
+	bool changed; /* the list has changed since run.json was written */
 };
 
 /* If fetch.bad_record is "skip", opens the run's plan at `plan_path`, which fetchd must have written before;
@@ -40,6 +44,9 @@ MUST_CHECK int quarantine_restore(struct quarantine *list, const char *path, con
  * column, which is memory that fetchd can write to, makes no sense. */
 MUST_CHECK int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, bool first_pass,
 			      struct error *err);
+
+/* Adds the records of another rank's list. */
+void quarantine_merge(struct quarantine *list, const struct quarantine_list *other);
 
 /* Returns {records: [{source, split, shard, key, offset, rest}], more}. source and shard count from 0, shard
  * within the plan's split; `rest` true: everything in the shard from `offset` on is left out. NULL: the list

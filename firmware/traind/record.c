@@ -109,12 +109,13 @@ int record_confusion(struct train *train, enum split split, uint64_t epoch, stru
 {
 	CLEANUP(free_ptr) uint32_t *counts = NULL;
 	CLEANUP(json_free) cJSON *member = NULL;
+	const bool kept = keeps(train, split, epoch);
 	uint64_t classes;
 	int r;
 
-	if (!keeps(train, split, epoch))
+	if (!kept && train->world.count == 1)
 		return 0;
-	if ((r = model_confusion(train->model, &counts, &classes, err)) < 0 || classes == 0)
+	if ((r = world_confusion(train, &counts, &classes, err)) < 0 || classes == 0 || !kept)
 		return r;
 	member = confusion_of(counts, classes);
 	if (!member || !cJSON_AddStringToObject(member, "split", split_name(split)) ||

@@ -92,6 +92,18 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	return 0;
 }
 
+int report_counts(struct train *train, enum split split, struct error *err)
+{
+	CLEANUP(free_ptr) uint32_t *counts = NULL;
+	struct model_metrics metrics;
+	uint64_t classes;
+	int r = figures_get(train->model, &metrics, err);
+
+	if (r < 0 || split == SPLIT_TRAIN || metrics.rows == 0)
+		return r;
+	return world_confusion(train, &counts, &classes, err);
+}
+
 /* ---- Progress ---- */
 
 int report_progress(struct train *train, enum split split, uint64_t segment, uint32_t rows, struct error *err)

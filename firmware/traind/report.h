@@ -23,3 +23,5 @@ MUST_CHECK int report_progress(struct train *train, enum split split, uint64_t s
 /* Called after the last batch of a segment, before the metrics are reset. Metrics that cannot be written
  * because the disk is full or broken stay in memory, and training goes on. */
 MUST_CHECK int report_segment(struct train *train, enum split split, uint64_t segment, struct error *err);
+/* Takes part in report_segment() of rank 0, in another rank: gives it the counts that it needs of all. */
+MUST_CHECK int report_counts(struct train *train, enum split split, struct error *err);

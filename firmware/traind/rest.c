@@ -81,20 +81,36 @@ static bool is_too_large(const struct train *train, int result)
 	       tries >= MEMORY_TRIES;
 }
 
+/* Notes the state of the run. Where the ranks do not know each other's errors, the one that fails notes it.
+ */
+static void note_end(const struct train *train, int result, enum run_state state, int exit_code,
+		     const struct error *err)
+{
+	struct error state_err;
+
+	if (result == -ECANCELED)
+		say_stopped(train, state);
+	if ((state != RUN_RUNNING && run_state_set(state, &state_err) < 0) ||
+	    (exit_code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
+	    ((state != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
+		log_err("%s", state_err.text);
+}
+
 int rest(struct train *train, int result, struct error *err)
 {
-	bool canceled = result == -ECANCELED;
+	const bool canceled = result == -ECANCELED, leads = world_leads(&train->world);
 	enum run_state state = canceled ? rest_of(train) : RUN_RUNNING;
 	struct error state_err;
 	int exit_code;
 
-	if (is_too_large(train, result)) {
+	if (leads && is_too_large(train, result)) {
 		err->code = -EBADMSG;
 		(void)error_prefix(err, "the trial is too large");
 	}
 	exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
 	alive_lease(train->worker, NULL, END_LEASE_S);
-	killed_forget();
+	if (leads)
+		killed_forget();
 	throttle_close(train);
 	/* A run that has ended without error has written its time into run.json already. */
 	if (result < 0 && train->record.opened && record_write_time(train, &state_err) < 0)
@@ -105,12 +121,10 @@ int rest(struct train *train, int result, struct error *err)
 	best_close(&train->best);
 	adapt_close(train->adapt);
 	publish_close(train); /* before the state changes: who sees the new state sees the last step */
-	if (canceled)
-		say_stopped(train, state);
-	if ((state != RUN_RUNNING && run_state_set(state, &state_err) < 0) ||
-	    (exit_code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
-	    ((state != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))
-		log_err("%s", state_err.text);
+	rounds_close(&train->rounds);
+	if (leads || !train->world.agreed)
+		note_end(train, result, state, exit_code, err);
+	world_leave(train, result < 0, exit_code);
 	model_close(train->model); /* the device may read batches in the ring until the model is closed */
 	ring_close(train->ring);
 	gpu_close(train->gpu);

@@ -52,6 +52,18 @@ static void skip(struct train *train, uint64_t step)
 		   step, skipped);
 }
 
+bool save_take_due(struct train *train)
+{
+	const bool due = train->save.due;
+	uint64_t unused;
+
+	train->save.due = false;
+	if (!due || !writer_is_busy(&train->writer, &unused))
+		return due;
+	skip(train, model_step(train->model));
+	return false;
+}
+
 static int write_checkpoint(struct train *train, bool wait, struct error *err)
 {
 	const uint64_t step = model_step(train->model), start_us = clock_us();
@@ -60,8 +72,6 @@ static int write_checkpoint(struct train *train, bool wait, struct error *err)
 	char name[SPOOL_NAME_BYTES];
 	int r;
 
-	if (train->adapt)
-		return 0;
 	if (wait)
 		writer_wait(train);
 	if (writer_is_busy(&train->writer, &unused)) {
@@ -84,11 +94,32 @@ static int write_checkpoint(struct train *train, bool wait, struct error *err)
 	return r;
 }
 
+/* Rank 0 writes what it has collected of all ranks. */
+static int save_whole(struct train *train, bool wait, struct error *err)
+{
+	struct error own_err;
+	bool whole;
+	int r = world_collect(train, &whole, err), parted;
+
+	if (r < 0)
+		return r;
+	if (whole && world_leads(&train->world))
+		r = write_checkpoint(train, wait, err);
+	parted = world_part(train, &own_err);
+	if (r == 0 && parted < 0)
+		*err = own_err;
+	return r < 0 ? r : parted;
+}
+
 int save_checkpoint(struct train *train, bool wait, struct error *err)
 {
-	const enum stage before = stages_enter(&train->stages, STAGE_CHECKPOINTS);
-	int r = write_checkpoint(train, wait, err);
+	enum stage before;
+	int r;
 
+	if (train->adapt)
+		return 0;
+	before = stages_enter(&train->stages, STAGE_CHECKPOINTS);
+	r = save_whole(train, wait, err);
 	(void)stages_enter(&train->stages, before);
 	return r;
 }

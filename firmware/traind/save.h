@@ -24,6 +24,9 @@ struct save {
 void save_open(struct train *train);
 /* Called after a training step: decides whether a checkpoint is due. */
 void save_after_step(struct train *train);
+/* Returns whether a checkpoint is due and can be written now, and forgets it: in a run of several ranks,
+ * which write it together. */
+bool save_take_due(struct train *train);
 /* Called before the next batch changes the weights: writes a checkpoint if one is due. */
 MUST_CHECK int save_if_due(struct train *train, struct error *err);
 /* Makes a snapshot of this step, which the writer thread writes. Does nothing if the disk has a checkpoint of

@@ -83,7 +83,7 @@ static int stop(struct train *train, const struct heat_state *state, struct erro
 
 	(void)error_set(&reason, 0, "too hot: %s is at %.0f C, above its critical limit of %.0f C",
 			state->reading.name, state->reading.celsius, state->limit_celsius);
-	if (run_reason_set(reason.text, &state_err) < 0)
+	if (world_leads(&train->world) && run_reason_set(reason.text, &state_err) < 0)
 		log_warning("%s; the run stops without its reason", state_err.text);
 	event_send(&(struct event){ .id = EVENT_HEAT_STOPPED,
 				    .run_id = train->run.id,

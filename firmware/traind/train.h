@@ -19,11 +19,13 @@
  *   main                     opens everything, runs the loop, ends the process
  *   loop rest restore        trains slot after slot; ends the run; loads the first weights
  *   adapt epochs report      statistics before step 0; the callbacks after an epoch; metrics and progress
+ *   rounds                   what comes next for all ranks of a run
  *   batches                  the ring: attach, next slot, give back
  *   obey                     pause, checkpoint or stop when the operator asks
  *   throttle                 pauses while the processor or the GPU is too hot
  *   save                     decides when a checkpoint is written
  *   want record              the operator's request; run.json
+ *   world                    the ranks of a run: join, sums of all, the state of the model
  *   wait curves              naps that can be interrupted; event files
  *   publish figures          the status page; metrics from the device
  *   writer                   the writer thread
@@ -55,10 +57,12 @@
 #include "traind/quarantine.h"
 #include "traind/record.h"
 #include "traind/report.h"
+#include "traind/rounds.h"
 #include "traind/save.h"
 #include "traind/stages.h"
 #include "traind/throttle.h"
 #include "traind/want.h"
+#include "traind/world.h"
 #include "traind/writer.h"
 
 struct train {
@@ -87,4 +91,6 @@ struct train {
 	struct throttle throttle;
 	struct batches batches;
 	struct report report;
+	struct world world;
+	struct rounds rounds;
 };

@@ -23,13 +23,26 @@ static void ask_stop(int signal_number)
 
 void wait_catch_signals(void)
 {
+	sigset_t set;
+
 	(void)signal(SIGTERM, ask_stop);
 	(void)signal(SIGINT, ask_stop);
+	/* Blocked, because LLVM, which compiles kernels in this process, sets a handler of its own for it. */
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR2);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static bool is_pending(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && sigismember(&set, SIGUSR2) == 1;
 }
 
 int wait_stopped(struct error *err)
 {
-	return atomic_load(&stop_asked) ? error_set(err, -ECANCELED, "asked to stop") : 0;
+	return atomic_load(&stop_asked) || is_pending() ? error_set(err, -ECANCELED, "asked to stop") : 0;
 }
 
 static void nap(struct train *train, uint32_t ms)

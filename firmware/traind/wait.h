@@ -9,7 +9,9 @@
 
 struct train;
 
-/* From now on SIGTERM and SIGINT ask the run to stop. */
+/* From now on SIGTERM, SIGINT and SIGUSR2 ask the run to stop. mpirun passes SIGUSR2 on to its ranks, but not
+ * SIGUSR1; where it
+ * gets SIGTERM itself, it kills them. Call it before any thread is started. */
 void wait_catch_signals(void);
 /* Returns 0, or -ECANCELED once SIGTERM or SIGINT has come. */
 MUST_CHECK int wait_stopped(struct error *err);

@@ -37,7 +37,7 @@ int want_leave(struct train *train, enum run_state rest, const char *why, struct
 	struct error state_err;
 
 	train->want.rest = rest;
-	if (rest == RUN_STOPPED && run_state_set(RUN_STOPPING, &state_err) < 0)
+	if (rest == RUN_STOPPED && world_leads(&train->world) && run_state_set(RUN_STOPPING, &state_err) < 0)
 		log_warning("%s", state_err.text);
 	return error_set(err, -ECANCELED, "%s", why);
 }

@@ -165,7 +165,7 @@ static int print_quarantine(struct train *train, struct error *err)
 	CLEANUP(json_free) cJSON *list = quarantine_json(&train->quarantine);
 
 	free(TAKE(train->writer.quarantine));
-	if (!list && train->quarantine.records > 0)
+	if (!list && train->quarantine.all.records > 0)
 		return error_set(err, -ENOMEM, "the quarantine list: no memory");
 	return list ? json_print_line(list, &train->writer.quarantine, err) : 0;
 }

@@ -32,13 +32,13 @@ static void test_choice(void **state)
 
 	(void)state;
 	assert_int_equal(
-		gpu_open(&(struct gpu_wish){ "no such platform", DEVICE_AUTO, "auto", 0 }, &other, &err),
+		gpu_open(&(struct gpu_wish){ "no such platform", DEVICE_AUTO, "auto", 0, 0 }, &other, &err),
 		-ENODEV);
 	assert_non_null(strstr(err.text, "no such platform"));
 	assert_null(other);
 	assert_true(strlen(gpu_description(gpu)) > 10);
 	if (gpu_is_cpu(gpu)) {
-		must(gpu_open(&(struct gpu_wish){ "PORTABLE", DEVICE_CPU, "0", 0 }, &other, &err), &err);
+		must(gpu_open(&(struct gpu_wish){ "PORTABLE", DEVICE_CPU, "0", 0, 0 }, &other, &err), &err);
 		assert_true(gpu_is_cpu(other));
 		gpu_close(other);
 	}

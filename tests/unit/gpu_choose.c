@@ -126,7 +126,7 @@ static void the_device_that_is_meant(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct gpu_wish wish = { cases[i].platform, cases[i].type, cases[i].id, 0 };
+		const struct gpu_wish wish = { cases[i].platform, cases[i].type, cases[i].id, 0, 0 };
 		struct error err = { 0 };
 		unsigned index = LISTED;
 		int r = gpu_choose(list, LISTED, &wish, &index, &err);
@@ -142,35 +142,41 @@ static void the_device_that_is_meant(void **state)
 	}
 }
 
-/* Trials side by side: each slot has a device of its own, of the type that slot 0 has. A GPU that two drivers
- * list is one device. */
+/* Trials side by side: each slot has a device of its own, and so has each rank, of the type that slot 0 has.
+ * A GPU that two drivers list is one device. */
 static void devices_of_slots(void **state)
 {
 	static const struct {
 		const char *platform;
 		int type;
 		const char *id;
-		unsigned usable, slot, index; /* LISTED: none */
+		unsigned usable, slot, rank, index; /* LISTED: none */
 	} slots[] = {
-		{ "auto", DEVICE_AUTO, "auto", 3, 0, 0 },
-		{ "auto", DEVICE_AUTO, "auto", 3, 2, 2 },
-		{ "rusticl", DEVICE_AUTO, "auto", 1, 0, 3 },
-		{ "auto", DEVICE_AUTO, "auto", 3, 3, LISTED },
-		{ "auto", DEVICE_CPU, "auto", 1, 0, 4 },
-		{ "auto", DEVICE_CPU, "auto", 1, 1, LISTED },
-		{ "nvidia", DEVICE_AUTO, "auto", 2, 1, 1 },
-		{ "nvidia", DEVICE_AUTO, "auto", 2, 2, LISTED },
-		{ "auto", DEVICE_AUTO, "1", 1, 5, 1 },
-		{ "auto", DEVICE_AUTO, "A100", 0, 0, LISTED },
-		{ "no such platform", DEVICE_AUTO, "auto", 0, 0, LISTED },
+		{ "auto", DEVICE_AUTO, "auto", 3, 0, 0, 0 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 2, 0, 2 },
+		{ "rusticl", DEVICE_AUTO, "auto", 1, 0, 0, 3 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 3, 0, LISTED },
+		{ "auto", DEVICE_CPU, "auto", 1, 0, 0, 4 },
+		{ "auto", DEVICE_CPU, "auto", 1, 1, 0, LISTED },
+		{ "nvidia", DEVICE_AUTO, "auto", 2, 1, 0, 1 },
+		{ "nvidia", DEVICE_AUTO, "auto", 2, 2, 0, LISTED },
+		{ "auto", DEVICE_AUTO, "1", 1, 5, 0, 1 },
+		{ "auto", DEVICE_AUTO, "A100", 0, 0, 0, LISTED },
+		{ "auto", DEVICE_AUTO, "auto", 3, 0, 2, 2 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 1, 1, 2 },
+		{ "auto", DEVICE_AUTO, "auto", 3, 0, 3, LISTED },
+		{ "auto", DEVICE_CPU, "auto", 1, 0, 3, 4 }, /* ranks share a CPU */
+		{ "no such platform", DEVICE_AUTO, "auto", 0, 0, 0, LISTED },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-		const struct gpu_wish wish = { slots[i].platform, slots[i].type, slots[i].id, slots[i].slot };
+		const struct gpu_wish wish = { slots[i].platform, slots[i].type, slots[i].id, slots[i].slot,
+					       slots[i].rank };
 		unsigned index = LISTED;
 
-		print_message("# %s %d %s, slot %u\n", wish.platform, wish.type, wish.id, wish.slot);
+		print_message("# %s %d %s, slot %u, rank %u\n", wish.platform, wish.type, wish.id, wish.slot,
+			      wish.rank);
 		assert_int_equal(gpu_usable(list, LISTED, &wish), slots[i].usable);
 		assert_int_equal(gpu_choose(list, LISTED, &wish, &index, NULL) == 0,
 				 slots[i].index != LISTED);
@@ -180,7 +186,7 @@ static void devices_of_slots(void **state)
 
 static void no_device_at_all(void **state)
 {
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0", 0 };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "0", 0, 0 };
 	struct error err = { 0 };
 	unsigned index;
 
@@ -195,7 +201,7 @@ static void why_the_others_are_passed_over(void **state)
 	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
 		for (unsigned device = 0; device < LISTED; device++) {
 			const struct gpu_wish wish = { judged[i].platform, judged[i].type, judged[i].id,
-						       judged[i].slot };
+						       judged[i].slot, 0 };
 			const struct gpu_verdict verdict = gpu_judge(list, LISTED, device, &wish);
 			char text[GPU_WHY_BYTES + 16];
 
@@ -228,7 +234,7 @@ static void an_old_driver(void **state)
 static void many_devices(void **state)
 {
 	static struct gpu_listed many[GPU_LISTED_MAX];
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "x", 0 };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "x", 0, 0 };
 	struct error err = { 0 };
 	unsigned index;
 
@@ -269,7 +275,7 @@ static void put_box(void)
 
 static void assert_place(int type, const char *id, const char *expected)
 {
-	const struct gpu_wish wish = { "auto", type, id, 0 };
+	const struct gpu_wish wish = { "auto", type, id, 0, 0 };
 	char text[64] = "";
 	cpu_set_t cores;
 
@@ -287,7 +293,7 @@ static void put_nodes(void)
 
 static void assert_ring_node(int expected)
 {
-	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "auto", 0 };
+	const struct gpu_wish wish = { "auto", DEVICE_AUTO, "auto", 0, 0 };
 	cpu_set_t network;
 
 	CPU_ZERO(&network);

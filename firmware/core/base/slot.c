@@ -39,7 +39,8 @@ unsigned slot_use(unsigned slot)
 	return before;
 }
 
-static unsigned rank_now;
+static unsigned rank_now, local_now;
+static bool local_known;
 
 unsigned slot_rank(void)
 {
@@ -52,6 +53,17 @@ unsigned slot_use_rank(unsigned rank)
 
 	rank_now = rank;
 	return before;
+}
+
+unsigned slot_local(void)
+{
+	return local_known ? local_now : rank_now;
+}
+
+void slot_use_local(unsigned local)
+{
+	local_now = local;
+	local_known = true;
 }
 
 const char *slot_unit(const char *name, const char *suffix, char out[static SLOT_UNIT_BYTES])

@@ -17,8 +17,8 @@
  * A process works for the slot in its environment variable KILN_SLOT, without one for slot 0. The programs of
  * the whole box look at the slots one after the other with slot_use().
  *
- * State: the slot, a number for each thread; the rank, a number for the process; and the environment, which
- * is read once for each thread. No errors: a KILN_SLOT that is no slot counts as 0.
+ * State: the slot, a number for each thread; the rank and its index on the box, numbers for the process; and
+ * the environment, which is read once for each thread. No errors: a KILN_SLOT that is no slot counts as 0.
  */
 #pragma once
 
@@ -36,6 +36,10 @@ unsigned slot_use(unsigned slot);
 unsigned slot_rank(void);
 /* Makes this process use the paths of a rank, before it starts threads. Returns the rank before. */
 unsigned slot_use_rank(unsigned rank);
+/* The index of this rank among those of its box, which says which device it uses; slot_rank() before
+ * slot_use_local(). */
+unsigned slot_local(void);
+void slot_use_local(unsigned local);
 
 /* Writes the name of a unit of this slot: of "kiln-fetchd" and ".service" it makes "kiln-fetchd.service" or,
  * from slot 1 on, "kiln-fetchd@1.service". Returns out. */

@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Several ranks train one model: each a kiln-traind with a device, a ring and a kiln-fetchd of its own, started by mpirun. 1, 2, 3
+# and 4 ranks, and a change from one to the other in the middle of an epoch, have the same weights and the same figures, to the
+# bit.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/train_lib.sh"
+if ! command -v mpirun >/dev/null; then
+	skip "several ranks" "no mpirun here: tools/deps/install test"
+	exit
+fi
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_hwloc_base_binding_policy=none
+# Ranks share two cores.
+export POCL_MAX_PTHREAD_COUNT=1
+
+ranks_config() { # name, keys of run, of order, further lines
+	cat >"$work/$1.conf" <<-CONF
+		run: { name = "t"; epochs = 3; batch_rows = 32; $2 };
+		source: { url = "file://$work/data"; };
+		sink: { url = "file://$work/runs/$1"; };
+		ring: { small_pages = true; };
+		order: { lanes = 4; window_shards = 2; $3 };
+		checkpoint: { every_steps = 10; };
+		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
+		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
+		$4
+	CONF
+}
+
+net='model: { layers = ( { op = "dense"; units = 16; }, { op = "batch_norm"; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
+	{ op = "dense"; units = 2; }, { op = "softmax"; } ); };'
+
+start_ranks() { # world: starts the kiln-fetchds and the ranks; their processes are in fetchds and ranks
+	local rank
+	fetchds=()
+	for ((rank = 0; rank < $1; rank++)); do
+		"$KILN_BIN/kiln-fetchd" --rank $rank --world "$1" 2>>"$KILN_ROOT/log" &
+		fetchds+=($!)
+	done
+	if [ "$1" = 1 ]; then
+		"$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log" &
+	else
+		mpirun --allow-run-as-root -n "$1" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
+	fi
+	ranks=$!
+}
+
+no_rank() {
+	! pgrep -f -- --rank-from-env
+}
+
+end_ranks() { # waits for the ranks and ends the kiln-fetchds
+	wait $ranks
+	code=$?
+	wait_for 10 no_rank
+	kill -KILL "${fetchds[@]}" 2>/dev/null
+	wait "${fetchds[@]}" 2>/dev/null
+}
+
+whole() { # name, world: a whole run of a configuration that is there
+	node "$1-$2"
+	begin "$1"
+	start_ranks "$2"
+	end_ranks
+	is "$code $(state)" "0 finished" "$1: a run of $2 ranks" "$(tail -n 9 "$KILN_ROOT/log")"
+}
+
+figures() { # what the run's record says, without times
+	record_json '[r["epochs"], r.get("confusion"), r.get("metrics"), sorted(map(str, r.get("quarantine", {}).get("records", [])))]'
+}
+
+same() { # name, world: this run, compared with that of one rank
+	is "$(model_bits)" "$bits" "$1: $2 ranks have the weights of one, to the bit"
+	is "$(figures)" "$told" "$1: and its figures"
+}
+
+"$make_shards" "$work/data" train 9 61 plain
+"$make_shards" "$work/data" test 3 40
+
+ranks_config plain "" "" "$net"
+for world in 1 2 4; do
+	whole plain $world
+	[ $world != 1 ] || { bits=$(model_bits) told=$(figures); }
+	[ $world = 1 ] || same plain $world
+done
+
+# Everything that happens once for a step, after the sum; and what is decided after an epoch.
+ranks_config steps "" 'remainder = "drop";' "${net/\"batch_norm\"/\"layer_norm\"}
+	optimizer: { global_clipnorm = 0.5; gradient_accumulation_steps = 3; use_ema = true; };
+	reduce_on_plateau: { monitor = \"val_loss\"; min_delta = 10.0; patience = 1; factor = 0.5; min_lr = 0.0002; };
+	early_stopping: { monitor = \"val_loss\"; min_delta = 10.0; patience = 2; restore_best = true; };"
+sed -i 's/epochs = 3/epochs = 6/' "$work/steps.conf"
+whole steps 1
+bits=$(model_bits) told=$(figures)
+whole steps 3
+same steps 3
+like "$told" "'epoch': 2" "steps: it ends early"
+is "$(grep -c 'stopping early' "$KILN_ROOT/log")" 1 "steps: one rank says so"
+
+# Damaged records, in shards of different ranks.
+cp -r "$work/data" "$work/damaged"
+for shard in 3 7; do
+	printf 'xxxx' | dd of="$(find "$work/damaged" -name "train-0000$shard*")" bs=1 seek=$((1000 * shard)) conv=notrunc 2>/dev/null
+done
+ranks_config damaged "" "" "$net fetch: { bad_record = \"skip\"; skip_records_max = 1000; };"
+sed -i "s,file://$work/data,file://$work/damaged," "$work/damaged.conf"
+whole damaged 1
+bits=$(model_bits) told=$(figures)
+whole damaged 2
+same damaged 2
+like "$told" "offset.*offset" "damaged: records of two shards are left out"
+
+# ---- Another number of ranks goes on ----
+seq=0
+want() { # state: writes the operator's request; each has a number of its own
+	seq=$((seq + 1))
+	printf '{"seq": %d, "state": "%s", "checkpoint_seq": 0}' $seq "$1" >"$record/want.new"
+	mv "$record/want.new" "$record/want"
+}
+
+is_state() {
+	[ "$(state)" = "$1" ]
+}
+
+until_step() { # world, step, command: lets so many ranks train up to a step, then runs the command, which ends them
+	start_ranks "$1"
+	wait_for 60 at_step "$2"
+	"${@:3}"
+	end_ranks
+}
+
+signal() { # SIGNAL: to all that mpirun started, or to the only rank
+	kill -"$1" $ranks
+}
+
+kill_rank() { # one that does not lead
+	kill -KILL "$(pgrep -P $ranks | tail -n 1)"
+}
+
+"$make_shards" "$work/long" train 41 203
+ranks_config changes "" "" "$net"
+sed -i "s,epochs = 3,epochs = 24,; s,/data,/long,; s,every_steps = 10,every_steps = 25," "$work/changes.conf"
+whole changes 1
+bits=$(model_bits) told=$(figures)
+node changes
+begin changes
+until_step 4 100 signal USR2
+is "$code $(state)" "0 running" "4 ranks stop with a checkpoint" "$(tail -n 9 "$KILN_ROOT/log")"
+stopped=$(newest)
+like "$(tail -n 9 "$KILN_ROOT/log")" "stopped at step" "and say so"
+until_step 1 600 signal TERM
+is "$code" 0 "one rank goes on, and stops"
+until_step 2 1000 kill_rank
+[ "$code" != 0 ]
+ok $? "a killed rank ends the others"
+no_rank
+is "$? $(state)" "0 running" "none is left"
+start_ranks 3
+wait_for 60 at_step 1500
+want paused
+wait_for 20 is_state paused
+ok $? "3 ranks pause"
+paused=$(newest)
+sleep 1
+is "$(newest)" "$paused" "during a pause nothing is trained"
+want running
+end_ranks
+is "$code $(state)" "0 finished" "and go on to the end" "$(tail -n 9 "$KILN_ROOT/log")"
+same changes "4, 1, 2 and 3"
+
+node stopped
+begin changes
+start_ranks 2
+wait_for 60 at_step 40
+want stopped
+end_ranks
+is "$code $(state)" "0 stopped" "the operator stops all ranks" "$(tail -n 9 "$KILN_ROOT/log")"
+
+# ---- What cannot go on ----
+fails() { # name, world, exit status, state, reason: a run that is there
+	node "$1-fails"
+	begin "$1"
+	start_ranks "$2"
+	end_ranks
+	is "$code $(state)" "$3 $4" "$1: $2 ranks end with an error" "$(tail -n 9 "$KILN_ROOT/log")"
+	like "$(record_json 'r.get("reason")') $(tail -n 30 "$KILN_ROOT/log")" "$5" "$1: and it is named"
+}
+
+ranks_config corrupt "" "" "$net"
+sed -i "s,file://$work/data,file://$work/damaged," "$work/corrupt.conf"
+fails corrupt 2 65 failed '^rank [01] on .*: fetchd: .*CRC.*object train-0000[37]'
+ranks_config diverges "" "" 'optimizer: { name = "sgd"; learning_rate = 1e6; };
+	model: { layers = ( { op = "dense"; units = 16; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };'
+fails diverges 3 65 failed 'step [0-9]*: .* became NaN or infinite'
+ranks_config narrow "" "" "$net"
+sed -i 's/lanes = 4;//' "$work/narrow.conf"
+fails narrow 2 78 running 'order.lanes: found 1, expected 2 or more, the ranks of the run'
+out=$("$KILN_BIN/kiln-traind" --rank-from-env 2>&1)
+is $? 78 "without a launcher: exit status 78"
+like "$out" 'found no launcher of ranks, expected mpirun' "and the error says what is missing"
