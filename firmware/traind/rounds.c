@@ -28,15 +28,15 @@ static_assert(sizeof(struct word) <= RANKS_RECORD_BYTES, "a word is one record")
 
 /* ---- What this rank says ---- */
 
-/* Looks at the wishes of the operator and of this rank's device. */
+/* Looks at the wishes of the operator and of this rank's device. Takes a checkpoint that is due after
+ * obey(), which makes one due: what is left would be written by this rank alone. */
 static int look_around(struct train *train, struct word *mine, struct error *err)
 {
-	int r;
+	int r = wait_stopped(err);
 
-	mine->save = save_take_due(train);
-	r = wait_stopped(err);
 	if (r == 0)
 		r = obey(train, err);
+	mine->save = save_take_due(train);
 	mine->pause = train->want.pause;
 	if (r != -ECANCELED)
 		return r;

@@ -5,74 +5,7 @@
 # bit.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/train_lib.sh"
-if ! command -v mpirun >/dev/null; then
-	skip "several ranks" "no mpirun here: tools/deps/install test"
-	exit
-fi
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_hwloc_base_binding_policy=none
-# Ranks share two cores.
-export POCL_MAX_PTHREAD_COUNT=1
-
-ranks_config() { # name, keys of run, of order, further lines
-	cat >"$work/$1.conf" <<-CONF
-		run: { name = "t"; epochs = 3; batch_rows = 32; $2 };
-		source: { url = "file://$work/data"; };
-		sink: { url = "file://$work/runs/$1"; };
-		ring: { small_pages = true; };
-		order: { lanes = 4; window_shards = 2; $3 };
-		checkpoint: { every_steps = 10; };
-		schema = ( { name = "sentence"; dtype = "float32"; shape = [ 8 ]; },
-		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
-		$4
-	CONF
-}
-
-net='model: { layers = ( { op = "dense"; units = 16; }, { op = "batch_norm"; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
-	{ op = "dense"; units = 2; }, { op = "softmax"; } ); };'
-
-start_ranks() { # world: starts the kiln-fetchds and the ranks; their processes are in fetchds and ranks
-	local rank
-	fetchds=()
-	for ((rank = 0; rank < $1; rank++)); do
-		"$KILN_BIN/kiln-fetchd" --rank $rank --world "$1" 2>>"$KILN_ROOT/log" &
-		fetchds+=($!)
-	done
-	if [ "$1" = 1 ]; then
-		"$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log" &
-	else
-		mpirun --allow-run-as-root -n "$1" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
-	fi
-	ranks=$!
-}
-
-no_rank() {
-	! pgrep -f -- --rank-from-env
-}
-
-end_ranks() { # waits for the ranks and ends the kiln-fetchds
-	wait $ranks
-	code=$?
-	wait_for 10 no_rank
-	kill -KILL "${fetchds[@]}" 2>/dev/null
-	wait "${fetchds[@]}" 2>/dev/null
-}
-
-whole() { # name, world: a whole run of a configuration that is there
-	node "$1-$2"
-	begin "$1"
-	start_ranks "$2"
-	end_ranks
-	is "$code $(state)" "0 finished" "$1: a run of $2 ranks" "$(tail -n 9 "$KILN_ROOT/log")"
-}
-
-figures() { # what the run's record says, without times
-	record_json '[r["epochs"], r.get("confusion"), r.get("metrics"), sorted(map(str, r.get("quarantine", {}).get("records", [])))]'
-}
-
-same() { # name, world: this run, compared with that of one rank
-	is "$(model_bits)" "$bits" "$1: $2 ranks have the weights of one, to the bit"
-	is "$(figures)" "$told" "$1: and its figures"
-}
+. "$(dirname "$0")/ranks_lib.sh"
 
 "$make_shards" "$work/data" train 9 61 plain
 "$make_shards" "$work/data" test 3 40
@@ -111,17 +44,6 @@ same damaged 2
 like "$told" "offset.*offset" "damaged: records of two shards are left out"
 
 # ---- Another number of ranks goes on ----
-seq=0
-want() { # state: writes the operator's request; each has a number of its own
-	seq=$((seq + 1))
-	printf '{"seq": %d, "state": "%s", "checkpoint_seq": 0}' $seq "$1" >"$record/want.new"
-	mv "$record/want.new" "$record/want"
-}
-
-is_state() {
-	[ "$(state)" = "$1" ]
-}
-
 until_step() { # world, step, command: lets so many ranks train up to a step, then runs the command, which ends them
 	start_ranks "$1"
 	wait_for 60 at_step "$2"
@@ -169,23 +91,21 @@ is "$code $(state)" "0 finished" "and go on to the end" "$(tail -n 9 "$KILN_ROOT
 same changes "4, 1, 2 and 3"
 
 node stopped
-begin changes
+sed 's/every_steps = 25/every_steps = 1000000/' "$work/changes.conf" >"$work/stopped.conf"
+begin stopped
 start_ranks 2
 wait_for 60 at_step 40
+for checkpoints in 1 2 3; do
+	before=$(newest)
+	want running
+	wait_for 20 is_newer
+	ok $? "2 ranks write checkpoint $checkpoints that the operator asks for" "$(tail -n 9 "$KILN_ROOT/log")"
+done
 want stopped
 end_ranks
 is "$code $(state)" "0 stopped" "the operator stops all ranks" "$(tail -n 9 "$KILN_ROOT/log")"
 
 # ---- What cannot go on ----
-fails() { # name, world, exit status, state, reason: a run that is there
-	node "$1-fails"
-	begin "$1"
-	start_ranks "$2"
-	end_ranks
-	is "$code $(state)" "$3 $4" "$1: $2 ranks end with an error" "$(tail -n 9 "$KILN_ROOT/log")"
-	like "$(record_json 'r.get("reason")') $(tail -n 30 "$KILN_ROOT/log")" "$5" "$1: and it is named"
-}
-
 ranks_config corrupt "" "" "$net"
 sed -i "s,file://$work/data,file://$work/damaged," "$work/corrupt.conf"
 fails corrupt 2 65 failed '^rank [01] on .*: fetchd: .*CRC.*object train-0000[37]'
