@@ -39,6 +39,22 @@ static bool is_listed(const struct quarantine *list, const struct ring_quarantin
 
 /* Records beyond QUARANTINE_MAX are counted in the first pass only: a later pass could not tell whether such
  * a record was counted before. */
+static void put(struct quarantine *list, const struct ring_quarantined *record, bool first_pass)
+{
+	struct quarantine_list *all = &list->all;
+
+	if (is_listed(list, record))
+		return;
+	list->changed = true;
+	if (all->records == QUARANTINE_MAX) {
+		all->more += first_pass;
+		return;
+	}
+	all->record[all->records++] = *record;
+	if (first_pass)
+		all->first_pass = all->records;
+}
+
 static int add(struct quarantine *list, const struct ring_quarantined *record, bool first_pass,
 	       struct error *err)
 {
@@ -47,13 +63,7 @@ static int add(struct quarantine *list, const struct ring_quarantined *record, b
 				 "a record left out of shard %" PRIu64
 				 " of source %u, split %u: the plan has no such shard",
 				 record->shard, record->source, record->split);
-	if (is_listed(list, record))
-		return 0;
-	list->changed = true;
-	if (list->all.records == QUARANTINE_MAX)
-		list->all.more += first_pass;
-	else
-		list->all.record[list->all.records++] = *record;
+	put(list, record, first_pass);
 	return 0;
 }
 
@@ -76,17 +86,8 @@ int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, 
 void quarantine_merge(struct quarantine *list, const struct quarantine_list *other)
 {
 	list->all.more += other->more;
-	for (uint32_t i = 0; i < other->records; i++) {
-		const struct ring_quarantined *record = &other->record[i];
-
-		if (is_listed(list, record))
-			continue;
-		list->changed = true;
-		if (list->all.records == QUARANTINE_MAX)
-			list->all.more++;
-		else
-			list->all.record[list->all.records++] = *record;
-	}
+	for (uint32_t i = 0; i < other->records; i++)
+		put(list, &other->record[i], i < other->first_pass);
 }
 
 /* ---- As JSON ---- */

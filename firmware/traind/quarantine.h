@@ -20,7 +20,8 @@
 struct quarantine_list {
 	struct ring_quarantined record[QUARANTINE_MAX];
 	uint64_t records;
-	uint64_t more; /* number of records left out after the list was full */
+	uint64_t first_pass; /* of one rank: so many records, which come first, are of the first pass */
+	uint64_t more;       /* number of records left out after the list was full */
 };
 
 struct quarantine {
@@ -45,7 +46,7 @@ MUST_CHECK int quarantine_restore(struct quarantine *list, const char *path, con
 MUST_CHECK int quarantine_add(struct quarantine *list, const void *column, uint64_t bytes, bool first_pass,
 			      struct error *err);
 
-/* Adds the records of another rank's list. */
+/* Adds the records that another rank has found since its list was empty. */
 void quarantine_merge(struct quarantine *list, const struct quarantine_list *other);
 
 /* Returns {records: [{source, split, shard, key, offset, rest}], more}. source and shard count from 0, shard
