@@ -324,7 +324,8 @@ int batches_refuse(struct train *train, const struct ring_slot *slot, struct err
 	struct ring_error record = *ring_error_data(train->ring, slot);
 	int r = slot->error_code < 0 && slot->error_code >= -4095 ? slot->error_code : -EIO;
 
-	if (batches_add_left_out(train, slot, err) == 0 && record_write(train, err) < 0)
+	if (batches_add_left_out(train, slot, err) == 0 && world_leads(&train->world) &&
+	    record_write(train, err) < 0)
 		log_warning("%s", err->text);
 	record.text[sizeof(record.text) - 1] = '\0';
 	record.key[sizeof(record.key) - 1] = '\0';

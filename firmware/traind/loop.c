@@ -57,7 +57,7 @@ static int give_up_test(struct train *train, struct error *err)
 
 	if (r < 0)
 		return r;
-	train->test_given_up = true;
+	train->test_fault = why;
 	if (!world_leads(&train->world))
 		return 0; /* rank 0 hears of it at the end of the test */
 	event_send(&(struct event){ .id = EVENT_TEST_FAILED,
@@ -71,26 +71,18 @@ static int give_up_test(struct train *train, struct error *err)
 static int agree_on_test(struct train *train, struct error *err)
 {
 	struct model_metrics metrics;
-	struct error why = { 0 };
-	int r = train->test_given_up ? 0 : figures_get(train->model, &metrics, err);
-	bool agreed;
+	int r = train->test_fault.code ? 0 : figures_get(train->model, &metrics, err);
 
 	if (r == -EDOM)
 		r = give_up_test(train, err);
 	if (r < 0)
 		return r;
-	if (train->test_given_up)
-		(void)error_set(&why, -EDOM, "%s", "its rows of the test make no number");
-	r = world_all(train, why.code, &why);
-	agreed = r == -EDOM;
-	if (r < 0 && !agreed)
-		*err = why;
-	if (!agreed)
+	*err = train->test_fault;
+	r = world_all(train, err->code, err);
+	if (r != -EDOM)
 		return r;
 	train->world.agreed = false; /* the run goes on */
-	if (train->test_given_up)
-		return 0;
-	return give_up_test(train, &why);
+	return train->test_fault.code ? 0 : give_up_test(train, err);
 }
 
 /* Gives a slot of the test back without a look at it. */
@@ -201,7 +193,7 @@ static int report(struct train *train, enum split split, uint64_t segment, struc
 
 	if (train->world.count > 1 && split == SPLIT_TEST && (r = agree_on_test(train, err)) < 0)
 		return r;
-	if (train->test_given_up)
+	if (train->test_fault.code)
 		return 0;
 	r = world_collect_sums(train, err);
 	if (r == 0)
@@ -299,7 +291,8 @@ static int run_slots(struct train *train, struct error *err)
 		else if (slot->kind == RING_END_SEGMENT)
 			r = end_segment(train, slot, err);
 		else
-			r = train->test_given_up ? pass_over(train, slot, err) : run_batch(train, slot, err);
+			r = train->test_fault.code ? pass_over(train, slot, err)
+						   : run_batch(train, slot, err);
 		/* The error's text names a row of the pass: add the split. */
 		if (r == -EDOM && split != SPLIT_TRAIN)
 			return error_prefix(err, "the %s split", split_name(split));

@@ -7,8 +7,8 @@ struct train;
 
 /* Called between two batches, and while no batch comes: reads the operator's request and the temperatures a
  * few times a second. Makes a requested checkpoint due. Blocks while the processor or GPU is too hot, and,
- * in a run of one rank, while the run is paused; several ranks pause together (rounds.h), and rank 0 alone reads
- * the request. Errors: -ECANCELED the run must stop. */
+ * in a run of one rank, while the run is paused; several ranks pause together (rounds.h), and rank 0 alone
+ * reads the request. Errors: -ECANCELED the run must stop. */
 MUST_CHECK int obey(struct train *train, struct error *err);
 
 /* Write a checkpoint and note that the run is paused; note that it goes on. */

@@ -24,13 +24,14 @@ static uint64_t step_of(const struct train *train)
 	return train->model ? model_step(train->model) : 0;
 }
 
-static void say_stopped(const struct train *train, enum run_state rest)
+/* `why` is the reason of the rank that stops the run, which may be another one. */
+static void say_stopped(const struct train *train, enum run_state rest, const struct error *why)
 {
 	uint64_t step = step_of(train);
 
 	if (rest == RUN_EXPIRED)
 		event_send(&(struct event){ .id = EVENT_RUN_EXPIRED, .run_id = train->run.id },
-			   "%s: %s, stopped at step %" PRIu64, train->run.id, train->want.over, step);
+			   "%s: %s, stopped at step %" PRIu64, train->run.id, why->text, step);
 	else if (rest == RUN_STOPPED && train->want.rung)
 		log_info("%s: the rung has ended, stopped at step %" PRIu64, train->run.id, step);
 	else if (rest == RUN_STOPPED)
@@ -89,7 +90,7 @@ static void note_end(const struct train *train, int result, enum run_state state
 	struct error state_err;
 
 	if (result == -ECANCELED)
-		say_stopped(train, state);
+		say_stopped(train, state, err);
 	if ((state != RUN_RUNNING && run_state_set(state, &state_err) < 0) ||
 	    (exit_code == EX_DATAERR && fail(train, err, &state_err) < 0) ||
 	    ((state != RUN_RUNNING || result == 0) && run_rest(&state_err) < 0))

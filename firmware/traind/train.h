@@ -76,7 +76,7 @@ struct train {
 	struct alive_worker *worker; /* the main thread, which the watchdog observes */
 	struct adapt *adapt;         /* not NULL: layers still wait for statistics of the data */
 	bool finished; /* the model holds its final weights: those of the best epoch, or the moving average */
-	bool test_given_up;       /* a record of the test makes no number: pass over the rest of the test */
+	struct error test_fault;  /* with a code: a record of the test makes no number, pass over the rest */
 	bool compiling;           /* the device compiles kernels now, and the status page says so */
 	unsigned warm[SPLIT_MAX]; /* batches of each split that were enqueued, counted up to WARM_BATCHES */
 	struct stages stages;

@@ -58,10 +58,12 @@ static const char *find_over(struct train *train)
 
 int want_check(struct train *train, const struct run_want *want, struct error *err)
 {
+	const char *over;
+
 	if (want->state == RUN_STOPPED)
 		return want_leave(train, RUN_STOPPED, "asked to stop", err);
-	train->want.over = find_over(train);
-	return train->want.over ? want_leave(train, RUN_EXPIRED, train->want.over, err) : 0;
+	over = find_over(train);
+	return over ? want_leave(train, RUN_EXPIRED, over, err) : 0;
 }
 
 int want_check_early(struct train *train, struct error *err)

@@ -17,7 +17,6 @@ struct want {
 	bool unreadable;         /* the request cannot be read, and that is logged already */
 	/* the state of the run after -ECANCELED; RUN_RUNNING: the next start goes on with the run */
 	enum run_state rest;
-	const char *over;  /* why `rest` is RUN_EXPIRED: the night is over, or the budget is spent */
 	bool pause;        /* the run is paused */
 	enum stage before; /* the stage before the pause */
 	bool rung;         /* `rest` is RUN_STOPPED because a rung has ended: nobody asked for it */

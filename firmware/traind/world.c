@@ -251,7 +251,7 @@ static int spread_best(struct train *train, struct error *err)
 		r = world_broadcast(train, &best->filled, sizeof(best->filled), err);
 	for (uint32_t i = 0; r == 0 && best->filled && i < best->count; i++)
 		r = world_broadcast(train, best->parameter[i].data, best->parameter[i].tensor.bytes, err);
-	if (r == 0 && best->state.plateau.rate > 0)
+	if (r == 0 && train->run.config.reduce_on_plateau.monitor != MONITOR_NONE)
 		model_learning_rate_set(train->model, best->state.plateau.rate);
 	return r;
 }

@@ -101,30 +101,7 @@ is $? 78 "a network that the device has no memory for: refused before anything i
 like "$(tail -n 1 "$KILN_ROOT/log")" "traind: Portable.*: the device has too little memory: the model needs 3[89][0-9]{2}\.[0-9] MiB \(weights and optimizer state, a copy for checkpoints among them, 3[0-9]+\.[0-9]; gradients 5[0-9]+\.[0-9]; activations and scratch for run.batch_rows = 32 [0-9.]+\), found 1024\.0 MiB; most is for layer 'dense_1' 38[0-9]{2}\.[0-9] MiB, layer " \
 	"saying how much is needed, by what, and what there is"
 
-# The same records with NaN or infinity as a number or as a label.
-spoil() { # folder, python expression of the 8 floats, of the 2 labels
-	mkdir -p "$work/$1"
-	python3 - "$work/$1/train-00000-of-00001.tfrecord" "$2" "$3" <<-'PY'
-		import struct, sys
-		def crc(data):
-		    value = 0xffffffff
-		    for byte in data:
-		        value ^= byte
-		        for _ in range(8): value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
-		    value ^= 0xffffffff
-		    return struct.pack("<I", ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff)
-		def field(number, data): return bytes([number << 3 | 2, len(data)]) + data
-		def feature(name, kind, values): return field(1, field(1, name) + field(2, field(kind, field(1, values))))
-		nan, inf = float("nan"), float("inf")
-		with open(sys.argv[1], "wb") as out:
-		    for i in range(200):
-		        floats = eval(sys.argv[2]) if i == 150 else [0.5] * 8
-		        labels = eval(sys.argv[3]) if i == 150 else [1, 0]
-		        record = field(1, feature(b"sentence", 2, struct.pack("<8f", *floats)) + feature(b"label", 3, bytes(labels)))
-		        length = struct.pack("<Q", len(record))
-		        out.write(length + crc(length) + record + crc(record))
-	PY
-}
+# NaN or infinity as a number.
 for what in nan inf; do
 	spoil $what "[0.5] * 7 + [$what]" '[1, 0]'
 	config $what "$work/$what" '' ''

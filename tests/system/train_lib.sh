@@ -18,6 +18,30 @@ config() { # name, data, extra keys, optimizer
 	CONF
 }
 
+spoil() { # folder, python expressions of 8 floats and 2 labels: makes a shard of 200 records, of which record 150 has these
+	mkdir -p "$work/$1"
+	python3 - "$work/$1/train-00000-of-00001.tfrecord" "$2" "$3" <<-'PY'
+		import struct, sys
+		def crc(data):
+		    value = 0xffffffff
+		    for byte in data:
+		        value ^= byte
+		        for _ in range(8): value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+		    value ^= 0xffffffff
+		    return struct.pack("<I", ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff)
+		def field(number, data): return bytes([number << 3 | 2, len(data)]) + data
+		def feature(name, kind, values): return field(1, field(1, name) + field(2, field(kind, field(1, values))))
+		nan, inf = float("nan"), float("inf")
+		with open(sys.argv[1], "wb") as out:
+		    for i in range(200):
+		        floats = eval(sys.argv[2]) if i == 150 else [0.5] * 8
+		        labels = eval(sys.argv[3]) if i == 150 else [1, 0]
+		        record = field(1, feature(b"sentence", 2, struct.pack("<8f", *floats)) + feature(b"label", 3, bytes(labels)))
+		        length = struct.pack("<Q", len(record))
+		        out.write(length + crc(length) + record + crc(record))
+	PY
+}
+
 # All nodes use the kernels that the first node compiled.
 begin() { # name: uses the configuration that is there
 	[ -e "$KILN_ROOT/data/kiln/cache" ] || ! [ -e "$work/nodes/whole/data/kiln/cache" ] ||

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What goes wrong in one rank of several: a kiln-fetchd that is killed, records that make no number.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/train_lib.sh"
+. "$(dirname "$0")/ranks_lib.sh"
+
+"$make_shards" "$work/data" train 17 203 plain
+"$make_shards" "$work/data" test 3 40
+
+# ---- A kiln-fetchd is killed ----
+restart_fetchd() { # rank, world
+	"$KILN_BIN/kiln-fetchd" --rank "$1" --world "$2" 2>>"$KILN_ROOT/log" &
+	fetchds[$1]=$!
+}
+
+kill_fetchd() { # rank
+	kill -KILL "${fetchds[$1]}"
+	wait "${fetchds[$1]}" 2>/dev/null
+}
+
+ranks_config fetchd "" "" "$net"
+sed -i "s,epochs = 3,epochs = 24,; s,every_steps = 10,every_steps = 25," "$work/fetchd.conf"
+whole fetchd 1
+bits=$(model_bits) told=$(figures)
+node fetchd
+begin fetchd
+start_ranks 2
+step=100
+for rank in 0 1 0 1; do
+	wait_for 60 at_step $step
+	kill_fetchd $rank
+	restart_fetchd $rank 2
+	step=$((step + 300))
+done
+end_ranks
+is "$code $(state)" "0 finished" "kiln-fetchd of each rank is killed twice" "$(tail -n 9 "$KILN_ROOT/log")"
+same fetchd 2
+
+# ---- Records that make no number, in the shard of one lane ----
+spoil inf "[0.5] * 7 + [inf]" '[1, 0]'
+for shard in 0 1 2 3; do
+	"$make_shards" "$work/sound$shard" train 9 61 plain
+	"$make_shards" "$work/sound$shard" test 4 40 plain
+	cp "$work/inf/train-00000-of-00001.tfrecord" "$work/sound$shard/test-0000$shard-of-00004.tfrecord"
+	ranks_config "sound$shard" "" "" "$net"
+	sed -i "s,/data\",/sound$shard\"," "$work/sound$shard.conf"
+	whole "sound$shard" 2
+	like "$(record_json 'r["test_given_up"]')" "^(rank 1 on .*: )?step [0-9]+: .*'sentence' holds inf in element 7 of row [0-9]+ of the pass" \
+		"inf in shard $shard of the test: run.json says why there are no figures"
+	is "$(record_json 'r["metrics"].get("test")')" None "and there are none"
+done
