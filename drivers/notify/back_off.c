@@ -29,14 +29,6 @@ static enum status_daemon our_daemon = STATUS_DAEMONS;
 /* systemd's NRestarts=, and how many of these restarts are not forgiven */
 static uint32_t our_restarts, our_failures;
 
-static char *file_of(enum status_daemon daemon, const char *name, char out[static PATH_BYTES])
-{
-	char tail[64];
-
-	(void)snprintf(tail, sizeof(tail), "%s/%s", status_daemon_name(daemon), name);
-	return path_of(PATH_SLOT_STATUS, tail, out);
-}
-
 unsigned alive_back_off_s(uint32_t failures)
 {
 	if (failures == 0)
@@ -75,7 +67,7 @@ static uint32_t forgiven(enum status_daemon daemon)
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 
-	if (file_read(file_of(daemon, FORGIVEN_FILE, path), 32, &text, NULL, NULL) < 0)
+	if (file_read(status_path(daemon, FORGIVEN_FILE, path), 32, &text, NULL, NULL) < 0)
 		return 0;
 	return (uint32_t)strtoul(text, NULL, 10);
 }
@@ -88,7 +80,7 @@ void back_off_forget(void)
 
 	status_set_degraded("");
 	if (our_daemon != STATUS_DAEMONS && our_restarts > 0 &&
-	    file_write_durable(file_of(our_daemon, FORGIVEN_FILE, path), text, (uint64_t)bytes, &err) < 0)
+	    file_write_durable(status_path(our_daemon, FORGIVEN_FILE, path), text, (uint64_t)bytes, &err) < 0)
 		log_warning("%s", err.text);
 	if (our_failures > 0)
 		event_send(&(struct event){ .id = EVENT_SERVICE_RECOVERED, .failures = our_failures },
@@ -191,7 +183,7 @@ void alive_back_off(enum status_daemon daemon)
 	/* There are fewer restarts than were forgiven: somebody started or reset the service, and so systemd
 	 * counts NRestarts= from 0 again. */
 	if (restarts(status_daemon_name(daemon), &our_restarts) && our_restarts < old) {
-		(void)unlink(file_of(daemon, FORGIVEN_FILE, path));
+		(void)unlink(status_path(daemon, FORGIVEN_FILE, path));
 		old = 0;
 	}
 	our_failures = our_restarts > old ? our_restarts - old : 0;

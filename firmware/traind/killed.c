@@ -20,17 +20,9 @@ struct note {
 	unsigned tries; /* trainers of this run that the kernel has killed in a row */
 };
 
-static char *file_path(const char *name, char out[static PATH_BYTES])
-{
-	char tail[64];
-
-	(void)snprintf(tail, sizeof(tail), "%s/%s", status_daemon_name(STATUS_TRAIND), name);
-	return path_of(PATH_SLOT_STATUS, tail, out);
-}
-
 static char *note_path(char out[static PATH_BYTES])
 {
-	return file_path("working", out);
+	return status_path(STATUS_TRAIND, "working", out);
 }
 
 static bool read_note(struct note *ret_note)
@@ -73,7 +65,7 @@ static bool was_killed(const struct note *before, const struct note *now)
 	CLEANUP(free_ptr) char *result = NULL;
 	char path[PATH_BYTES];
 
-	if (file_read(file_path("ended", path), NOTE_BYTES, &result, NULL, NULL) == 0)
+	if (file_read(status_path(STATUS_TRAIND, "ended", path), NOTE_BYTES, &result, NULL, NULL) == 0)
 		return strncmp(result, OOM_KILL, strlen(OOM_KILL)) == 0;
 	return now->kills > before->kills;
 }

@@ -75,8 +75,8 @@ kill "${fetchds[@]}"
 wait "${fetchds[@]}" 2>/dev/null
 cmp -s "$work/plain" <(python3 tests/system/global_rows.py 4 20 "${said[@]}" 2>&1)
 ok $? "three fetchds side by side deal the rows that one deals" "$(tail -n 5 "$KILN_ROOT/fetchd.log")"
-is "$(cd "$KILN_ROOT/run/kiln" && ls huge/ring* status/fetchd/page status/rank-*/fetchd/page | xargs)" \
-	"huge/ring huge/ring-1 huge/ring-2 status/fetchd/page status/rank-1/fetchd/page status/rank-2/fetchd/page" \
+is "$(cd "$KILN_ROOT/run/kiln" && ls huge/ring* status/fetchd/page status/fetchd/rank-*/page | xargs)" \
+	"huge/ring huge/ring-1 huge/ring-2 status/fetchd/page status/fetchd/rank-1/page status/fetchd/rank-2/page" \
 	"each with a ring and a status page of its own"
 is "$(grep -c 'plan: 12 train, 1 validation, 3 test shards' "$KILN_ROOT/fetchd.log")" 3 "and all with one plan"
 

@@ -78,7 +78,7 @@ static void test_slots(void **state)
 	(void)slot_use(0);
 }
 
-/* From rank 1 on, a rank has a ring and status pages of its own; all else is that of the slot. */
+/* From rank 1 on, a rank has a ring of its own; all else is that of the slot. */
 static void test_ranks(void **state)
 {
 	static const struct {
@@ -87,7 +87,7 @@ static void test_ranks(void **state)
 	} cases[] = {
 		{ PATH_RING, "/run/kiln/huge/ring-2", "/run/kiln/huge-3/ring-2" },
 		{ PATH_HUGE, "/run/kiln/huge", "/run/kiln/huge-3" },
-		{ PATH_SLOT_STATUS, "/run/kiln/status/rank-2", "/run/kiln/status/slot-3/rank-2" },
+		{ PATH_SLOT_STATUS, "/run/kiln/status", "/run/kiln/status/slot-3" },
 		{ PATH_RUN, "/data/kiln/run/current", "/data/kiln/run/slot-3/current" },
 		{ PATH_CACHE, "/data/kiln/cache", "/data/kiln/cache" },
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/run/status.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
@@ -176,9 +177,29 @@ static void test_a_reader_never_sees_half(void **state)
 	}
 }
 
+static void test_paths(void **state)
+{
+	const size_t length = strlen(getenv("KILN_ROOT"));
+	char path[PATH_BYTES];
+
+	(void)state;
+	assert_string_equal(status_path(STATUS_TRAIND, "ended", path) + length,
+			    "/run/kiln/status/traind/ended");
+	(void)slot_use(2);
+	(void)slot_use_rank(3);
+	assert_string_equal(status_path(STATUS_FETCHD, NULL, path) + length,
+			    "/run/kiln/status/slot-2/fetchd/rank-3");
+	assert_string_equal(status_path(STATUS_FETCHD, "page", path) + length,
+			    "/run/kiln/status/slot-2/fetchd/rank-3/page");
+	(void)slot_use_rank(0);
+	(void)slot_use(0);
+	assert_string_equal(status_path(STATUS_UPLOADD, NULL, path) + length, "/run/kiln/status/uploadd");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_what_is_written_is_read),
 		cmocka_unit_test(test_degraded_stays),
 		cmocka_unit_test(test_the_next_writer_goes_on),

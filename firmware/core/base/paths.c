@@ -72,7 +72,7 @@ static const struct {
 };
 
 /* The text before the number of a rank, from rank 1 on, at the end of a path. */
-static const char *const of_rank[PATH_KINDS] = { [PATH_SLOT_STATUS] = "/rank-", [PATH_RING] = "-" };
+static const char *const of_rank[PATH_KINDS] = { [PATH_RING] = "-" };
 
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])
 {

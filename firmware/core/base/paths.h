@@ -33,8 +33,7 @@ enum path {
 	PATH_RUNTIME,     /* /run/kiln */
 	PATH_STATUS,      /* /run/kiln/status: a folder for each daemon */
 	PATH_DEVICES,     /* /run/kiln/status/traind/devices.json: the OpenCL devices; traind/devices.h */
-	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1, of rank
-			     1 status/rank-1 */
+	PATH_SLOT_STATUS, /* /run/kiln/status: folders of fetchd and traind; of slot 1 status/slot-1 */
 	PATH_USABLE,      /* /run/kiln/usable: core/box/usable.h */
 	PATH_HUGE,        /* /run/kiln/huge: hugetlbfs; of slot 1 huge-1 */
 	PATH_RING,        /* /run/kiln/huge/ring; of slot 1 huge-1/ring, of rank 1 huge/ring-1 */

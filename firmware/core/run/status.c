@@ -2,6 +2,7 @@
 #include "core/run/status.h"
 #include "core/base/clock.h"
 #include "core/base/paths.h"
+#include "core/base/slot.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -82,12 +83,20 @@ static enum path root_of(enum status_daemon daemon)
 	return daemon == STATUS_UPLOADD ? PATH_STATUS : PATH_SLOT_STATUS;
 }
 
+char *status_path(enum status_daemon daemon, const char *file, char out[static PATH_BYTES])
+{
+	char tail[64], rank[32] = "";
+
+	if (slot_rank())
+		(void)snprintf(rank, sizeof(rank), "/rank-%u", slot_rank());
+	(void)snprintf(tail, sizeof(tail), "%s%s%s%s", names[daemon], rank, file ? "/" : "",
+		       file ? file : "");
+	return path_of(root_of(daemon), tail, out);
+}
+
 static char *page_path(enum status_daemon daemon, char out[static PATH_BYTES])
 {
-	char tail[32];
-
-	(void)snprintf(tail, sizeof(tail), "%s/page", names[daemon]);
-	return path_of(root_of(daemon), tail, out);
+	return status_path(daemon, "page", out);
 }
 
 int status_open(enum status_daemon daemon, struct status_page **ret_page, struct error *err)
@@ -100,7 +109,7 @@ int status_open(enum status_daemon daemon, struct status_page **ret_page, struct
 	if (!page)
 		return error_set(err, -ENOMEM, "no memory for a status page");
 	page->fd = -1;
-	r = path_make(path_of(root_of(daemon), names[daemon], path), err);
+	r = path_make(status_path(daemon, NULL, path), err);
 	if (r < 0)
 		return r;
 	page->fd = open(page_path(daemon, path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

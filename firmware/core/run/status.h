@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Status pages: what each daemon tells other programs about itself. PATH_SLOT_STATUS/<daemon>/page, and
- * PATH_STATUS/uploadd/page, have one writer and any number of readers.
+ * PATH_STATUS/uploadd/page, have one writer and any number of readers. The page of rank 1 is
+ * PATH_SLOT_STATUS/<daemon>/rank-1/page: systemd makes the folder of a daemon, and the daemon may write
+ * nowhere else.
  *
  * The file holds two copies of `struct status`, each with a sequence number and a CRC, which are written in
  * turn. A writer that is killed while it writes leaves the other copy whole. Readers use pread(2), never a
@@ -113,6 +115,9 @@ struct status {
 struct status_page; /* a page that is open for writing */
 
 const char *status_daemon_name(enum status_daemon daemon);
+/* Writes the path of a file beside the page of a daemon; `file` NULL: of the folder, which is one that only
+ * this daemon of this slot and rank uses. Returns out. */
+char *status_path(enum status_daemon daemon, const char *file, char out[static PATH_BYTES]);
 /* Returns the name of a stage: "list", "first_byte" ... */
 const char *status_stage_name(enum stall_stage stage);
 
