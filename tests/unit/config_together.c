@@ -467,11 +467,46 @@ static void test_ranks(void **state)
 		    config.ranks.check_steps == 1000);
 }
 
+static void test_devices(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "more devices than lanes", STORES "device: { count = 3; };\norder: { lanes = 2; };",
+		  "k.conf:3: order.lanes: found 2, allowed with device.count above 1: 3 or more" },
+		{ "devices and one lane", STORES "device: { count = 2; };",
+		  "k.conf:1: order.lanes: found 1, allowed with device.count above 1: 2 or more" },
+		{ "several devices of one name",
+		  STORES "device: { count = 2;\nid = \"a100\"; };\norder: { lanes = 2; };",
+		  "k.conf:3: device.id: found \"a100\", allowed with device.count above 1: \"auto\"" },
+		{ "devices in fast order",
+		  STORES "device: { count = 2; };\norder: { lanes = 2; mode = \"fast\"; };",
+		  "k.conf:3: order.mode: found \"fast\", allowed with device.count above 1: \"exact\"" },
+		{ "devices without exact sums",
+		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nranks: { exact = false; };",
+		  "k.conf:4: ranks.exact: found false, allowed with device.count above 1: true" },
+		{ "devices and trials side by side",
+		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nseries: { parallel = 0; };",
+		  "k.conf:4: series.parallel: found 0, allowed with device.count above 1: 1" },
+		{ "too many devices", STORES "device: { count = 17; };",
+		  "k.conf:2: device.count: found 17, allowed: an integer, 1 .. 16" },
+	};
+	static const char good[] = STORES "device: { count = 2; };\norder: { lanes = 2; };\n";
+	struct config config;
+	struct error err;
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+	write_file("k.conf", good, strlen(good));
+	assert_int_equal(config_load("k.conf", &config, &err), 0);
+	assert_int_equal(config.device.count, 2);
+	config_done(&config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_checkpoints),
 		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_stores_of_lakefs),

@@ -288,6 +288,7 @@ struct config {
 		const char *platform; /* part of the name of an OpenCL platform, or "auto" */
 		int type;             /* enum config_device */
 		const char *id;       /* index, PCI address, UUID or part of the name, or "auto" */
+		uint64_t count;       /* ranks that train the run on this box, each on a device */
 		const char *cores;    /* list of CPUs, or "auto" */
 	} device;
 	struct {

@@ -194,6 +194,8 @@ const struct config_key config_keys[] = {
 	  "kind of OpenCL device; auto = a GPU where there is one" },
 	{ "device.id", KEY_STRING, "", "auto", NO_BOUNDS, NO_NAMES, AT(device.id),
 	  "which device of this platform and type: its index (\"0\" is the first), its PCI address (\"3b:00.0\"), its UUID, or a part of its name; auto = the first" },
+	{ "device.count", KEY_INT, "devices", "1", 1, 16, NO_NAMES, AT(device.count),
+	  "number of devices of this box that train the run together, each on a part of the lanes; the weights are the same for every number; above 1 it needs order.lanes of at least this number, device.id = \"auto\" and Open MPI (package openmpi-bin); a CPU is shared" },
 	{ "device.cores", KEY_CPUS, "", "auto", NO_BOUNDS, NO_NAMES, AT(device.cores),
 	  "CPU list of the trainer; auto = the cores near the GPU, or all cores" },
 	{ "heat.cpu_throttle_celsius", KEY_INT, "C", "0", 0, 150, NO_NAMES, AT(heat.cpu_throttle_celsius),

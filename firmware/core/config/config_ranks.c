@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the keys of the group `ranks`. */
+/* Checks of the keys of the group `ranks`, and of device.count. */
 #include "core/config/cidr.h"
 #include "core/config/config_reading.h"
 
@@ -7,8 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define BOXES    "ranks.boxes"
-#define NAME_MAX 63u /* longest name of a box: kiln pki issues no certificate for a longer one */
+#define BOXES        "ranks.boxes"
+#define WITH_DEVICES "with device.count above 1"
+#define NAME_MAX     63u /* longest name of a box: kiln pki issues no certificate for a longer one */
 
 /* Tells whether one of the first `bytes` bytes of a list is the name. Names of hosts have no case. */
 static bool is_among(const char *list, size_t bytes, const char *name, size_t length)
@@ -68,11 +69,39 @@ static void check_boxes(struct config_reading *reading)
 			     config->ranks.network, cidr_hosts(&cidr), boxes + 1);
 }
 
+/* Checks what several devices that train together ask of other keys. */
+static void check_devices(struct config_reading *reading)
+{
+	const struct config *config = reading->config;
+
+	if (config->device.count <= 1)
+		return;
+	if (config->order.lanes > 0 && config->order.lanes < config->device.count)
+		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
+			     "order.lanes: found %" PRIu64 ", allowed " WITH_DEVICES ": %" PRIu64 " or more",
+			     config->order.lanes, config->device.count);
+	if (config->device.id && strcmp(config->device.id, "auto") != 0)
+		mistakes_add(reading->mistakes, config_line(config, "device.id"),
+			     "device.id: found \"%s\", allowed " WITH_DEVICES ": \"auto\"",
+			     config->device.id);
+	if (config->order.mode == ORDER_FAST)
+		mistakes_add(reading->mistakes, config_line(config, "order.mode"),
+			     "order.mode: found \"fast\", allowed " WITH_DEVICES ": \"exact\"");
+	if (!config->ranks.exact)
+		mistakes_add(reading->mistakes, config_line(config, "ranks.exact"),
+			     "ranks.exact: found false, allowed " WITH_DEVICES ": true");
+	if (config->series.parallel != 1)
+		mistakes_add(reading->mistakes, config_line(config, "series.parallel"),
+			     "series.parallel: found %" PRIu64 ", allowed " WITH_DEVICES ": 1",
+			     config->series.parallel);
+}
+
 void config_check_ranks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
 
 	check_boxes(reading);
+	check_devices(reading);
 	if (config->ranks.trusted && config->ranks.network && !*config->ranks.network)
 		mistakes_add(reading->mistakes, config_line(config, "ranks.trusted"),
 			     "ranks.trusted: found true, allowed: with ranks.network");

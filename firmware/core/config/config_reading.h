@@ -58,7 +58,8 @@ void config_read_layers(struct config_reading *reading, const config_setting_t *
 void config_check_objects(struct config_reading *reading);
 
 /* config_ranks.c */
-/* Checks the keys of `ranks` that depend on each other. Call it after everything is read. */
+/* Checks the keys of `ranks` that depend on each other, and those that device.count depends on. Call it after
+ * everything is read. */
 void config_check_ranks(struct config_reading *reading);
 
 /* config_together.c */
