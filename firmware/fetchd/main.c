@@ -9,6 +9,7 @@
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "fetchd/plan/make_plan.h"
+#include "fetchd/ranks.h"
 #include "fetchd/run.h"
 #include "fetchd/setup.h"
 
@@ -18,7 +19,7 @@ static const struct program program = {
 	"trainers share the "
 	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, which run on this machine "
 	"side by "
-	"side."
+	"side.\nWithout them it starts one for each device that trains the run (device.count)."
 };
 
 /* Reads the value of an option. False: it is no number, or too large. */
@@ -51,6 +52,16 @@ static void divide(struct fetch *fetch)
 		cores_divide(&fetch->cores.network, fetch->rank, fetch->world);
 }
 
+/* Finds out which rank this kiln-fetchd is, and starts the others where it is the first one of several. */
+static int find_world(struct fetch *fetch, bool is_started, struct error *err)
+{
+	(void)slot_use_rank(fetch->rank);
+	if (is_started)
+		return 0;
+	fetch->world = run_devices();
+	return fetch->world > 1 ? ranks_start(fetch->world, err) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -66,11 +77,12 @@ int main(int argc, char **argv)
 	    !parse(program_option(argc, argv, "--world"), &fetch.world) || fetch.rank >= fetch.world)
 		return program_refuse(&program, NULL,
 				      "--rank: expected a whole number below that of --world");
-	(void)slot_use_rank(fetch.rank);
 	log_open("fetchd");
 	limits_raise_files();
-	alive_back_off(STATUS_FETCHD);
-	if (fetch_plan_lock(fetch.world, &lock, &err) < 0 || run_load(&fetch.run, &err) < 0)
+	if (fetch.rank == 0) /* the others start when rank 0 has waited */
+		alive_back_off(STATUS_FETCHD);
+	if (find_world(&fetch, program_option(argc, argv, "--world") != NULL, &err) < 0 ||
+	    fetch_plan_lock(fetch.world, &lock, &err) < 0 || run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	const struct config *config = &fetch.run.config;
 	uint64_t listed_us = clock_us();
@@ -88,5 +100,6 @@ int main(int argc, char **argv)
 	notify_ready("fetching %s", config->source[0].store.url);
 	if (fetch_run(&fetch, listed_us, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
+	ranks_wait();
 	return 0;
 }
