@@ -7,9 +7,24 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <systemd/sd-journal.h>
 
 #define FIELD_MAX 4096u /* bytes of a field; a longer field is cut */
+
+bool journal_take_stderr(const char *program)
+{
+	CLEANUP(close_fd) int fd = sd_journal_stream_fd(program, LOG_INFO, true);
+	char stream[64];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || dup2(fd, STDERR_FILENO) < 0)
+		return false;
+	/* log_is_journal() looks at this variable. */
+	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return setenv("JOURNAL_STREAM", stream, 1) == 0;
+}
 
 void journal_closep(struct sd_journal **journal)
 {

@@ -14,7 +14,14 @@
 #include "core/base/error.h"
 #include "core/base/events.h"
 
+#include <stdbool.h>
+
 struct sd_journal;
+
+/* Makes standard error a stream of the journal again, in a program of a service whose parent has put a pipe
+ * in its place. Returns false, and changes nothing, where there is no journal. Call it before threads start.
+ */
+bool journal_take_stderr(const char *program);
 
 /* Which entries journal_match() selects. */
 struct journal_filter {

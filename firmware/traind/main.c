@@ -14,6 +14,7 @@
 #include "traind/devices.h"
 #include "traind/killed.h"
 #include "traind/loop.h"
+#include "traind/mpirun.h"
 #include "traind/names.h"
 #include "traind/rest.h"
 #include "traind/restore.h"
@@ -181,6 +182,7 @@ static const struct program program = {
 	"Trains the network of the current run. With --self-test it verifies a kernel on the device and "
 	"ends. "
 	"With --count-devices it notes how many devices the configuration may use, and ends.\n"
+	"Where several devices train the run (device.count) it starts mpirun, and so a rank for each.\n"
 	"With --rank-from-env it is one of several ranks that train together: mpirun or srun starts them, "
 	"and "
 	"its\nenvironment variables say which rank this is."
@@ -199,6 +201,10 @@ int main(int argc, char **argv)
 		return test_device();
 	if (program_option(argc, argv, "--count-devices"))
 		return note_usable(argc, argv);
+	if (program_option(argc, argv, "--rank-from-env"))
+		mpirun_arrive();
+	else if (mpirun_become(&err) < 0)
+		return alive_fatal(STATUS_TRAIND, &err);
 	if (world_find(&train.world, program_option(argc, argv, "--rank-from-env"), &err) < 0)
 		return fatal(&err);
 	stages_begin(&train.stages);

@@ -21,6 +21,8 @@ static void test_restart_wait(void **state)
 	for (uint32_t i = 0; i < DAEMON_RESTARTS_MAX; i++) {
 		assert_int_equal(restart_wait_s(&child, failed, 2 * SECOND), waits[i]);
 		assert_int_equal(restart_wait_s(&child, killed, 2 * SECOND), 1);
+		assert_int_equal(restart_wait_s(&child, EXITED(128 + SIGKILL), 2 * SECOND),
+				 1); /* of a rank */
 	}
 	assert_int_equal(restart_wait_s(&child, failed, 2 * SECOND), -1);
 	/* A daemon that has worked for a while begins anew. */
@@ -35,6 +37,8 @@ static void test_start_again(void **state)
 	(void)state;
 	assert_int_equal(start_again(&child, EXITED(EX_OK), &err), 0);
 	assert_int_equal(start_again(&child, EXITED(EX_DATAERR), &err), 0);
+	assert_int_equal(daemons_exit_code(EXITED(EX_DATAERR)), EX_DATAERR);
+	assert_int_equal(daemons_exit_code(EXITED(128 + SIGKILL)), EX_UNAVAILABLE);
 	child.failures = DAEMON_RESTARTS_MAX;
 	assert_int_equal(start_again(&child, EXITED(EX_UNAVAILABLE), &err), 0);
 	stopped = 1;

@@ -33,13 +33,14 @@ static void expect(const struct ranks_texts *texts, const char *const *expected,
 		expect(texts, expected_, sizeof(expected_) / sizeof(expected_[0])); \
 	} while (0)
 
-#define COMMON                                                                                              \
-	"HOME=/run/kiln/rank-night-1", "TMPDIR=/run/kiln/rank-night-1", "PATH=/nonexistent",                \
-		"HWLOC_PLUGINS_PATH=/nonexistent", "OMPI_MCA_orte_tmpdir_base=/run/kiln/rank-night-1",      \
-		"OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl_tcp_if_include=10.7.0.0/24",       \
-		"OMPI_MCA_btl=self,vader,tcp", "OMPI_MCA_pml=ob1",                                          \
-		"OMPI_MCA_btl_vader_backing_directory=/run/kiln/rank-night-1",                              \
-		"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_hwloc_base_binding_policy=none", \
+#define FOLDER(folder)                                                       \
+	"HOME=" folder, "TMPDIR=" folder, "HWLOC_PLUGINS_PATH=/nonexistent", \
+		"OMPI_MCA_orte_tmpdir_base=" folder, "OMPI_MCA_pml=ob1",     \
+		"OMPI_MCA_btl_vader_backing_directory=" folder,              \
+		"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_hwloc_base_binding_policy=none"
+#define COMMON                                                                                            \
+	FOLDER("/run/kiln/rank-night-1"), "PATH=/nonexistent", "OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", \
+		"OMPI_MCA_btl_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl=self,vader,tcp",                 \
 		"OMPI_MCA_plm_rsh_agent=/usr/libexec/kiln/kiln-oneshot ranks-agent"
 
 static void test_mpirun(void **state)
@@ -66,6 +67,22 @@ static void test_orted(void **state)
 	(void)state;
 	assert_int_equal(ranks_orted_environment(&three.job, &environment, &err), 0);
 	EXPECT(&environment, COMMON);
+}
+
+static void test_alone(void **state)
+{
+	static const struct ranks_alone alone = { .ranks = 3, .folder = "/run/x", .program = program };
+	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
+	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(ranks_mpirun_alone(&alone, &words, &environment, &err), 0);
+	EXPECT(&words, "mpirun", "-n", "3", "/usr/libexec/kiln/kiln-traind", "--rank-from-env");
+	EXPECT(&environment, FOLDER("/run/x"), "OMPI_MCA_btl=self,vader", "OMPI_MCA_oob_tcp_if_include=lo",
+	       "OMPI_MCA_plm=isolated", "OMPI_MCA_ras=^slurm,gridengine",
+	       "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1",
+	       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
 }
 
 static void test_refused(void **state)
@@ -97,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mpirun),
 		cmocka_unit_test(test_orted),
+		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_refused),
 	};
 

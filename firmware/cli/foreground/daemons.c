@@ -68,7 +68,9 @@ static pid_t fork_with_default_signals(void)
 	return pid;
 }
 
-static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid, struct error *err)
+/* `stop_signal`: the signal that ends the program in order, which it also gets when this program dies. */
+static int spawn(const char *name, const char *const *arguments, int stop_signal, pid_t *ret_pid,
+		 struct error *err)
 {
 	const pid_t parent = getpid();
 	char path[PATH_BYTES];
@@ -78,7 +80,7 @@ static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid,
 	if (access(path, X_OK) < 0 || (pid = fork_with_default_signals()) < 0)
 		return error_set(err, -errno, "%s: cannot start it: %s", path, strerror(errno));
 	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+		(void)prctl(PR_SET_PDEATHSIG, stop_signal);
 		if (getppid() == parent)
 			(void)execv(path, (char *const *)(uintptr_t)arguments);
 		_exit(EX_OSERR);
@@ -87,9 +89,16 @@ static int spawn(const char *name, const char *const *arguments, pid_t *ret_pid,
 	return 0;
 }
 
+/* Tells whether a program ended itself. mpirun, which kiln-traind may become, ends with 128 and the number of
+ * the signal that ended one of its ranks. */
+static bool has_exited(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) <= 128;
+}
+
 int daemons_exit_code(int status)
 {
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
+	return has_exited(status) ? WEXITSTATUS(status) : EX_UNAVAILABLE;
 }
 
 int daemons_run_program(const char *const *arguments, struct error *err)
@@ -97,7 +106,7 @@ int daemons_run_program(const char *const *arguments, struct error *err)
 	int status, r;
 	pid_t pid;
 
-	r = spawn(arguments[0], arguments, &pid, err);
+	r = spawn(arguments[0], arguments, SIGTERM, &pid, err);
 	while (r == 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EX_OSERR;
@@ -112,7 +121,7 @@ int daemons_start_uploads(struct error *err)
 {
 	static const char *const arguments[] = { "kiln-uploadd", NULL };
 
-	return uploader ? 0 : spawn(arguments[0], arguments, &uploader, err);
+	return uploader ? 0 : spawn(arguments[0], arguments, SIGTERM, &uploader, err);
 }
 
 void daemons_end_uploads(void)
@@ -142,6 +151,7 @@ enum { FETCHD, TRAIND, UPLOADD, DAEMONS };
 
 struct child {
 	const char *arguments[3];
+	int stop_signal;
 	pid_t pid;           /* 0: the process has ended */
 	uint64_t started_us; /* clock_us() */
 	uint32_t failures;   /* in a row: ends for which the daemon starts again, each soon after its start */
@@ -151,7 +161,7 @@ static void end_children(const struct child *children, bool drain)
 {
 	for (uint32_t i = 0; i < DAEMONS; i++)
 		if (children[i].pid && !(drain && i == UPLOADD))
-			(void)kill(children[i].pid, SIGTERM);
+			(void)kill(children[i].pid, children[i].stop_signal);
 }
 
 static struct child *child_of(struct child *children, pid_t pid)
@@ -165,14 +175,14 @@ static struct child *child_of(struct child *children, pid_t pid)
 static int start(struct child *child, struct error *err)
 {
 	child->started_us = clock_us();
-	return spawn(child->arguments[0], child->arguments, &child->pid, err);
+	return spawn(child->arguments[0], child->arguments, child->stop_signal, &child->pid, err);
 }
 
 /* Counts a failure of a daemon. Returns the seconds until its next start, longer after each failure in a row;
  * -1: it has failed too often. A signal is none of its failures. */
 static int restart_wait_s(struct child *child, int status, uint64_t now_us)
 {
-	if (!WIFEXITED(status))
+	if (!has_exited(status))
 		return 1;
 	if (now_us - child->started_us >= DAEMON_GOOD_S * 1000000u)
 		child->failures = 0;
@@ -220,7 +230,7 @@ static int wait_for_daemons(struct child *children, struct error *err)
 		child->pid = 0;
 		if (child == &children[TRAIND] && daemons_exit_code(status) == EX_OK &&
 		    children[FETCHD].pid) {
-			(void)kill(children[FETCHD].pid, SIGTERM);
+			(void)kill(children[FETCHD].pid, children[FETCHD].stop_signal);
 			trained = true;
 		}
 		if (trained && child == &children[FETCHD])
@@ -240,9 +250,12 @@ static int wait_for_daemons(struct child *children, struct error *err)
 
 int daemons_train(bool uploads, struct error *err)
 {
-	struct child children[DAEMONS] = { [FETCHD] = { .arguments = { "kiln-fetchd" } },
-					   [TRAIND] = { .arguments = { "kiln-traind" } },
-					   [UPLOADD] = { .arguments = { "kiln-uploadd", "--drain" } } };
+	struct child children[DAEMONS] = {
+		[FETCHD] = { .arguments = { "kiln-fetchd" }, .stop_signal = SIGTERM },
+		/* SIGTERM would make mpirun kill its ranks: traind/mpirun.h */
+		[TRAIND] = { .arguments = { "kiln-traind" }, .stop_signal = SIGUSR2 },
+		[UPLOADD] = { .arguments = { "kiln-uploadd", "--drain" }, .stop_signal = SIGTERM },
+	};
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < (uploads ? DAEMONS : UPLOADD); i++)

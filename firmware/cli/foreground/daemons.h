@@ -4,7 +4,7 @@
  * temporary failure (core/base/error.h) is started again, after 1 s, 2 s, 4 s ... DAEMON_WAIT_MAX_S. After
  * DAEMON_RESTARTS_MAX failures in a row, each within DAEMON_GOOD_S of its start, it is not, so that `kiln
  * run` does not go on for ever with a run that no restart helps. One that a signal ended is started again
- * after 1 s. A child gets SIGTERM when `kiln run` dies. One thread, one run at a time.
+ * after 1 s. A child is asked to stop when `kiln run` dies. One thread, one run at a time.
  */
 #pragma once
 
@@ -38,5 +38,6 @@ void daemons_end_uploads(void);
 void daemons_forget_uploads(void);
 /* The caller has waited for a process that it did not start itself: it may be kiln-uploadd. */
 void daemons_reaped(pid_t pid);
-/* Returns the exit code in the status of waitpid(2); EX_UNAVAILABLE after a signal. */
+/* Returns the exit code in the status of waitpid(2); EX_UNAVAILABLE after a signal, also where mpirun tells
+ * of it. */
 int daemons_exit_code(int status);

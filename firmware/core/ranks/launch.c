@@ -53,20 +53,15 @@ static int add_all(struct ranks_texts *texts, const struct variable *variables, 
 
 /* ---- The environment ---- */
 
-static int add_common(struct ranks_texts *texts, const struct ranks_job_wish *job, struct error *err)
+/* What every box of a job needs, and one box alone. */
+static int add_folder(struct ranks_texts *texts, const char *folder, struct error *err)
 {
-	char folder[PATH_BYTES];
 	const struct variable variables[] = {
-		{ "HOME", ranks_job_folder(job->name, folder) },
+		{ "HOME", folder },
 		{ "TMPDIR", folder },
-		/* Open MPI needs a PATH, though every program that it starts has a whole path. */
-		{ "PATH", NOWHERE },
 		/* Otherwise hwloc loads a plugin for OpenCL, and so every driver. */
 		{ "HWLOC_PLUGINS_PATH", NOWHERE },
 		{ "OMPI_MCA_orte_tmpdir_base", folder },
-		{ "OMPI_MCA_oob_tcp_if_include", job->network },
-		{ "OMPI_MCA_btl_tcp_if_include", job->network },
-		{ "OMPI_MCA_btl", "self,vader,tcp" },
 		{ "OMPI_MCA_pml", "ob1" },
 		/* Ranks of a box share files in the job's folder, which is removed with the unit, and do not
 		 * read each other's memory, which the unit's filter of system calls forbids. */
@@ -75,8 +70,24 @@ static int add_common(struct ranks_texts *texts, const struct ranks_job_wish *jo
 		/* Kiln puts its threads on cores itself. */
 		{ "OMPI_MCA_hwloc_base_binding_policy", "none" },
 	};
-	int r = add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
 
+	return add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
+}
+
+static int add_common(struct ranks_texts *texts, const struct ranks_job_wish *job, struct error *err)
+{
+	char folder[PATH_BYTES];
+	const struct variable variables[] = {
+		/* Open MPI needs a PATH, though every program that it starts has a whole path. */
+		{ "PATH", NOWHERE },
+		{ "OMPI_MCA_oob_tcp_if_include", job->network },
+		{ "OMPI_MCA_btl_tcp_if_include", job->network },
+		{ "OMPI_MCA_btl", "self,vader,tcp" },
+	};
+	int r = add_folder(texts, ranks_job_folder(job->name, folder), err);
+
+	if (r == 0)
+		r = add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
 	/* orted looks for an agent, too, although it starts no other orted. */
 	return r < 0 ? r : add(texts, err, "OMPI_MCA_plm_rsh_agent=%s ranks-agent", job->oneshot);
 }
@@ -144,6 +155,15 @@ static int count_ranks(const struct ranks_launch *launch, uint32_t *ret_ranks, s
 	return 0;
 }
 
+static int add_program(struct ranks_texts *words, const char *const *program, struct error *err)
+{
+	int r = 0;
+
+	for (const char *const *word = program; r == 0 && *word; word++)
+		r = add(words, err, "%s", *word);
+	return r;
+}
+
 static int add_words(struct ranks_texts *words, const struct ranks_launch *launch, struct error *err)
 {
 	uint32_t ranks = 0;
@@ -153,9 +173,7 @@ static int add_words(struct ranks_texts *words, const struct ranks_launch *launc
 	    (r = add(words, err, "%" PRIu32, ranks)) < 0 || (r = add(words, err, "--host")) < 0 ||
 	    (r = add_hosts(words, launch, err)) < 0)
 		return r;
-	for (const char *const *word = launch->program; r == 0 && *word; word++)
-		r = add(words, err, "%s", *word);
-	return r;
+	return add_program(words, launch->program, err);
 }
 
 int ranks_mpirun(const struct ranks_launch *launch, struct ranks_texts *ret_words,
@@ -167,6 +185,46 @@ int ranks_mpirun(const struct ranks_launch *launch, struct ranks_texts *ret_word
 
 	if (r < 0 || (r = add_common(&environment, &launch->job, err)) < 0 ||
 	    (r = add_leaders(&environment, launch, err)) < 0)
+		return r;
+	*ret_words = words;
+	*ret_environment = environment;
+	words = environment = (struct ranks_texts){ .count = 0 };
+	return 0;
+}
+
+/* ---- One box alone ---- */
+
+static int add_alone(struct ranks_texts *texts, const struct ranks_alone *alone, struct error *err)
+{
+	static const struct variable variables[] = {
+		{ "OMPI_MCA_btl", "self,vader" },
+		{ "OMPI_MCA_oob_tcp_if_include", "lo" },
+		/* mpirun starts no process elsewhere, also where this process belongs to a job of a
+		 * cluster. */
+		{ "OMPI_MCA_plm", "isolated" },
+		{ "OMPI_MCA_ras", "^slurm,gridengine" },
+		/* Devices are counted, not cores. */
+		{ "OMPI_MCA_rmaps_base_oversubscribe", "1" },
+		/* Both together allow it; they do not matter to another user. */
+		{ "OMPI_ALLOW_RUN_AS_ROOT", "1" },
+		{ "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
+	};
+	const int r = add_folder(texts, alone->folder, err);
+
+	return r < 0 ? r : add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
+}
+
+int ranks_mpirun_alone(const struct ranks_alone *alone, struct ranks_texts *ret_words,
+		       struct ranks_texts *ret_environment, struct error *err)
+{
+	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
+	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
+	int r;
+
+	if ((r = add(&words, err, "mpirun")) < 0 || (r = add(&words, err, "-n")) < 0 ||
+	    (r = add(&words, err, "%" PRIu32, alone->ranks)) < 0 ||
+	    (r = add_program(&words, alone->program, err)) < 0 ||
+	    (r = add_alone(&environment, alone, err)) < 0)
 		return r;
 	*ret_words = words;
 	*ret_environment = environment;

@@ -2,7 +2,8 @@
 /*
  * How Open MPI is started: the words and the environment of mpirun on the box that leads a job, and the
  * environment of orted on the other boxes. mpirun calls `kiln-oneshot ranks-agent BOX orted ...` for each
- * other box, and the agent has the box's kiln-controld start kiln-rank@JOB.service.
+ * other box, and the agent has the box's kiln-controld start kiln-rank@JOB.service. Ranks of one box alone
+ * need none of this: mpirun starts them as its children.
  *
  * Open MPI takes its parameters from the environment, OMPI_MCA_*, and from nowhere else: HOME is the job's
  * own folder, so there are no files of a user. Parameters in the words of mpirun would go on to orted's
@@ -57,3 +58,15 @@ struct ranks_launch {
  * too many words; -ENOMEM. */
 MUST_CHECK int ranks_mpirun(const struct ranks_launch *launch, struct ranks_texts *ret_words,
 			    struct ranks_texts *ret_environment, struct error *err);
+
+/* Several ranks of this box, without other boxes. */
+struct ranks_alone {
+	uint32_t ranks;
+	const char *folder;         /* of Open MPI: its temporary files, and memory that the ranks share */
+	const char *const *program; /* path and arguments of each rank, NULL at the end */
+};
+
+/* Makes the words of RANKS_MPIRUN, and the variables that are set beside those that the process has: the
+ * ranks need the paths of OpenCL drivers and of Kiln. Errors: -EINVAL too many words; -ENOMEM. */
+MUST_CHECK int ranks_mpirun_alone(const struct ranks_alone *alone, struct ranks_texts *ret_words,
+				  struct ranks_texts *ret_environment, struct error *err);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traind/mpirun.h"
+
+#include "core/base/log.h"
+#include "core/base/paths.h"
+#include "core/ranks/launch.h"
+#include "core/run/status.h"
+#include "drivers/journal/journal.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#define LOG_VARIABLE "KILN_RANKS_LOG" /* "journal": the ranks log to the journal, past mpirun */
+
+/* ---- The folder ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	(void)remove(path);
+	return 0;
+}
+
+/* Makes an empty folder. A killed mpirun has left its files. */
+static int make_folder(char folder[static PATH_BYTES], struct error *err)
+{
+	(void)nftw(status_path(STATUS_TRAIND, "mpirun", folder), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return path_make(folder, err);
+}
+
+/* ---- The environment ---- */
+
+/* OpenCL drivers keep compiled kernels below HOME, which becomes Open MPI's. */
+static int keep_caches(void)
+{
+	const char *home = getenv("HOME");
+	char caches[PATH_MAX];
+
+	if (!home)
+		return 0;
+	(void)snprintf(caches, sizeof(caches), "%s/.cache", home);
+	return setenv("XDG_CACHE_HOME", caches, 0);
+}
+
+/* Sets "NAME=VALUE". */
+static int set_variable(char *text)
+{
+	char *value = strchr(text, '=');
+
+	*value = '\0';
+	return setenv(text, value + 1, 1);
+}
+
+static int set_environment(const struct ranks_texts *variables, struct error *err)
+{
+	int r = keep_caches();
+
+	for (size_t i = 0; r == 0 && i < variables->count; i++)
+		r = set_variable(variables->text[i]);
+	if (r == 0 && log_is_journal())
+		r = setenv(LOG_VARIABLE, "journal", 1);
+	/* Rank 0 tells systemd that it is alive, and is not the process that systemd has started. */
+	if (r == 0)
+		r = unsetenv("WATCHDOG_PID");
+	return r < 0 ? error_set(err, -errno, "the environment of mpirun: %s", strerror(errno)) : 0;
+}
+
+/* ---- Becoming mpirun ---- */
+
+/* The terminal is for the caller, to which it sends SIGINT: mpirun would kill its ranks. */
+static void leave_terminal(void)
+{
+	CLEANUP(close_fd) int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (none >= 0)
+		(void)dup2(none, STDIN_FILENO);
+	(void)setpgid(0, 0);
+}
+
+static int become(uint32_t devices, struct error *err)
+{
+	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
+	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
+	char folder[PATH_BYTES], self[PATH_MAX];
+	const char *const program[] = { realpath("/proc/self/exe", self), "--rank-from-env", NULL };
+	const struct ranks_alone alone = { .ranks = devices, .folder = folder, .program = program };
+	int r;
+
+	if (!program[0])
+		return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	if ((r = make_folder(folder, err)) < 0 ||
+	    (r = ranks_mpirun_alone(&alone, &words, &environment, err)) < 0 ||
+	    (r = set_environment(&environment, err)) < 0)
+		return r;
+	leave_terminal();
+	log_info("%" PRIu32 " devices train together", devices);
+	(void)execv(RANKS_MPIRUN, words.text);
+	return error_set(err, -EINVAL,
+			 "device.count: found %" PRIu32 ", but " RANKS_MPIRUN
+			 " cannot be started: %s; install the package openmpi-bin",
+			 devices, strerror(errno));
+}
+
+int mpirun_become(struct error *err)
+{
+	const uint32_t devices = run_devices();
+
+	return devices > 1 ? become(devices, err) : 0;
+}
+
+void mpirun_arrive(void)
+{
+	const char *log = getenv(LOG_VARIABLE);
+
+	/* A rank that waits for others would not notice in time that mpirun has gone. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (log && strcmp(log, "journal") == 0)
+		(void)journal_take_stderr("kiln-traind");
+}
