@@ -41,7 +41,7 @@ CFLAGS   := $(subst -flto=auto -ffat-lto-objects,-flto=thin,$(CFLAGS))
 LDFLAGS  := $(subst -flto=auto,-flto=thin -fuse-ld=lld,$(LDFLAGS))
 endif
 else ifeq ($(FLAVOUR),asan)
-CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS   += -g1 -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 LDFLAGS  += -fsanitize=address,undefined
 else ifeq ($(FLAVOUR),tsan)
 CFLAGS   += -O1 -fno-omit-frame-pointer -fsanitize=thread
@@ -111,7 +111,7 @@ TEST_HELPERS := $(patsubst tests/system/%.c,$(B)/system/%,$(wildcard tests/syste
 programs: $(PROGRAMS) $(RANKS_LIBRARY)
 tests: unit-tests $(TEST_HELPERS)
 unit-tests: $(UNIT_TESTS)
-fuzzers: $(FUZZERS) # FLAVOUR=fuzz
+fuzzers: $(FUZZERS) # FLAVOUR=fuzz, or asan for the corpora alone
 benches: $(BENCHES)
 untimed: $(UNTIMED)
 
@@ -167,7 +167,8 @@ $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
 # Unit tests of the command line link all its objects except the one with main().
 $(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
 
-$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(ARCHIVES)
+# With libFuzzer's main(), or one of ours that gives a target the inputs of its corpus alone.
+$(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(if $(filter fuzz,$(FLAVOUR)),,$(B)/obj/tests/fuzz/replay/main.o) $(ARCHIVES)
 	$(link)
 
 $(B)/bench/%: $(B)/obj/tests/bench/%.o $(ARCHIVES)
@@ -272,10 +273,8 @@ test-power: deps-test programs tests
 	@tools/deps/install image
 	@$(call in-qemu,86400) image/power-replay:tests/image/replay.sh image/power-cuts:tests/image/power.sh
 
-# How many states of a function clang's analyzer follows. `make test` follows fewer than `make lint` does: that takes a fifth of
-# the time.
-LINT_STATES ?= 225000
-analyzer-states = -Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES)
+# Checks that clang-tidy adds or leaves out. `make test` leaves out clang's analyzer, which takes most of the time of `make lint`.
+LINT_CHECKS ?=
 
 FORMATTED := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 lint: deps-test
@@ -284,7 +283,8 @@ lint: deps-test
 	clang-format --dry-run -Werror $(FORMATTED)
 	@$(MAKE) --no-print-directory -s $(gen-model)
 	printf '%s\n' $(filter %.c,$(FORMATTED)) | xargs -P $(shell nproc) -n 8 \
-		sh -c 'clang-tidy --quiet "$$@" -- -std=gnu17 $(CPPFLAGS) $(MPI_CFLAGS) $(analyzer-states)' tidy
+		sh -c 'clang-tidy --quiet $(LINT_CHECKS:%=--checks=%) "$$@" -- -std=gnu17 $(CPPFLAGS) $(MPI_CFLAGS) $(filter-out -Werror,$(WARNINGS)) \
+			-Xclang -analyzer-config -Xclang max-nodes=225000' tidy
 
 # Every unit test that opens a device, on every implementation of OpenCL that can be installed here, on the code for CPUs and the
 # code for GPUs; a table of them. oclgrind interprets a kernel, so it runs only tests of small shapes. It cannot compile
@@ -302,6 +302,8 @@ opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(
 
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after each --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
+# Those that wait longest begin first, so that the others fill the time.
+LONG_WAITS   := $(foreach t,examples experiments gpu_kit lakefs objects store uploadd,tests/system/$(t).sh)
 THREADED     := crc32c network ring_stress
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
@@ -309,20 +311,18 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
 	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
-	$(foreach t,$(SYSTEM_TESTS),system/$(basename $(notdir $t)):$t) \
 	$(opencl-short) \
-	--beside lint:tools/tap\ lint\ $(quietly)\ LINT_STATES=20000\ lint \
-	clang:tools/tap\ builds\ $(quietly)\ CC=clang\ programs \
-	--beside fuzz:tools/tap\ builds\ $(quietly)\ FLAVOUR=fuzz\ CC=clang\ fuzzers \
-	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tools/tap\ corpus\ tests/fuzz/run\ $(notdir $t)\ -runs=5000\ -seed=44)
+	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tests/fuzz/corpora\ $(notdir $t)) \
+	$(foreach t,$(LONG_WAITS) $(filter-out $(LONG_WAITS),$(SYSTEM_TESTS)),system/$(basename $(notdir $t)):$t) \
+	--beside lint:tools/tap\ lint\ $(quietly)\ LINT_CHECKS=-clang-analyzer-*\ lint
 
 # Where QEMU cannot be installed, the test of a night in QEMU is skipped, with the reason. Beside the other tests the night takes 9
 # to 20 minutes: it begins first, and the limit of a test is longer than that.
 test: deps-test
 	@tools/deps/install image || true
-	@echo "Building: release, asan, tsan; beside the tests with clang and for fuzzing"
+	@echo "Building: release, asan, tsan"
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests untimed
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan unit-tests build/asan/bin/kiln-fetchd
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan unit-tests fuzzers build/asan/bin/kiln-fetchd
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_BENCHES=$(CURDIR)/$(B)/untimed \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
@@ -344,7 +344,8 @@ SOAK_TESTS := $(sort $(wildcard tests/soak/*.sh))
 test-soak: deps-test programs tests
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 KILN_TEST_JOBS=1 \
 	 tests/run $(foreach t,$(SOAK_TESTS),soak/$(basename $(notdir $t)):$t) \
-	 $(foreach t,$(KILLED_NIGHTS),soak/$t:KILN_KILLS=20\ tests/system/$t.sh)
+	 $(foreach t,$(KILLED_NIGHTS),soak/$t:KILN_KILLS=20\ tests/system/$t.sh) \
+	 soak/kill_bits:KILN_SEEDS=\"1\ 2\ 3\"\ tests/system/kill_bits.sh
 
 test-interop: deps-test programs tests
 	@tools/deps/install bench

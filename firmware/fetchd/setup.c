@@ -20,7 +20,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define RETIRE_WAIT_MS    5000u
+/* A trainer leaves the ring of another run when it has opened its device, for which it may compile kernels.
+ * Less than the unit's TimeoutStartSec=. */
+#define RETIRE_WAIT_MS    60000u
 #define CONNECTIONS_FIRST 8u /* until the store has measured whether more are faster */
 /* The same for objects: a request for a small one is a wait for the server and hardly a transfer. */
 #define CONNECTIONS_FIRST_OBJECTS 64u

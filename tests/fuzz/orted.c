@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct cidr network = { 0x0a070000, 24 };
 	CLEANUP(free_ptr) char *text = strndup((const char *)data, size);
-	const char *words[WORDS_MAX];
+	const char *words[WORDS_MAX] = { NULL };
 	char *rest = text, *word;
 	struct orted_job job;
 	struct error err = { 0 };

@@ -52,18 +52,18 @@ static void comes_back(void)
 	struct model_tensor tensor;
 	struct error err;
 
-	must(list.records <= QUARANTINE_MAX && !object == (list.records == 0));
+	must(list.all.records <= QUARANTINE_MAX && !object == (list.all.records == 0));
 	if (!object)
 		return;
 	must(json_print(object, &text, &err) == 0);
 	tensor = (struct model_tensor){ .data = text, .bytes = strlen(text) };
 	list = (struct quarantine){ .plan = was.plan };
 	must(read_text(&list, "checkpoint", &tensor, &err) == 0);
-	must(list.records == was.records && list.more == was.more);
-	for (uint32_t i = 0; i < list.records; i++)
-		must(list.record[i].shard == was.record[i].shard &&
-		     list.record[i].offset == was.record[i].offset &&
-		     list.record[i].split == was.record[i].split);
+	must(list.all.records == was.all.records && list.all.more == was.all.more);
+	for (uint32_t i = 0; i < list.all.records; i++)
+		must(list.all.record[i].shard == was.all.record[i].shard &&
+		     list.all.record[i].offset == was.all.record[i].offset &&
+		     list.all.record[i].split == was.all.record[i].split);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

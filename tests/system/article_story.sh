@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The story of the article as one test: data imported into lakeFS, a branch for adam and one for sgd, a commit for each,
-# compared, the winner merged and tagged. Then the same night killed KILN_KILLS times (8; make test-soak: 20), across series,
+# compared, the winner merged and tagged. Then the same night killed KILN_KILLS times (5; make test-soak: 20), across series,
 # trials, uploads, commits and merges: the same bits, one commit for each trial, no orphan branch. KILN_SEED: seed of the kills
 # (11). The report of the night is loaded in a browser; its picture stays as build/results/article-story-*.png. Each trial is
 # repeated after the data was overwritten. The server is a contract server over radosgw.
@@ -11,7 +11,7 @@
 . tests/system/kill_night_lib.sh
 . tests/lakefs/lib.sh
 . tests/lakefs/series_lib.sh
-kills_wanted=${KILN_KILLS:-8}
+kills_wanted=${KILN_KILLS:-5}
 start_lakefs "the article's story"
 data=$work/data
 "$make_shards" "$data" train 4 400

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . tests/system/kill_night_lib.sh
 . "$(dirname "$0")/series_lib.sh"
-kills_wanted=${KILN_KILLS:-8}
+kills_wanted=${KILN_KILLS:-5}
 "$make_shards" "$work/data" train 6 600
 "$make_shards" "$work/data" validation 1 200
 "$make_shards" "$work/data" test 1 100

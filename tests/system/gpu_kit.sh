@@ -11,7 +11,7 @@ bare=$work/bare
 
 make_bare() {
 	local name
-	mkdir -p "$bare"/{usr/bin,usr/sbin,usr/lib,usr/lib64,proc,sys,dev,tmp,root,etc/alternatives}
+	mkdir -p "$bare"/{kernels,usr/bin,usr/sbin,usr/lib,usr/lib64,proc,sys,dev,tmp,root,etc/alternatives}
 	for name in bin sbin lib lib64; do ln -s "usr/$name" "$bare/$name"; done
 	# shellcheck disable=SC2086,SC2046
 	dpkg-query -L $(apt-cache depends --recurse --installed --no-{recommends,suggests,conflicts,breaks,replaces,enhances} $wanted |
@@ -26,11 +26,12 @@ make_bare() {
 within() { # command...
 	unshare --mount bash -c 'root=$1
 		for folder in proc sys dev; do mount --rbind "/$folder" "$root/$folder"; done
+		mount --bind "$POCL_CACHE_DIR" "$root/kernels"
 		exec chroot "$root" env -i PATH=/usr/bin:/usr/sbin HOME=/root "${@:2}"' - "$bare" "$@"
 }
 
 kit() { # environment and parts
-	said=$(within KILN_DEVICE_TYPE=gpu KIT_PRELOAD=/gpu-kit/preload/device_type.so KIT_FEED_STEPS=16 KIT_LIMIT_S=150 "$@" 2>&1)
+	said=$(within POCL_CACHE_DIR=/kernels KILN_DEVICE_TYPE=gpu KIT_PRELOAD=/gpu-kit/preload/device_type.so KIT_FEED_STEPS=16 KIT_LIMIT_S=150 "$@" 2>&1)
 	code=$?
 }
 

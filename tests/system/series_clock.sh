@@ -7,7 +7,7 @@
 "$make_shards" "$work/data" train 2 100
 "$make_shards" "$work/data" validation 1 50
 "$make_shards" "$work/data" test 1 50
-export KILN_TEST_DAY=$work/ahead
+export KILN_TEST_DAY=$work/ahead POCL_MAX_PTHREAD_COUNT=1
 
 jump() { # seconds: the time of day is that much ahead from now on
 	echo "$1" >"$KILN_TEST_DAY.new"
