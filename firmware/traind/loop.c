@@ -7,6 +7,7 @@
 #include "traind/epochs.h"
 #include "traind/figures.h"
 #include "traind/pictures.h"
+#include "traind/same.h"
 #include "traind/session.h"
 #include "traind/train.h"
 #include "traind/wait.h"
@@ -112,6 +113,8 @@ static int end_batch(struct train *train, enum split split, uint64_t segment, ui
 	r = batches_release(train, wait, err);
 	if (wait)
 		end_warm(train);
+	if (r == 0 && split == SPLIT_TRAIN)
+		r = same_weights(train, err);
 	if (r == 0 && world_leads(&train->world))
 		r = report_progress(train, split, segment, rows, err);
 	return r == 0 && split == SPLIT_TRAIN && world_leads(&train->world) ? curves_step(train, false, err)

@@ -19,7 +19,7 @@
  *   main                     opens everything, runs the loop, ends the process
  *   loop rest restore        trains slot after slot; ends the run; loads the first weights
  *   adapt epochs report      statistics before step 0; the callbacks after an epoch; metrics and progress
- *   rounds                   what comes next for all ranks of a run
+ *   rounds same              what comes next for all ranks of a run; whether their weights are the same
  *   batches                  the ring: attach, next slot, give back
  *   obey                     pause, checkpoint or stop when the operator asks
  *   throttle                 pauses while the processor or the GPU is too hot

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether all ranks of a run have the same weights: every ranks.check_steps steps they compare a checksum of
+ * each parameter. A device or a network that computes or moves a number wrongly is found so, and named. Main
+ * thread only.
+ */
+#pragma once
+
+#include "core/base/error.h"
+
+struct train;
+
+/* Called by all ranks after each training step. Waits for the device and for the writer thread where a
+ * comparison is due. Errors: -EBADMSG a parameter differs: the text names step, rank and parameter; all ranks
+ * return it. */
+MUST_CHECK int same_weights(struct train *train, struct error *err);
