@@ -17,15 +17,32 @@ struct layer {
 	uint32_t input;                    /* index of the layer's input in the batch */
 	bool bytes;                        /* the feature has numbers of uint8, not float */
 	uint64_t elements, columns;        /* how many numbers a row has; how many columns */
-	double *mean, *squares;            /* one number for each column; squares: the sum of (x - mean)^2 */
+	uint64_t first; /* the layer's place in the numbers of a lane: the mean of each column, then the
+			   squares: the sum of (x - mean)^2 of each column */
 };
 
 struct adapt {
 	const struct graph *graph;
-	uint64_t rows;
-	uint32_t layers;
+	uint32_t layers, lanes;
 	struct layer *layer;
+	uint64_t count;  /* numbers of a lane: its rows, then those of each layer */
+	double *numbers; /* [lanes, count] */
 };
+
+static double *lane_numbers(const struct adapt *adapt, uint32_t lane)
+{
+	return adapt->numbers + lane * adapt->count;
+}
+
+/* The statistics of a layer in the numbers of a lane. */
+struct statistics {
+	double *mean, *squares;
+};
+
+static struct statistics statistics_of(const struct layer *layer, double *numbers)
+{
+	return (struct statistics){ numbers + layer->first, numbers + layer->first + layer->columns };
+}
 
 /* ---- Layers to adapt ---- */
 
@@ -96,9 +113,9 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 		return error_set(err, -EINVAL, "layer '%s': " NOT_OF_A_FEATURE, node->name, input->name,
 				 layer->statistic[MEAN], layer->statistic[VARIANCE]);
 	layer->bytes = graph_at(graph, graph->input[layer->input])->dtype == DTYPE_U8;
-	layer->mean = calloc(layer->columns, sizeof(double));
-	layer->squares = calloc(layer->columns, sizeof(double));
-	return layer->mean && layer->squares ? 0 : error_set(err, -ENOMEM, "'%s': out of memory", node->name);
+	layer->first = adapt->count;
+	adapt->count += 2 * layer->columns;
+	return 0;
 }
 
 int adapt_open(const struct graph *graph, const struct weights *given, struct adapt **ret_adapt,
@@ -112,22 +129,25 @@ int adapt_open(const struct graph *graph, const struct weights *given, struct ad
 	if (!adapt || !adapt->layer)
 		return error_set(err, -ENOMEM, "adapt: out of memory");
 	adapt->graph = graph;
+	adapt->lanes = graph->parts > 1 ? graph->parts : 1;
+	adapt->count = 1;
 	for (uint32_t i = 0; r == 0 && i < graph->nodes; i++)
 		if (graph->node[i].op->adapts)
 			r = add_layer(adapt, &graph->node[i], given, err);
-	if (r == 0)
-		*ret_adapt = adapt->layers ? TAKE(adapt) : NULL;
-	return r;
+	if (r < 0)
+		return r;
+	adapt->numbers = calloc(adapt->lanes * adapt->count, sizeof(*adapt->numbers));
+	if (!adapt->numbers)
+		return error_set(err, -ENOMEM, "adapt: out of memory");
+	*ret_adapt = adapt->layers ? TAKE(adapt) : NULL;
+	return 0;
 }
 
 void adapt_close(struct adapt *adapt)
 {
 	if (!adapt)
 		return;
-	for (uint32_t i = 0; i < adapt->layers; i++) {
-		free(adapt->layer[i].mean);
-		free(adapt->layer[i].squares);
-	}
+	free(adapt->numbers);
 	free(adapt->layer);
 	free(adapt);
 }
@@ -146,29 +166,32 @@ static double number_at(const struct layer *layer, const void *input, uint64_t i
 
 /* Adds one number, from `first` on, to each column. `share` is 1 / the count of numbers in a column,
  * including the new one. Returns the first column whose new number is not finite, or `columns`. */
-static uint64_t add_numbers(struct layer *layer, const void *input, uint64_t first, double share)
+static uint64_t add_numbers(const struct layer *layer, struct statistics sums, const void *input,
+			    uint64_t first, double share)
 {
 	for (uint64_t c = 0; c < layer->columns; c++) {
-		const double number = number_at(layer, input, first + c), from = number - layer->mean[c];
+		const double number = number_at(layer, input, first + c), from = number - sums.mean[c];
 
 		if (!isfinite(number))
 			return c;
-		layer->mean[c] += from * share;
-		layer->squares[c] += from * (number - layer->mean[c]);
+		sums.mean[c] += from * share;
+		sums.squares[c] += from * (number - sums.mean[c]);
 	}
 	return layer->columns;
 }
 
-static int add_row(const struct adapt *adapt, struct layer *layer, const struct model_batch *batch,
-		   uint32_t row, struct error *err)
+/* Adds a row to the numbers of its lane. */
+static int add_row(const struct adapt *adapt, const struct layer *layer, double *numbers,
+		   const struct model_batch *batch, uint32_t row, struct error *err)
 {
 	const void *input = batch->input[layer->input];
 	const uint64_t outer = layer->elements / layer->columns;
 
 	for (uint64_t i = 0; i < outer; i++) {
-		const uint64_t before = adapt->rows * outer + i,
+		const uint64_t before = (uint64_t)numbers[0] * outer + i,
 			       at = row * layer->elements + i * layer->columns,
-			       bad = add_numbers(layer, input, at, 1 / (double)(before + 1));
+			       bad = add_numbers(layer, statistics_of(layer, numbers), input, at,
+						 1 / (double)(before + 1));
 
 		if (bad < layer->columns)
 			return error_set(err, -EDOM,
@@ -182,51 +205,95 @@ static int add_row(const struct adapt *adapt, struct layer *layer, const struct 
 	return 0;
 }
 
-static void begin_anew(struct adapt *adapt)
+static uint32_t lane_of(const struct adapt *adapt, const struct model_batch *batch, uint32_t row)
 {
-	adapt->rows = 0;
-	for (uint32_t i = 0; i < adapt->layers; i++) {
-		memset(adapt->layer[i].mean, 0, adapt->layer[i].columns * sizeof(double));
-		memset(adapt->layer[i].squares, 0, adapt->layer[i].columns * sizeof(double));
-	}
+	return adapt->lanes > 1 ? batch->part.first + row / batch->part.lane_rows : 0;
 }
 
 int adapt_batch(struct adapt *adapt, const struct model_batch *batch, struct error *err)
 {
-	if (batch->rows > adapt->graph->batch_rows)
+	const uint64_t most = adapt->graph->batch_rows * adapt->lanes;
+
+	if (batch->rows > most)
 		return error_set(err, -EINVAL, "batch: found %u rows, allowed: up to %" PRIu64, batch->rows,
-				 adapt->graph->batch_rows);
+				 most);
 	if (batch->first_row == 0)
-		begin_anew(adapt);
+		memset(adapt->numbers, 0, adapt->lanes * adapt->count * sizeof(*adapt->numbers));
 	for (uint32_t row = 0; row < batch->rows; row++) {
+		double *numbers = lane_numbers(adapt, lane_of(adapt, batch, row));
+
 		if (batch->empty && batch->empty[row])
 			continue;
 		for (uint32_t i = 0; i < adapt->layers; i++) {
-			int r = add_row(adapt, &adapt->layer[i], batch, row, err);
+			int r = add_row(adapt, &adapt->layer[i], numbers, batch, row, err);
 
 			if (r < 0)
 				return r;
 		}
-		adapt->rows++;
+		numbers[0]++;
 	}
 	return 0;
 }
 
-uint64_t adapt_rows(const struct adapt *adapt)
+double *adapt_lane(struct adapt *adapt, uint32_t lane, uint64_t *ret_bytes)
 {
-	return adapt->rows;
+	*ret_bytes = adapt->count * sizeof(*adapt->numbers);
+	return lane_numbers(adapt, lane);
 }
 
-static int end_layer(const struct adapt *adapt, const struct layer *layer, struct model *model,
-		     struct error *err)
+uint64_t adapt_rows(const struct adapt *adapt)
 {
-	const uint64_t count = adapt->rows * (layer->elements / layer->columns);
+	uint64_t rows = 0;
+
+	for (uint32_t lane = 0; lane < adapt->lanes; lane++)
+		rows += (uint64_t)lane_numbers(adapt, lane)[0];
+	return rows;
+}
+
+/* ---- The end ---- */
+
+/* Adds the statistics of `from` to those of `to` (Chan, Golub and LeVeque's method), which then are of both.
+ */
+static void merge_layer(const struct layer *layer, double *to, double *from)
+{
+	const double outer = (double)(layer->elements / layer->columns), a = to[0] * outer,
+		     b = from[0] * outer;
+	const struct statistics all = statistics_of(layer, to), more = statistics_of(layer, from);
+
+	for (uint64_t c = 0; b > 0 && c < layer->columns; c++) {
+		const double apart = more.mean[c] - all.mean[c];
+
+		all.mean[c] += apart * (b / (a + b));
+		all.squares[c] += more.squares[c] + apart * apart * (a * b / (a + b));
+	}
+}
+
+/* Adds all lanes to lane 0, in their order. */
+static double *merge(struct adapt *adapt)
+{
+	double *all = lane_numbers(adapt, 0);
+
+	for (uint32_t lane = 1; lane < adapt->lanes; lane++) {
+		double *more = lane_numbers(adapt, lane);
+
+		for (uint32_t i = 0; i < adapt->layers; i++)
+			merge_layer(&adapt->layer[i], all, more);
+		all[0] += more[0];
+		memset(more, 0, adapt->count * sizeof(*more));
+	}
+	return all;
+}
+
+static int end_layer(const struct layer *layer, double *all, struct model *model, struct error *err)
+{
+	const struct statistics sums = statistics_of(layer, all);
+	const double count = all[0] * (double)(layer->elements / layer->columns);
 	CLEANUP(free_ptr) float *numbers = calloc(layer->columns, sizeof(*numbers));
 	int r = numbers ? 0 : error_set(err, -ENOMEM, "%s: out of memory", layer->statistic[MEAN]);
 
 	for (uint32_t i = 0; r == 0 && i < STATISTICS; i++) {
 		for (uint64_t c = 0; c < layer->columns; c++)
-			numbers[c] = (float)(i == MEAN ? layer->mean[c] : layer->squares[c] / (double)count);
+			numbers[c] = (float)(i == MEAN ? sums.mean[c] : sums.squares[c] / count);
 		r = model_tensor_load(model, layer->statistic[i], numbers, layer->columns * sizeof(*numbers),
 				      err);
 	}
@@ -235,12 +302,13 @@ static int end_layer(const struct adapt *adapt, const struct layer *layer, struc
 
 int adapt_end(struct adapt *adapt, struct model *model, struct error *err)
 {
+	double *all = merge(adapt);
 	int r = 0;
 
-	if (!adapt->rows)
+	if (all[0] == 0)
 		return error_set(err, -EBADMSG, "the training split: found no rows, so %s is not known",
 				 adapt->layer[0].statistic[MEAN]);
 	for (uint32_t i = 0; r == 0 && i < adapt->layers; i++)
-		r = end_layer(adapt, &adapt->layer[i], model, err);
+		r = end_layer(&adapt->layer[i], all, model, err);
 	return r;
 }

@@ -6,6 +6,7 @@
 #include "core/ranks/started.h"
 #include "data/lanes.h"
 #include "drivers/notify/alive.h"
+#include "model/adapt.h"
 #include "traind/train.h"
 
 #include <inttypes.h>
@@ -256,17 +257,22 @@ static int spread_best(struct train *train, struct error *err)
 	return r;
 }
 
-/* The layers that wait for statistics of the data would get those of one rank's rows. */
-static int refuse_adapt(struct train *train, struct error *err)
+/* Lets all ranks adapt the layers that rank 0 has to adapt. Where a file gave the statistics of some layers,
+ * the others do not know of which. */
+static int spread_adapt(struct train *train, struct error *err)
 {
-	return world_all(train,
-			 train->adapt
-				 ? error_set(err, -EINVAL,
-					     "model.layers: a layer `normalization` computes its statistics "
-					     "from the data, which several ranks cannot do: give `mean` and "
-					     "`variance`, or begin the run with one rank")
-				 : 0,
-			 err);
+	bool adapts = train->adapt;
+	int r = 0;
+
+	if (adapts && *train->run.weights_sha256)
+		r = error_set(
+			err, -EINVAL,
+			"model.weights: the file lacks the statistics of a layer `normalization`, which "
+			"several ranks cannot compute beside those of the file: begin the run with one rank");
+	if ((r = world_all(train, r, err)) < 0 ||
+	    (r = world_broadcast(train, &adapts, sizeof(adapts), err)) < 0)
+		return r;
+	return adapts && !train->adapt ? adapt_open(model_graph(train->model), NULL, &train->adapt, err) : 0;
 }
 
 /* Sets the cursor at which this rank goes on: the run's, as that of its own lanes. */
@@ -288,7 +294,7 @@ int world_spread(struct train *train, struct error *err)
 
 	if (train->world.count == 1)
 		return 0;
-	if ((r = refuse_adapt(train, err)) < 0)
+	if ((r = spread_adapt(train, err)) < 0)
 		return r;
 	r = world_leads(&train->world) ? give_model(train, err) : take_model(train, err);
 	if (r < 0 || (r = spread_best(train, err)) < 0)
@@ -344,6 +350,20 @@ static int keep_own_sums(struct train *train, struct error *err)
 		if (owner(train, lane) != train->world.rank)
 			sums.part[lane] = (struct model_sums){ 0 };
 	return r < 0 ? r : model_sums_set(train->model, sums.part, err);
+}
+
+int world_collect_adapt(struct train *train, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t lane = 0; r == 0 && train->world.count > 1 && lane < model_parts(train->model);
+	     lane++) {
+		uint64_t bytes;
+		double *sums = adapt_lane(train->adapt, lane, &bytes);
+
+		r = broadcast(train, sums, bytes, owner(train, lane), err);
+	}
+	return r;
 }
 
 /* Adds the counts of all ranks, a record of them at a time. */

@@ -43,7 +43,8 @@ static inline bool world_leads(const struct world *world)
 /* Joins the other ranks, once the model is open and the plan is known, and gives the model its share of the
  * lanes. Errors: -EINVAL the configuration does not allow so many ranks; those of ranks_open(). */
 MUST_CHECK int world_join(struct train *train, struct error *err);
-/* Gives all ranks the state of rank 0's model and of its callbacks: after restore() in rank 0. */
+/* Gives all ranks the state of rank 0's model and of its callbacks, after restore() in rank 0. Sets
+ * train->adapt of the others. */
 MUST_CHECK int world_spread(struct train *train, struct error *err);
 /* Leaves the other ranks. After an error that they do not know it ends them, and this process with
  * `exit_code`; then it does not return. */
@@ -67,6 +68,8 @@ MUST_CHECK int world_collect(struct train *train, bool *ret_whole, struct error 
 MUST_CHECK int world_part(struct train *train, struct error *err);
 /* Collects the sums of a whole segment, in all ranks, before its metrics are reported. */
 MUST_CHECK int world_collect_sums(struct train *train, struct error *err);
+/* Gives all ranks the sums of all lanes, before adapt_end(). */
+MUST_CHECK int world_collect_adapt(struct train *train, struct error *err);
 /* Does what model_confusion() does, with the counts of all ranks. */
 MUST_CHECK int world_confusion(struct train *train, uint32_t **ret_counts, uint64_t *ret_classes,
 			       struct error *err);

@@ -30,6 +30,13 @@ same steps 3
 like "$told" "'epoch': 2" "steps: it ends early"
 is "$(grep -c 'stopping early' "$KILN_ROOT/log")" 1 "steps: one rank says so"
 
+# Statistics of the data, which each rank computes of its lanes; and fewer test shards than lanes.
+ranks_config adapts "" "" 'model: { layers = ( { op = "normalization"; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };'
+whole adapts 1
+bits=$(model_bits) told=$(figures)
+whole adapts 3
+same adapts 3
+
 # Damaged records, in shards of different ranks.
 cp -r "$work/data" "$work/damaged"
 for shard in 3 7; do
