@@ -34,6 +34,12 @@ static double *lane_numbers(const struct adapt *adapt, uint32_t lane)
 	return adapt->numbers + lane * adapt->count;
 }
 
+/* Returns how many numbers of a row are in each column. */
+static uint64_t numbers_of_row(const struct layer *layer)
+{
+	return layer->elements / layer->columns;
+}
+
 /* The statistics of a layer in the numbers of a lane. */
 struct statistics {
 	double *mean, *squares;
@@ -185,7 +191,7 @@ static int add_row(const struct adapt *adapt, const struct layer *layer, double 
 		   const struct model_batch *batch, uint32_t row, struct error *err)
 {
 	const void *input = batch->input[layer->input];
-	const uint64_t outer = layer->elements / layer->columns;
+	const uint64_t outer = numbers_of_row(layer);
 
 	for (uint64_t i = 0; i < outer; i++) {
 		const uint64_t before = (uint64_t)numbers[0] * outer + i,
@@ -256,8 +262,7 @@ uint64_t adapt_rows(const struct adapt *adapt)
  */
 static void merge_layer(const struct layer *layer, double *to, double *from)
 {
-	const double outer = (double)(layer->elements / layer->columns), a = to[0] * outer,
-		     b = from[0] * outer;
+	const double outer = (double)numbers_of_row(layer), a = to[0] * outer, b = from[0] * outer;
 	const struct statistics all = statistics_of(layer, to), more = statistics_of(layer, from);
 
 	for (uint64_t c = 0; b > 0 && c < layer->columns; c++) {
@@ -287,7 +292,7 @@ static double *merge(struct adapt *adapt)
 static int end_layer(const struct layer *layer, double *all, struct model *model, struct error *err)
 {
 	const struct statistics sums = statistics_of(layer, all);
-	const double count = all[0] * (double)(layer->elements / layer->columns);
+	const double count = all[0] * (double)numbers_of_row(layer);
 	CLEANUP(free_ptr) float *numbers = calloc(layer->columns, sizeof(*numbers));
 	int r = numbers ? 0 : error_set(err, -ENOMEM, "%s: out of memory", layer->statistic[MEAN]);
 
