@@ -145,7 +145,9 @@ MUST_CHECK int model_batch_memory(struct model *model, void *memory, uint64_t by
 /* Enqueues one batch. If MODEL_BATCHES_AHEAD batches are in flight, first waits for the oldest of them.
  * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite; the text names tensor and
  * step, and if the batch itself has such a number its input, row and element. All later calls return this
- * error, too. -EBUSY MODEL_TICKETS_MAX tickets wait for model_batch_done(). */
+ * error, too. With the `sum` of model_share() no call returns it, because the others wait for the sum of this
+ * step: look at model_fault() before each batch. -EBUSY MODEL_TICKETS_MAX tickets wait for
+ * model_batch_done(). */
 #define MODEL_BATCHES_AHEAD 2u
 #define MODEL_TICKETS_MAX   16u
 MUST_CHECK int model_train(struct model *model, const struct model_batch *batch, struct error *err);

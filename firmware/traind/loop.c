@@ -278,6 +278,7 @@ static int run_slots(struct train *train, struct error *err)
 {
 	for (;;) {
 		const struct ring_slot *slot = NULL;
+		bool ends;
 		enum split split;
 		int r = rounds_next(train, &slot, err);
 
@@ -289,9 +290,10 @@ static int run_slots(struct train *train, struct error *err)
 			return world_leads(&train->world) ? end_run(train, err) : 0;
 		}
 		split = slot ? batches_split(slot) : SPLIT_TRAIN;
+		ends = slot && slot->kind == RING_END_SEGMENT;
 		if (!slot)
 			r = run_empty(train, err);
-		else if (slot->kind == RING_END_SEGMENT)
+		else if (ends)
 			r = end_segment(train, slot, err);
 		else
 			r = train->test_fault.code ? pass_over(train, slot, err)
@@ -299,6 +301,9 @@ static int run_slots(struct train *train, struct error *err)
 		/* The error's text names a row of the pass: add the split. */
 		if (r == -EDOM && split != SPLIT_TRAIN)
 			return error_prefix(err, "the %s split", split_name(split));
+		/* All ranks hear of it in the next round. */
+		if (r == -EDOM && !ends && train->world.count > 1 && !train->world.agreed)
+			continue;
 		if (r < 0)
 			return r;
 	}

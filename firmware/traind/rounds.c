@@ -57,7 +57,6 @@ static int look_for_slot(struct train *train, struct error *err)
 {
 	struct rounds *rounds = &train->rounds;
 	const struct ring_slot *slot = NULL;
-	uint32_t row;
 	int r;
 
 	if (rounds->held)
@@ -67,10 +66,9 @@ static int look_for_slot(struct train *train, struct error *err)
 		return 0;
 	if (r == 0)
 		r = check_slot(train, slot, err);
-	if (r < 0)
-		return r;
-	rounds->held = slot;
-	return slot->split == SPLIT_TRAIN ? model_fault(train->model, &row, err) : 0;
+	if (r == 0)
+		rounds->held = slot;
+	return r;
 }
 
 static void describe(const struct ring_slot *slot, struct word *mine)
@@ -89,12 +87,15 @@ static int speak(struct train *train, struct word *all, struct error *err)
 	struct word mine = { 0 };
 	enum stage before;
 	uint64_t start;
+	uint32_t row;
 	int r = look_around(train, &mine, err);
 
 	if (r == 0 && !mine.leave && !train->rounds.paused)
 		r = look_for_slot(train, err);
 	if (train->rounds.held)
 		describe(train->rounds.held, &mine);
+	if (r == 0 && mine.kind && mine.split == SPLIT_TRAIN)
+		r = model_fault(train->model, &row, err);
 	mine.code = r;
 	if (r < 0 || mine.leave)
 		(void)snprintf(mine.why, sizeof(mine.why), "%.*s", (int)sizeof(mine.why) - 1, err->text);
@@ -108,13 +109,26 @@ static int speak(struct train *train, struct word *all, struct error *err)
 
 /* ---- What all do ---- */
 
+/* Returns the error of a rank that fails. Where a number of training became NaN or infinite, the sum of
+ * gradients carries it to all ranks, and the rank that has the record may be the last to see it: all wait for
+ * their devices, and tell each other what they see then. */
+static int fail(struct train *train, uint32_t rank, const struct word *failed, struct error *err)
+{
+	struct model_metrics metrics;
+	int r = 0;
+
+	if (failed->code == -EDOM)
+		r = world_all(train, model_metrics(train->model, &metrics, err), err);
+	return r < 0 ? r : world_fail(train, rank, failed->code, failed->why, err);
+}
+
 /* Returns the error of the first rank that fails, or -ECANCELED if a rank must stop. */
 static int leave(struct train *train, struct word *all, struct error *err)
 {
 	for (uint32_t rank = 0; rank < train->world.count; rank++) {
 		all[rank].why[sizeof(all[rank].why) - 1] = '\0';
 		if (all[rank].code < 0)
-			return world_fail(train, rank, all[rank].code, all[rank].why, err);
+			return fail(train, rank, &all[rank], err);
 	}
 	for (uint32_t rank = 0; rank < train->world.count; rank++) {
 		if (!all[rank].leave)

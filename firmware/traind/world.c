@@ -83,7 +83,8 @@ static int sum(void *arg, float *values, uint64_t count, struct error *err)
 
 struct result {
 	int32_t code;
-	char text[RANKS_RECORD_BYTES - sizeof(int32_t)];
+	uint32_t named; /* 1: the text names the record that is wrong */
+	char text[RANKS_RECORD_BYTES - 2 * sizeof(uint32_t)];
 };
 static_assert(sizeof(struct result) == RANKS_RECORD_BYTES, "a result is one record");
 
@@ -94,9 +95,18 @@ int world_fail(struct train *train, uint32_t rank, int code, const char *text, s
 			 text);
 }
 
+static bool names_record(const struct train *train, int r)
+{
+	uint32_t row = UINT32_MAX;
+	struct error unused;
+
+	return r == -EDOM && model_fault(train->model, &row, &unused) == -EDOM && row != UINT32_MAX;
+}
+
 int world_all(struct train *train, int r, struct error *err)
 {
-	struct result mine = { .code = r }, all[CURSOR_PLACES_MAX];
+	struct result mine = { .code = r, .named = names_record(train, r) }, all[CURSOR_PLACES_MAX];
+	const struct result *failed = NULL;
 	int gathered;
 
 	if (train->world.count == 1)
@@ -107,10 +117,10 @@ int world_all(struct train *train, int r, struct error *err)
 		return gathered;
 	for (uint32_t rank = 0; rank < train->world.count; rank++) {
 		all[rank].text[sizeof(all[rank].text) - 1] = '\0';
-		if (all[rank].code < 0)
-			return world_fail(train, rank, all[rank].code, all[rank].text, err);
+		if (all[rank].code < 0 && (!failed || all[rank].named > failed->named))
+			failed = &all[rank];
 	}
-	return 0;
+	return failed ? world_fail(train, (uint32_t)(failed - all), failed->code, failed->text, err) : 0;
 }
 
 /* ---- Join and leave ---- */

@@ -51,7 +51,8 @@ MUST_CHECK int world_spread(struct train *train, struct error *err);
 void world_leave(struct train *train, bool failed, int exit_code);
 
 /* Makes the results of all ranks known to all: returns the first error of them, with the rank before its
- * text, or 0. `r` and `err` are the result of this rank. */
+ * text, or 0. After an error of -EDOM, a number that is none, the first that names a record. `r` and `err`
+ * are the result of this rank. */
 MUST_CHECK int world_all(struct train *train, int r, struct error *err);
 /* Returns the error of a rank that all ranks know, with the rank before its text. */
 int world_fail(struct train *train, uint32_t rank, int code, const char *text, struct error *err);

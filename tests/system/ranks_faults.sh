@@ -37,7 +37,7 @@ end_ranks
 is "$code $(state)" "0 finished" "kiln-fetchd of each rank is killed twice" "$(tail -n 9 "$KILN_ROOT/log")"
 same fetchd 2
 
-# ---- Records that make no number, in the shard of one lane ----
+# ---- A record that makes no number, in a lane of one rank ----
 spoil inf "[0.5] * 7 + [inf]" '[1, 0]'
 for shard in 0 1 2 3; do
 	"$make_shards" "$work/sound$shard" train 9 61 plain
@@ -49,4 +49,13 @@ for shard in 0 1 2 3; do
 	like "$(record_json 'r["test_given_up"]')" "^(rank 1 on .*: )?step [0-9]+: .*'sentence' holds inf in element 7 of row [0-9]+ of the pass" \
 		"inf in shard $shard of the test: run.json says why there are no figures"
 	is "$(record_json 'r["metrics"].get("test")')" None "and there are none"
+done
+for shard in 0 2 4 6; do
+	"$make_shards" "$work/bad$shard" train 9 61 plain
+	"$make_shards" "$work/bad$shard" test 4 40 plain
+	cp "$work/inf/train-00000-of-00001.tfrecord" "$work/bad$shard/train-0000$shard-of-00009.tfrecord"
+	ranks_config "bad$shard" "" "" "$net"
+	sed -i "s,/data\",/bad$shard\"," "$work/bad$shard.conf"
+	fails "bad$shard" 2 65 failed "^rank [01] on .*: step [0-9]+: .*'sentence' holds inf in element 7 of row [0-9]+ of the pass"
+	is "$(grep -c 'failed at step' "$KILN_ROOT/log")" 1 "and one rank says so"
 done

@@ -379,6 +379,45 @@ static void test_errors(void **state)
 	model_close(model);
 }
 
+static int count_sums(void *arg, float *values, uint64_t count, struct error *err)
+{
+	(void)values, (void)count, (void)err;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+/* Other processes wait for each sum, so a process with a bad number takes part in the steps that follow. */
+static void test_a_fault_leaves_no_sum_out(void **state)
+{
+	struct config of = lanes_of(&nets[0]);
+	struct model *model = NULL;
+	int64_t splits[ROWS_ALL + 1];
+	struct model_batch batch;
+	struct error err = { 0 };
+	struct model_metrics metrics;
+	static float bad[ROWS_ALL * NUMBERS];
+	unsigned sums = 0;
+	uint32_t row = 0;
+
+	(void)state;
+	harness_must(model_open(gpu_of[0], &of, true, &model, &err), &err);
+	harness_must(model_init(model, &err), &err);
+	harness_must(model_share(model, 0, 2, count_sums, &sums, &err), &err);
+	batch = batch_at(&model->graph, 0, 0, 2, splits);
+	memcpy(bad, batch.input[0], 2 * ROWS * INPUTS * sizeof(float));
+	bad[4 * INPUTS + 3] = (float)NAN;
+	batch.input[0] = bad;
+	for (unsigned step = 1; step <= 4; step++) {
+		harness_must(model_train(model, &batch, &err), &err);
+		assert_int_equal(sums, step);
+	}
+	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
+	assert_int_equal(model_fault(model, &row, &err), -EDOM);
+	assert_int_equal(row, 4);
+	assert_non_null(strstr(err.text, "step 1: the loss became NaN"));
+	model_close(model);
+}
+
 static int open_devices(void **state)
 {
 	struct error err = { 0 };
@@ -406,6 +445,7 @@ int main(void)
 		cmocka_unit_test(test_gradients_are_those_of_the_whole_batch),
 		cmocka_unit_test(test_memory_is_known),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_a_fault_leaves_no_sum_out),
 	};
 
 	for (uint32_t step = 0; step < STEPS; step++)
