@@ -13,12 +13,15 @@
 static const char *const names[] = { "OMPI_COMM_WORLD_SIZE",
 				     "OMPI_COMM_WORLD_RANK",
 				     "OMPI_COMM_WORLD_LOCAL_RANK",
+				     "OMPI_COMM_WORLD_LOCAL_SIZE",
 				     "PMI_SIZE",
 				     "PMI_RANK",
 				     "MPI_LOCALRANKID",
-				     "SLURM_NTASKS",
+				     "MPI_LOCALNRANKS",
+				     "SLURM_STEP_NUM_TASKS",
 				     "SLURM_PROCID",
-				     "SLURM_LOCALID" };
+				     "SLURM_LOCALID",
+				     "SLURM_GTIDS" };
 
 /* Sets the variables to the words of a text, in the order of `names`; "-" is no variable. */
 static void set(const char *text)
@@ -41,11 +44,14 @@ static void launchers(void **state)
 		const char *variables;
 		struct ranks_started expected;
 	} cases[] = {
-		{ "4 3 1", { 4, 3, 1 } },
-		{ "- - - 2 0 0", { 2, 0, 0 } },
-		{ "- - - - - - 32 31 7", { 32, 31, 7 } },
+		{ "4 3 1 2", { 4, 3, 1, 2 } },
+		{ "- - - - 2 0 0 1", { 2, 0, 0, 1 } },
+		{ "- - - - - - - - 32 31 7 24,25,26,27,28,29,30,31", { 32, 31, 7, 8 } },
+		{ "- - - - - - - - 4 3 0 3", { 4, 3, 0, 1 } },
 		/* mpirun in an allocation of Slurm with one task a node. */
-		{ "4 2 0 - - - 2 1 0", { 4, 2, 0 } },
+		{ "4 2 0 2 - - - - 2 1 0 1", { 4, 2, 0, 2 } },
+		/* srun --mpi=pmi2. */
+		{ "- - - - 2 1 - - 2 1 1 0,1", { 2, 1, 1, 2 } },
 	};
 
 	(void)state;
@@ -65,13 +71,18 @@ static void wrong(void **state)
 		const char *variables, *words;
 	} cases[] = {
 		{ "", "found no launcher of ranks" },
-		{ "4 4 0", "mpirun gives: OMPI_COMM_WORLD_RANK: found \"4\", expected 0 .. 3" },
-		{ "4 - 0", "OMPI_COMM_WORLD_RANK: found \"\"" },
-		{ "4 0 -", "OMPI_COMM_WORLD_LOCAL_RANK: found \"\"" },
-		{ "33 0 0", "OMPI_COMM_WORLD_SIZE: found \"33\", expected 0 .. 32" },
-		{ "0 0 0", "OMPI_COMM_WORLD_SIZE: found 0, expected 1 .. 32" },
-		{ "- - - 2x 0 0", "PMI gives: PMI_SIZE: found \"2x\"" },
-		{ "- - - - - - 2 -1 0", "srun gives: SLURM_PROCID: found \"-1\"" },
+		/* A batch script of Slurm. */
+		{ "- - - - - - - - - 0 0 0", "found no launcher of ranks" },
+		{ "4 4 0 1", "mpirun gives: OMPI_COMM_WORLD_RANK: found \"4\", expected 0 .. 3" },
+		{ "4 - 0 1", "OMPI_COMM_WORLD_RANK: found \"\"" },
+		{ "- 0 0 1", "found no launcher of ranks" },
+		{ "33 0 0 1", "OMPI_COMM_WORLD_SIZE: found \"33\", expected 1 .. 32" },
+		{ "0 0 0 1", "OMPI_COMM_WORLD_SIZE: found \"0\", expected 1 .. 32" },
+		{ "4 2 1 1", "OMPI_COMM_WORLD_LOCAL_RANK: found \"1\", expected 0 .. 0" },
+		{ "4 2 1 5", "OMPI_COMM_WORLD_LOCAL_SIZE: found \"5\", expected 1 .. 4" },
+		{ "- - - - 2x 0 0 1", "PMI gives: PMI_SIZE: found \"2x\"" },
+		{ "- - - - - - - - 2 -1 0 0", "srun gives: SLURM_PROCID: found \"-1\"" },
+		{ "- - - - - - - - 2 1 0 -", "SLURM_GTIDS: found \"\", expected 1 .. 2" },
 	};
 
 	(void)state;
