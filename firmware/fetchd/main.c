@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/clock.h"
+#include "core/base/events.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/program.h"
 #include "core/base/slot.h"
+#include "core/ranks/started.h"
 #include "core/series/series.h"
 #include "drivers/cores/cores.h"
 #include "drivers/notify/alive.h"
@@ -14,12 +16,14 @@
 #include "fetchd/setup.h"
 
 static const struct program program = {
-	"kiln-fetchd", "[--rank R --world N]",
+	"kiln-fetchd", "[--rank R --world N] [--rank-from-env]",
 	"Fetches and decodes the records of the current run, and puts batches into the ring. Several "
 	"trainers share the "
 	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, which run on this machine "
 	"side by "
-	"side.\nWithout them it starts one for each device that trains the run (device.count)."
+	"side.\nWithout them it starts one for each device that trains the run (device.count).\nWith "
+	"--rank-from-env mpirun or srun starts it beside a kiln-traind --rank-from-env, and its environment "
+	"variables say\nwhich rank this is."
 };
 
 /* Reads the value of an option. False: it is no number, or too large. */
@@ -33,6 +37,18 @@ static bool parse(const char *text, uint32_t *number)
 	return true;
 }
 
+/* Reads which rank this serves. False: --rank and --world do not fit. */
+static bool read_rank(int argc, char **argv, struct ranks_started *ret_rank)
+{
+	*ret_rank = (struct ranks_started){ .world = 1 };
+	if (!parse(program_option(argc, argv, "--rank"), &ret_rank->rank) ||
+	    !parse(program_option(argc, argv, "--world"), &ret_rank->world))
+		return false;
+	ret_rank->local = ret_rank->rank;
+	ret_rank->locals = ret_rank->world;
+	return ret_rank->rank < ret_rank->world;
+}
+
 /* A slot that the night does not use has all for itself. */
 static unsigned slots_tonight(void)
 {
@@ -41,25 +57,29 @@ static unsigned slots_tonight(void)
 	return slot_now() < slots ? slots : 1;
 }
 
-/* Fetchds that work side by side, in all slots and for all ranks, divide cores and memory. */
-static void divide(struct fetch *fetch)
+/* Fetchds that work side by side on this machine, in all slots and for all ranks, divide cores and memory. */
+static void divide(struct fetch *fetch, const struct ranks_started *rank)
 {
-	const unsigned nth = slot_now() * fetch->world + fetch->rank;
+	const unsigned nth = slot_now() * rank->locals + rank->local;
 
-	fetch->beside = slots_tonight() * fetch->world;
+	fetch->beside = slots_tonight() * rank->locals;
 	cores_divide(&fetch->cores.decode, nth, fetch->beside);
-	if (fetch->world > 1)
-		cores_divide(&fetch->cores.network, fetch->rank, fetch->world);
+	if (rank->locals > 1)
+		cores_divide(&fetch->cores.network, rank->local, rank->locals);
 }
 
-/* Finds out which rank this kiln-fetchd is, and starts the others where it is the first one of several. */
-static int find_world(struct fetch *fetch, bool is_started, struct error *err)
+/* Finds out which rank this kiln-fetchd is, and starts the others where nobody has started it as one of
+ * several. */
+static int find_world(int argc, char **argv, struct ranks_started *rank, struct error *err)
 {
-	(void)slot_use_rank(fetch->rank);
-	if (is_started)
+	const bool launched = program_option(argc, argv, "--rank-from-env");
+
+	if (launched || program_option(argc, argv, "--world")) {
+		(void)slot_use_rank(rank->rank);
 		return 0;
-	fetch->world = run_devices();
-	return fetch->world > 1 ? ranks_start(fetch->world, err) : 0;
+	}
+	rank->world = rank->locals = run_devices();
+	return rank->world > 1 ? ranks_start(rank->world, err) : 0;
 }
 
 int main(int argc, char **argv)
@@ -67,23 +87,26 @@ int main(int argc, char **argv)
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .progress = PTHREAD_COND_INITIALIZER };
 	CLEANUP(close_fd) int lock = -1;
+	struct ranks_started rank;
 	struct error err = { 0 };
 	int r = program_begin(&program, argc, argv);
 
 	if (r != PROGRAM_GOES_ON)
 		return r;
-	fetch.world = 1;
-	if (!parse(program_option(argc, argv, "--rank"), &fetch.rank) ||
-	    !parse(program_option(argc, argv, "--world"), &fetch.world) || fetch.rank >= fetch.world)
+	if (!read_rank(argc, argv, &rank))
 		return program_refuse(&program, NULL,
 				      "--rank: expected a whole number below that of --world");
 	log_open("fetchd");
+	if (program_option(argc, argv, "--rank-from-env") && ranks_started(&rank, &err) < 0)
+		return fatal(&err);
 	limits_raise_files();
-	if (fetch.rank == 0) /* the others start when rank 0 has waited */
+	if (rank.rank == 0) /* the others start when rank 0 has waited */
 		alive_back_off(STATUS_FETCHD);
-	if (find_world(&fetch, program_option(argc, argv, "--world") != NULL, &err) < 0 ||
-	    fetch_plan_lock(fetch.world, &lock, &err) < 0 || run_load(&fetch.run, &err) < 0)
+	if (find_world(argc, argv, &rank, &err) < 0 || fetch_plan_lock(rank.world, &lock, &err) < 0 ||
+	    run_load(&fetch.run, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
+	fetch.rank = rank.rank;
+	fetch.world = rank.world;
 	const struct config *config = &fetch.run.config;
 	uint64_t listed_us = clock_us();
 
@@ -93,7 +116,7 @@ int main(int argc, char **argv)
 	listed_us = clock_us() - listed_us;
 	close_fd(&lock);
 	lock = -1;
-	divide(&fetch);
+	divide(&fetch, &rank);
 	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();

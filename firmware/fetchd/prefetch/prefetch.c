@@ -98,8 +98,8 @@ static bool is_possible(const struct fetch *fetch)
 {
 	CLEANUP(json_free) cJSON *record = NULL;
 
-	return fetch->cache && fetch->beside == 1 && slot_now() == 0 && run_record(&record, NULL) == 0 &&
-	       json_member(record, "series");
+	return fetch->cache && fetch->world == 1 && fetch->beside == 1 && slot_now() == 0 &&
+	       run_record(&record, NULL) == 0 && json_member(record, "series");
 }
 
 int prefetch_start(struct fetch *fetch, struct error *err)

@@ -86,8 +86,8 @@ struct fetch {
 	bool objects;           /* a plan of objects: each shard is one record, as it is */
 	uint32_t rank, world;   /* the trainer's: `world` trainers share the run's lanes */
 	struct order_part part; /* this rank's lanes, and where their rows lie in a slot */
-	unsigned beside; /* fetchds that work side by side, of all slots and ranks: they divide memory and
-			    cores */
+	unsigned beside;      /* fetchds that work side by side on this machine, of all slots and ranks: they
+				 divide memory and cores */
 	struct budget budget; /* memory of all windows: the share of this fetchd in fetch.memory_bytes */
 	/* fetch.memory_bytes: the most that one window may take. What is refused does not depend on `beside`.
 	 */
