@@ -16,7 +16,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define LOG_VARIABLE "KILN_RANKS_LOG" /* "journal": the ranks log to the journal, past mpirun */
+#define LOG_VARIABLE   "KILN_RANKS_LOG" /* "journal": the ranks log to the journal, past mpirun */
+#define FAILURE_WAIT_S 10u
 
 /* ---- The folder ---- */
 
@@ -34,6 +35,37 @@ static int make_folder(char folder[static PATH_BYTES], struct error *err)
 {
 	(void)nftw(status_path(STATUS_TRAIND, "mpirun", folder), remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return path_make(folder, err);
+}
+
+/* The file is there from the start of mpirun to that of the first rank. */
+static char *pending_path(char out[static PATH_BYTES])
+{
+	return status_path(STATUS_TRAIND, "mpirun/pending", out);
+}
+
+/* Waits where the last mpirun has started no rank: only rank 0 waits as a daemon does after failures. */
+static void wait_after_failure(void)
+{
+	char path[PATH_BYTES];
+
+	if (file_exists(pending_path(path), NULL) <= 0)
+		return;
+	log_warning("mpirun has started no rank, trying again in %u s", FAILURE_WAIT_S);
+	(void)sleep(FAILURE_WAIT_S);
+}
+
+static int note_start(struct error *err)
+{
+	char path[PATH_BYTES];
+
+	return file_write_durable(pending_path(path), "", 0, err);
+}
+
+static void forget_start(void)
+{
+	char path[PATH_BYTES];
+
+	(void)unlink(pending_path(path));
 }
 
 /* ---- The environment ---- */
@@ -96,17 +128,20 @@ static int become(uint32_t devices, struct error *err)
 
 	if (!program[0])
 		return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	if ((r = make_folder(folder, err)) < 0 ||
+	wait_after_failure();
+	if ((r = make_folder(folder, err)) < 0 || (r = note_start(err)) < 0 ||
 	    (r = ranks_mpirun_alone(&alone, &words, &environment, err)) < 0 ||
 	    (r = set_environment(&environment, err)) < 0)
 		return r;
 	leave_terminal();
 	log_info("%" PRIu32 " devices train together", devices);
 	(void)execv(RANKS_MPIRUN, words.text);
-	return error_set(err, -EINVAL,
-			 "device.count: found %" PRIu32 ", but " RANKS_MPIRUN
-			 " cannot be started: %s; install the package openmpi-bin",
-			 devices, strerror(errno));
+	r = error_set(err, -EINVAL,
+		      "device.count: found %" PRIu32 ", but " RANKS_MPIRUN
+		      " cannot be started: %s; install the package openmpi-bin",
+		      devices, strerror(errno));
+	forget_start();
+	return r;
 }
 
 int mpirun_become(struct error *err)
@@ -124,4 +159,5 @@ void mpirun_arrive(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (log && strcmp(log, "journal") == 0)
 		(void)journal_take_stderr("kiln-traind");
+	forget_start();
 }

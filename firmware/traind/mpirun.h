@@ -2,8 +2,8 @@
 /*
  * A run that several devices of this box train (device.count): kiln-traind becomes Open MPI's mpirun, which
  * starts kiln-traind --rank-from-env once for each device, and ends with the exit status of the first rank
- * that fails. mpirun ends all ranks when one of them dies. Where mpirun itself is killed, the kernel kills
- * its ranks.
+ * that fails. A start of mpirun that leads to no rank is followed by a wait of 10 s. mpirun ends all ranks
+ * when one of them dies. Where mpirun itself is killed, the kernel kills its ranks.
  *
  * A stop is SIGUSR2, which mpirun passes on to its ranks. SIGTERM would make it kill them.
  */

@@ -110,7 +110,7 @@ wait_for 30 at_step $((1 + $(step)))
 kill -TERM "$run"
 wait "$run"
 is "$(cat "$record/state")" running "3 devices go on; SIGTERM stops them"
-like "$(tail -n 20 "$KILN_ROOT/log")" "rank 2 of 3" "there are 3"
+is "$(grep -c "rank 2 of 3, on box 1 of 1" "$KILN_ROOT/log")" 1 "there are 3"
 like "$(tail -n 20 "$KILN_ROOT/log")" "stopped at step" "a stop writes a checkpoint"
 sed -i 's/count = 3/count = 1/' "$record/config"
 start_run two
@@ -126,6 +126,10 @@ if unshare --mount true 2>/dev/null; then
 	out=$(unshare --mount sh -c 'mount --bind /dev/null /usr/bin/mpirun && exec "$1"' - "$KILN_BIN/kiln-traind" 2>&1)
 	is $? 78 "without mpirun kiln-traind ends with exit status 78"
 	like "$out" "device.count: found 2, but /usr/bin/mpirun cannot be started: .*; install the package openmpi-bin" "and names the package"
+	out=$(for _ in 1 2; do
+		timeout 2 unshare --mount sh -c 'mount --bind /bin/false /usr/bin/mpirun && exec "$1"' - "$KILN_BIN/kiln-traind" 2>&1
+	done)
+	is "$(grep -c 'mpirun has started no rank, trying again in 10 s' <<<"$out")" 1 "where mpirun starts no rank, the next try waits" "$out"
 else
 	skip "without mpirun" "no mount namespaces here"
 fi
