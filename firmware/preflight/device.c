@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/slot.h"
+#include "core/ranks/launch.h"
 #include "drivers/gpu/gpu.h"
 #include "model/memory.h"
 #include "model/model.h"
 #include "preflight/preflight.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #define PART "device"
 
@@ -57,6 +60,36 @@ static void add_slots(struct preflight *preflight, const struct gpu_wish *wish)
 			      slots, config->fetch.memory_bytes / slots);
 }
 
+/* Says what each of several devices that train together gets, or that one is missing. Returns whether all are
+ * there. */
+static bool add_ranks(struct preflight *preflight, struct gpu_wish wish)
+{
+	const struct config *config = preflight->config;
+	const uint64_t ranks = config->device.count;
+	CLEANUP(free_ptr) struct gpu_listed *list = NULL;
+	unsigned count = 0, index;
+	struct error err = { 0 };
+
+	if (ranks == 1 || gpu_list(&list, &count, NULL) < 0)
+		return true;
+	for (wish.rank = 0; wish.rank < ranks; wish.rank++)
+		if (gpu_choose(list, count, &wish, &index, &err) < 0) {
+			preflight_add(preflight, PART, PREFLIGHT_FAILED, "lower device.count",
+				      "device.count is %" PRIu64 ": %s", ranks, err.text);
+			return false;
+		}
+	if (access(RANKS_MPIRUN, X_OK) < 0) {
+		preflight_add(preflight, PART, PREFLIGHT_FAILED, "install the package openmpi-bin",
+			      "device.count is %" PRIu64 ": " RANKS_MPIRUN ": %s", ranks, strerror(errno));
+		return false;
+	}
+	preflight_add(preflight, PART, PREFLIGHT_OK, "",
+		      list[index].cpu ? "%" PRIu64 " ranks train together and share this processor"
+				      : "%" PRIu64 " devices train together",
+		      ranks);
+	return true;
+}
+
 void preflight_device(struct preflight *preflight)
 {
 	const struct config *config = preflight->config;
@@ -67,6 +100,8 @@ void preflight_device(struct preflight *preflight)
 
 	add_others(preflight, &wish);
 	add_slots(preflight, &wish);
+	if (!add_ranks(preflight, wish))
+		return;
 	if (gpu_open(&wish, &gpu, &err) < 0) {
 		preflight_add(preflight, PART, PREFLIGHT_FAILED,
 			      "install the device's OpenCL driver, or change the keys of `device`", "%s",

@@ -55,6 +55,13 @@ config 's/^run:/vary = { run = { seed = [ 1, 2 ]; }; }; series: { parallel = 0; 
 POCL_DEVICES="pthread basic" check
 like "$said" '^ok +device +2 trials side by side: each has a device, 1073741824 bytes of fetch.memory_bytes and a part of the cores for decoding' \
 	"what each of two trials side by side gets"
+config 's/^run:/device: { count = 2; }; run:/; s/order: {/& lanes = 2;/'
+if command -v mpirun >/dev/null; then
+	check
+	like "$said" '^ok +device +2 ranks train together and share this processor' "several ranks on a processor"
+fi
+KILN_DEVICE_TYPE=gpu LD_PRELOAD=$KILN_BUILD/system/preload/device_type.so check
+like "$said" '^failed +device +device.count is 2: rank 1 of this box has no device of its own; there are: 0: ' "one GPU, but device.count is 2"
 config 's/^run:/device: { id = "1"; }; run:/'
 POCL_DEVICES="pthread basic" check
 like "$said" '^ok +device +.*: passed over: device.id is "1"' "the second device by its index"
