@@ -165,24 +165,24 @@ static void notify_credentials(struct units_file *file, const struct config *con
 
 /* Computes the memory limit of fetchd: windows, shards that wait for the cache, connections, ranges requested
  * twice, at most 2 of each network thread, and the ring, which counts as memory of fetchd if it is on normal
- * pages. */
+ * pages. Several ranks divide fetch.memory_bytes and the ring; all else is needed by each of them. */
 static int fetchd_memory(const struct config *config, uint64_t *ret_bytes, struct error *err)
 {
 	struct ring_geometry geometry;
 	struct example_schema schema;
 	const uint64_t threads =
 		config->fetch.network_threads ? config->fetch.network_threads : CONFIG_THREADS_MAX;
-	uint64_t requests, bytes = MEMORY_OTHER;
+	uint64_t each, bytes;
 	int r = batch_schema(config, &schema, err);
 
 	if (r < 0)
 		return r;
 	batch_geometry(config, &schema, config->run.batch_rows, &geometry);
-	requests = config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
-		   config->sources * threads * 2 * config_fetch_part_bytes(config);
-	if (__builtin_add_overflow(bytes, requests, &bytes) ||
+	each = MEMORY_OTHER + config_fetch_connections(config) * CONFIG_CONNECTION_BYTES +
+	       config->sources * threads * 2 * config_fetch_part_bytes(config);
+	if (__builtin_add_overflow(each, config_fetch_cache_backlog_bytes(config), &each) ||
+	    __builtin_mul_overflow(each, config->device.count, &bytes) ||
 	    __builtin_add_overflow(bytes, config->fetch.memory_bytes, &bytes) ||
-	    __builtin_add_overflow(bytes, config_fetch_cache_backlog_bytes(config), &bytes) ||
 	    __builtin_add_overflow(bytes, ring_file_bytes(&geometry), &bytes))
 		bytes = INT64_MAX;
 	*ret_bytes = bytes < INT64_MAX ? bytes : INT64_MAX;

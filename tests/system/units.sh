@@ -38,7 +38,8 @@ bound() { # unit
 	case $1 in
 	kiln-fetchd | kiln-uploadd | kiln-controld | kiln-begin | kiln-preload | kiln-update-fetch | kiln-check-store | kiln-report | kiln-heartbeat) echo 1.5 ;; # use the network, some of them without being daemons
 	kiln-promote) echo 1.6 ;; # uses the network and the device
-	kiln-traind | kiln-traind@ | kiln-devices | kiln-config | kiln-steer@) echo 1.0 ;;
+	kiln-traind | kiln-traind@) echo 1.2 ;; # use loopback alone, in a network of their own
+	kiln-devices | kiln-config | kiln-steer@) echo 1.0 ;;
 	kiln-provision | kiln-hugepages | kiln-hugepages@ | kiln-interrupts | kiln-nvidia) echo 5.0 ;; # root: mount, reload, write /sys, load a driver
 	kiln-ssh) echo 9.8 ;; # a root shell, where authorized_keys names a key
 	*) echo 1.5 ;; # root, to ask systemd

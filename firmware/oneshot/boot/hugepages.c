@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provides hugepages for the ring of the run that begins: the pages of 1 GiB that were set aside at boot,
- * where ring.pages asks for them and there are enough; else pages of 2 MiB. Afterwards systemd starts
- * run-kiln-huge.mount, with pages of the same size.
+ * Provides hugepages for the ring, or the rings of all ranks, of the run that begins: the pages of 1 GiB that
+ * were set aside at boot, where ring.pages asks for them and there are enough; else pages of 2 MiB.
+ * Afterwards systemd starts run-kiln-huge.mount, with pages of the same size.
  *
  * Why hugepages: a ring of gigabytes would need hundreds of thousands of small pages, more than the
  * processor's table of recent translations (TLB) holds. Why on the memory node of the GPU: the
@@ -19,6 +19,7 @@
 #include "core/run/run.h"
 #include "core/series/series.h"
 #include "data/batch.h"
+#include "data/order.h"
 #include "drivers/cores/cores.h"
 #include "drivers/gpu/place.h"
 #include "drivers/hugepage/hugepage.h"
@@ -104,10 +105,26 @@ static int reserve(int node, uint64_t bytes, unsigned first, struct error *err)
 	return r;
 }
 
+/* Returns the bytes of the rings of all ranks of the run. */
+static uint64_t bytes_of_rings(const struct config *config, const struct example_schema *schema)
+{
+	const uint32_t ranks = (uint32_t)config->device.count;
+	struct ring_geometry geometry;
+	uint64_t bytes = 0;
+
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		const struct order_part part =
+			order_part((uint32_t)config->order.lanes, ranks, rank, config->run.batch_rows);
+
+		batch_geometry(config, schema, part.own * part.lane_rows, &geometry);
+		bytes += ring_file_bytes(&geometry);
+	}
+	return bytes;
+}
+
 static int hugepages(struct error *err)
 {
 	CLEANUP(run_done) struct run run = { 0 };
-	struct ring_geometry geometry;
 	struct example_schema schema;
 	struct nic_cores cores;
 	struct gpu_wish wish;
@@ -128,8 +145,7 @@ static int hugepages(struct error *err)
 		log_notice("%s: the ring stays on the pages it has", err->text);
 	if (r < 0)
 		return r == -EBUSY ? 0 : r;
-	batch_geometry(&run.config, &schema, run.config.run.batch_rows, &geometry);
-	bytes = ring_file_bytes(&geometry);
+	bytes = bytes_of_rings(&run.config, &schema);
 	gib = fits_gib_pages(run.config.ring.pages, bytes);
 	if (slot_now() == 0 && (r = mount_with(gib, err)) < 0)
 		return r;
