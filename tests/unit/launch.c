@@ -33,10 +33,11 @@ static void expect(const struct ranks_texts *texts, const char *const *expected,
 		expect(texts, expected_, sizeof(expected_) / sizeof(expected_[0])); \
 	} while (0)
 
-#define FOLDER(folder)                                                       \
-	"HOME=" folder, "TMPDIR=" folder, "HWLOC_PLUGINS_PATH=/nonexistent", \
-		"OMPI_MCA_orte_tmpdir_base=" folder, "OMPI_MCA_pml=ob1",     \
-		"OMPI_MCA_btl_vader_backing_directory=" folder,              \
+/* In parentheses two strings that are one do not look like a forgotten comma. */
+#define FOLDER(folder)                                                           \
+	("HOME=" folder), ("TMPDIR=" folder), "HWLOC_PLUGINS_PATH=/nonexistent", \
+		("OMPI_MCA_orte_tmpdir_base=" folder), "OMPI_MCA_pml=ob1",       \
+		("OMPI_MCA_btl_vader_backing_directory=" folder),                \
 		"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_hwloc_base_binding_policy=none"
 #define COMMON                                                                                            \
 	FOLDER("/run/kiln/rank-night-1"), "PATH=/nonexistent", "OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", \

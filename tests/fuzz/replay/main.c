@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gives a fuzz target the inputs of its corpus, without libFuzzer: each as it is, cut in the middle, and with a
- * changed byte. `make test` builds it with gcc and the sanitizers; `make fuzz` looks for new inputs.
- * Usage: NAME FOLDER...
+ * Gives a fuzz target the inputs of its corpus, without libFuzzer: each as it is, cut in the middle, and with
+ * a changed byte. `make test` builds it with gcc and the sanitizers; `make fuzz` looks for new inputs. Usage:
+ * NAME FOLDER...
  */
 #include "core/base/cleanup.h"
 #include "core/base/paths.h"
