@@ -296,20 +296,24 @@ EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups,e
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
-# What belongs to `make test`: four minutes, and the root for rusticl and oclgrind, which runs each kernel with small shapes.
-opencl-short  = $(call on-opencl,pocl-gpu,ops_block ops_norm losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,ops_block losses) \
-	$(call on-opencl,oclgrind-gpu,$(EVERY_KERNEL)) $(call on-opencl,oclgrind,every_kernel@test_networks every_kernel@test_transpose)
+# What belongs to `make test`: three minutes, and the root for rusticl and oclgrind, which runs each kernel with small shapes, except
+# those of warp groups: these take as long as all others.
+opencl-short  = $(call on-opencl,pocl-gpu,ops_block losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,losses) \
+	$(call on-opencl,oclgrind-gpu,$(filter-out %warp_groups,$(EVERY_KERNEL))) \
+	$(call on-opencl,oclgrind,every_kernel@test_networks every_kernel@test_transpose)
 
 # An entry is LABEL:COMMAND. tests/run runs the entries in this order; those after each --beside run in the background meanwhile.
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 # Those that wait longest begin first, so that the others fill the time.
 LONG_WAITS   := $(foreach t,examples experiments gpu_kit lakefs objects store uploadd,tests/system/$(t).sh)
 THREADED     := crc32c network ring_stress
+# Tests of kernels that compute for a long time and share their code on the host with others.
+NOT_IN_ASAN  := $(foreach t,conv_tiles gemm_mma gemm_tf32 ops_image,$(B)/unit/$(t))
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
 	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \
 	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
-	$(foreach t,$(UNIT_TESTS),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
+	$(foreach t,$(filter-out $(NOT_IN_ASAN),$(UNIT_TESTS)),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(opencl-short) \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tests/fuzz/corpora\ $(notdir $t)) \
