@@ -100,7 +100,8 @@ static int pass_over(struct train *train, const struct ring_slot *slot, struct e
 
 /* ---- Batches ---- */
 
-/* What follows a batch of a split that was enqueued. With `wait` waits for the device. */
+/* Does the work after a batch that was enqueued: checkpoint, figures, curves. With `wait` waits for the
+ * device. */
 static int end_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows, bool wait,
 		     struct error *err)
 {

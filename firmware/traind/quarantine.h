@@ -20,8 +20,10 @@
 struct quarantine_list {
 	struct ring_quarantined record[QUARANTINE_MAX];
 	uint64_t records;
-	uint64_t first_pass; /* of one rank: so many records, which come first, are of the first pass */
-	uint64_t more;       /* number of records left out after the list was full */
+	/* in the list of one rank, the number of records that its first pass found: record[0 .. first_pass -
+	 * 1] */
+	uint64_t first_pass;
+	uint64_t more; /* number of records left out after the list was full */
 };
 
 struct quarantine {

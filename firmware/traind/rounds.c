@@ -13,16 +13,15 @@
 #define PAUSE_MS  200u
 #define ALIGNMENT 64u
 
-/* What a rank tells the others. */
+/* The message of a rank to the others. The first members are those of the rank's next slot (struct
+ * ring_slot): total_batches only of kind RING_END_SEGMENT, first_row only of kind RING_DATA. */
 struct word {
-	uint32_t kind, split;    /* of its next slot; kind 0: it has none yet */
-	uint64_t segment, batch; /* of that slot */
-	uint64_t total_batches;  /* of a slot of kind RING_END_SEGMENT */
-	uint64_t first_row;      /* of a slot of kind RING_DATA */
-	uint32_t leave, rest;    /* 1: the run must stop, and gets this state (enum run_state) */
-	uint32_t save, pause;    /* rank 0: a checkpoint is due; the run is paused */
-	int32_t code;            /* negative errno: the rank fails */
-	char why[512];           /* of `leave` and `code` */
+	uint32_t kind, split; /* kind 0: the rank has no slot yet */
+	uint64_t segment, batch, total_batches, first_row;
+	uint32_t leave, rest; /* leave 1: the run must stop, and gets the state `rest` (enum run_state) */
+	uint32_t save, pause; /* from rank 0, 1: a checkpoint is due; the run is paused */
+	int32_t code;         /* negative errno: the rank fails */
+	char why[512];        /* the reason, where the rank fails or the run must stop */
 };
 static_assert(sizeof(struct word) <= RANKS_RECORD_BYTES, "a word is one record");
 

@@ -28,7 +28,7 @@ struct world {
 	struct ranks *ranks; /* NULL: world_join() was not called, or there is one rank */
 	struct plan *plan;   /* rank 0 of several has it open */
 	struct cursor from;  /* the cursor from which all ranks went on */
-	struct cursor own;   /* that of this rank, while its model has that of the whole run */
+	struct cursor own;   /* the cursor of this rank, while its model has the cursor of the whole run */
 	bool agreed;         /* the error with which this rank ends is known to all ranks */
 };
 

@@ -53,7 +53,7 @@ static int add_all(struct ranks_texts *texts, const struct variable *variables, 
 
 /* ---- The environment ---- */
 
-/* What every box of a job needs, and one box alone. */
+/* Adds the variables that mpirun and orted need in any case: on each box of a job, and on one box alone. */
 static int add_folder(struct ranks_texts *texts, const char *folder, struct error *err)
 {
 	const struct variable variables[] = {
@@ -205,7 +205,8 @@ static int add_alone(struct ranks_texts *texts, const struct ranks_alone *alone,
 		{ "OMPI_MCA_ras", "^slurm,gridengine" },
 		/* Devices are counted, not cores. */
 		{ "OMPI_MCA_rmaps_base_oversubscribe", "1" },
-		/* Both together allow it; they do not matter to another user. */
+		/* mpirun refuses to run as root unless both variables are set. For another user they have
+		 * no meaning. */
 		{ "OMPI_ALLOW_RUN_AS_ROOT", "1" },
 		{ "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
 	};

@@ -62,7 +62,7 @@ MUST_CHECK int ranks_mpirun(const struct ranks_launch *launch, struct ranks_text
 /* Several ranks of this box, without other boxes. */
 struct ranks_alone {
 	uint32_t ranks;
-	const char *folder;         /* of Open MPI: its temporary files, and memory that the ranks share */
+	const char *folder;         /* for temporary files of Open MPI, and memory that the ranks share */
 	const char *const *program; /* path and arguments of each rank, NULL at the end */
 };
 
