@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/hold_out.h"
 
+#include "data/mix.h"
+
+#include <string.h>
+
 uint64_t hold_out_last(uint64_t shards, uint64_t percent)
 {
 	uint64_t count = (shards * percent + 50) / 100;
@@ -10,17 +14,9 @@ uint64_t hold_out_last(uint64_t shards, uint64_t percent)
 	return count < shards ? count : shards > 0 ? shards - 1 : 0;
 }
 
-/* FNV-1a over the bytes, then the finaliser of SplitMix64 (Steele, Lea, Flood 2014): keys that differ in one
- * digit differ in FNV's low bits, and the bound compares the high ones. */
 uint64_t hold_out_hash(const char *key)
 {
-	uint64_t x = UINT64_C(0xcbf29ce484222325);
-
-	for (; *key; key++)
-		x = (x ^ (unsigned char)*key) * UINT64_C(0x100000001b3);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	return mix_bytes(key, strlen(key));
 }
 
 uint64_t hold_out_bound(const uint64_t *hash, uint64_t shards, uint64_t percent)

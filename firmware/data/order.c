@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/order.h"
 
+#include "data/mix.h"
+
 /* Rounds of the network. So many are enough for every element to stand at every position with equal chance,
  * as tests/unit/order.c measures: 6 above 16 elements, 12 below, where a half has 1 or 2 bits. */
 #define ROUNDS       6u
@@ -8,20 +10,10 @@
 /* Distance of the rounds' keys: neighbouring keys would become equal when a small half is absorbed. */
 #define ROUND_STEP UINT64_C(0xd1342543de82ef95)
 
-/* SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit. */
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= UINT64_C(0xbf58476d1ce4e5b9);
-	x ^= x >> 27;
-	x *= UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
-
 /* Mixes a value into a state, as a hash function does. */
 static uint64_t absorb(uint64_t state, uint64_t value)
 {
-	return mix((state ^ value) + UINT64_C(0x9e3779b97f4a7c15));
+	return mix64((state ^ value) + UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint64_t digest(const struct order_key *key, uint64_t purpose)
