@@ -243,32 +243,32 @@ int inflate_into(struct inflater *inflater, const void *data, uint64_t bytes, en
 
 /* ---- Deflate ---- */
 
+static void free_compressor(struct libdeflate_compressor **compressor)
+{
+	libdeflate_free_compressor(*compressor);
+}
+
 int deflate_all(const void *data, uint64_t bytes, enum compression compression, int level, uint8_t **ret_data,
 		uint64_t *ret_bytes, struct error *err)
 {
-	z_stream stream = { .next_in = data, .avail_in = (uInt)bytes };
+	CLEANUP(free_compressor) struct libdeflate_compressor *compressor = NULL;
 	CLEANUP(free_ptr) uint8_t *out = NULL;
-	uint64_t bound;
-	int r;
+	const bool gzip = compression == COMPRESSION_GZIP;
+	size_t bound;
 
 	if (bytes > CHUNK_MAX)
 		return error_set(err, -E2BIG, "%" PRIu64 " bytes to compress in one piece, at most %u", bytes,
 				 CHUNK_MAX);
-	if (deflateInit2(&stream, level, Z_DEFLATED, window_bits(compression), 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return error_set(err, -ENOMEM, "no memory for zlib");
-	bound = deflateBound(&stream, bytes);
+	compressor = libdeflate_alloc_compressor(level);
+	if (!compressor)
+		return error_set(err, -ENOMEM, "no memory for libdeflate");
+	bound = gzip ? libdeflate_gzip_compress_bound(compressor, bytes)
+		     : libdeflate_zlib_compress_bound(compressor, bytes);
 	out = malloc(bound);
-	if (!out) {
-		(void)deflateEnd(&stream);
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " compressed bytes", bound);
-	}
-	stream.next_out = out;
-	stream.avail_out = (uInt)bound;
-	r = deflate(&stream, Z_FINISH);
-	(void)deflateEnd(&stream);
-	if (r != Z_STREAM_END)
-		return error_set(err, -EIO, "zlib: deflate gave %d", r);
-	*ret_bytes = stream.total_out;
+	if (!out)
+		return error_set(err, -ENOMEM, "no memory for %zu compressed bytes", bound);
+	*ret_bytes = gzip ? libdeflate_gzip_compress(compressor, data, bytes, out, bound)
+			  : libdeflate_zlib_compress(compressor, data, bytes, out, bound);
 	*ret_data = TAKE(out);
 	return 0;
 }
