@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 #define VERB_LISTS_MAX   5u
-#define VERB_OPTIONS_MAX 32u /* options of one verb, including the parameters of its methods */
+#define VERB_OPTIONS_MAX 64u /* options of one verb, including the parameters of its methods */
 
 /* Kinds of values, for checks and for shell completion. */
 enum verb_value {

@@ -23,6 +23,13 @@ void parallel_threads(uint32_t threads)
 	threads_wanted = threads < PARALLEL_THREADS_MAX ? threads : PARALLEL_THREADS_MAX;
 }
 
+uint32_t parallel_count(void)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return threads_wanted ? threads_wanted : cores > 0 ? (uint32_t)cores : 1;
+}
+
 static void *loop_thread(void *argument)
 {
 	struct loop *loop = argument;
@@ -55,8 +62,7 @@ void parallel_run_wide(void (*job)(void *context, uint32_t index), void *context
 		       uint32_t threads)
 {
 	struct loop loop = { job, context, jobs, 0 };
-	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	const uint32_t count = threads_wanted ? threads_wanted : (uint32_t)(cores > 0 ? cores : 1);
+	const uint32_t count = parallel_count();
 
 	run(&loop, count > threads ? count : threads);
 }

@@ -8,6 +8,8 @@
 
 /* Sets the number of threads for every later parallel_run(); 0 = one thread for each core. */
 void parallel_threads(uint32_t threads);
+/* Returns the number of threads of parallel_run(). */
+uint32_t parallel_count(void);
 
 /* Calls job(context, i) once for each i of 0 .. jobs-1, in any order, and returns when all jobs are done. The
  * function has the type text_parallel of data/text.h. */

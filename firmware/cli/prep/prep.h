@@ -5,7 +5,8 @@
  *     input.c        reads files, folders and objects
  *     texts.h idx.c  read texts, and images in the format of MNIST
  *     pictures.h     finds, checks and reads pictures in class folders
- *     kinds          vectors.c, tokens.c, images.c, pictures.c: what a record contains (struct prep_kind)
+ *     kinds          vectors.c, tokens.c, images.c, pictures.c, ../table/kind.c: what a record contains
+ *                    (struct prep_kind)
  *     labelled.c     orders texts, for the two kinds that are made from texts
  *     output.c       names of shards, and removal of those of an earlier set
  *     set.c          the set that is already in the store: refuse it, replace it, add to it
@@ -31,7 +32,7 @@
 
 #define PREP_ENCODER_KEY    "encoder.bin"
 #define PREP_VOCABULARY_KEY "vocabulary.txt"
-#define PREP_COLUMNS_MAX    6u
+#define PREP_COLUMNS_MAX    EXAMPLE_FEATURES_MAX
 #define PREP_TOKENS_MAX     65536u
 #define PREP_SEED           44u /* seed of the shuffle where --seed is not given */
 
@@ -50,6 +51,7 @@ struct prep_there {
 };
 
 struct prep;
+struct table;
 
 /* A kind of records, such as images. */
 struct prep_kind {
@@ -75,7 +77,11 @@ struct prep_kind {
 	/* Key of the extra file that this kind writes beside dataset.json; NULL: no extra file. */
 	const char *file_key;
 	const void *(*file)(const struct prep *prep, uint64_t *ret_bytes);
-	bool plain; /* shards are not compressed */
+	/* Adds to the summary what only this kind has: to `json`, or prints it where `json` is NULL. NULL:
+	 * nothing. */
+	void (*summary)(const struct prep *prep, cJSON *json);
+	bool plain;     /* shards are not compressed */
+	bool ungrouped; /* the rows are no texts and have no groups, so a shard may begin with each of them */
 	/* Where the size of a shard is not given: a shard ends before it has more bytes, and the training
 	 * split gets at least so many shards; 0 = no such rule. */
 	uint64_t shard_bytes, shards_least;
@@ -112,6 +118,7 @@ struct prep {
 	bool raw;                     /* write their pixels */
 	bool skip_bad;                /* leave out files that are no pictures */
 	const char *fit;              /* of --raw, as in the schema: "stretch", "crop", "pad" */
+	struct table *table;          /* of --label and so on; NULL: the input is no table */
 	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM */
 	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

@@ -264,10 +264,13 @@ static void absorb_row(const struct prep *prep, enum texts_split split, uint32_t
 	absorb(id, images->pixel + index * pixels, pixels);
 }
 
+/* The kind has made the id where it does not have all records in memory. */
 static void make_id(struct prep *prep)
 {
 	char id[DIGEST_HEX_BYTES] = "";
 
+	if (*prep->id)
+		return;
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
 		if (!dataset_names_split(prep, (enum texts_split)s))
 			continue;

@@ -194,7 +194,7 @@ static bool may_begin(const struct prep *prep, enum texts_split split, uint32_t 
 {
 	const struct text_row *text = prep->texts.row[split];
 
-	return prep->from[split] || !texts_same_group(&text[row - 1], &text[row]);
+	return prep->kind->ungrouped || prep->from[split] || !texts_same_group(&text[row - 1], &text[row]);
 }
 
 static uint64_t row_bytes(const struct writing *writing, enum texts_split split, uint32_t row)
@@ -288,6 +288,8 @@ static void report_json(const struct writing *writing, const struct summary *sum
 			json_add_u64(json, prep_split_names[s], prep->rows[s]);
 	if (prep->kind == &prep_pictures)
 		json_add_u64(json, "left_out", prep->pictures.left_out);
+	if (prep->kind->summary)
+		prep->kind->summary(prep, json);
 	cJSON_AddNumberToObject(json, "seconds", round(summary->seconds * 1e3) / 1e3);
 	(void)cli_print_json_line(json);
 }
@@ -313,6 +315,8 @@ static void report(const struct writing *writing, double seconds)
 		       " bytes, %u train%s and %u test records, %.0f records/s\n",
 		       prep->where.url, writing->total, summary.were_there, summary.bytes, prep->rows[0],
 		       validation, prep->rows[1], seconds > 0 ? (double)records / seconds : 0.0);
+	if (!prep->json && prep->kind->summary)
+		prep->kind->summary(prep, NULL);
 }
 
 /* A set that is added counts once dataset.json names it, so dataset.json is written after the manifests: the

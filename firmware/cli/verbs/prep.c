@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `kiln prep`: turns labelled texts, images or pictures into shards in a store. */
+/* `kiln prep`: turns tables, labelled texts, images or pictures into shards in a store. */
 #include "cli/prep/prep.h"
 
 #include "cli/base/say.h"
@@ -10,6 +10,7 @@
 #include "cli/prep/set.h"
 #include "cli/prep/write.h"
 #include "cli/verbs/prep_features.h"
+#include "cli/verbs/prep_table.h"
 #include "cli/verbs/verbs.h"
 #include "trained/location.h"
 
@@ -252,7 +253,8 @@ static int prepare(struct prep *prep, const struct arguments *arguments, struct 
 		location_merge(&prep->where, &config.source[0].store);
 	}
 	parallel_threads((uint32_t)prep->threads);
-	if ((r = set_look(prep, err)) < 0 || (r = prep_read(prep, err)) < 0 ||
+	if ((r = prep_table_open(prep, arguments, err)) < 0 || (r = set_look(prep, err)) < 0 ||
+	    (!prep->table && (r = prep_read(prep, err)) < 0) ||
 	    (r = check_options(arguments, prep, err)) < 0 || (r = prep_check_names(prep, err)) < 0)
 		return r;
 	return make_and_write(prep, err);
@@ -262,6 +264,7 @@ static void done(struct prep *prep)
 {
 	close_fd(&prep->lock);
 	set_done(&prep->there);
+	prep_table_done(prep);
 	texts_done(&prep->texts);
 	pictures_done(&prep->pictures);
 	text_encoder_free(prep->encoder);
@@ -291,22 +294,27 @@ static int prep_verb(const struct arguments *arguments)
 
 const struct verb verb_prep = {
 	.name = "prep",
-	.summary = "turn raw texts, images and pictures into shards in a store",
+	.summary = "turn tables, texts, images and pictures into shards in a store",
 	.synopsis = "prep INPUT... (--output URL | --config FILE) [OPTION...]\n"
 		    "prep --features CONF --output FOLDER [OPTION...]",
-	.about = "Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
+	.about = "Writes a table as TFRecord shards with a feature a column: numbers as float[1], texts that "
+		 "repeat as int64[1], other texts as bytes. Prints the schema for kiln.conf.\n\n"
+		 "Writes labelled texts as TFRecord shards with the features sentence, float[512], and "
 		 "label, int64[K] (one-hot). With --tokens the feature tokens, int64 and ragged, takes the "
 		 "place of sentence. Writes labelled images as the features image, float[28,28,1] (0 to 1), "
 		 "and label, int64[1]. Writes pictures (JPEG and PNG) in class folders as image/encoded, the "
 		 "file as it is, image/class/label, int64[1], image/class/text, image/filename, image/height "
 		 "and image/width, in shards that are not compressed.\n\n"
-		 "INPUT is one of: a file with lines of label<TAB>text; the tar of the Large Movie Review "
+		 "INPUT is one of: a table, a file of CSV, TSV or JSON lines; - = a table on standard input; "
+		 "exec:PROGRAM = a program that prints JSON lines; a file with lines of label<TAB>text; the "
+		 "tar of the Large Movie Review "
 		 "Dataset, whose reviews are grouped by film; an IDX file of images, such as MNIST's, with "
 		 "the IDX file of their labels in the same folder; a folder, tar archive or prefix of a "
 		 "store with class folders: the folder of a picture is its class, and a folder train, val or "
 		 "test above it its split; a folder with aclImdb_v1.tar.gz, with train.tsv[.gz] and "
 		 "test.tsv[.gz], or with train-images-idx3-ubyte[.gz] and t10k-images-idx3-ubyte[.gz]. Files "
-		 "may be compressed with gzip. INPUT is a path, s3://BUCKET/KEY or file:///PATH.\n\n"
+		 "may be compressed with gzip, tables also with zstd. INPUT is a path, s3://BUCKET/KEY or "
+		 "file:///PATH.\n\n"
 		 "With --features the verb runs model.base of CONF over the pictures of each split once, as "
 		 "an evaluation sees them. The base must be frozen. Its outputs become float features in the "
 		 "folders train, validation and test of the output. features.conf there trains the layers "
@@ -317,7 +325,7 @@ const struct verb verb_prep = {
 		 "--records-per-shard (of single objects), --seed, --threads, --replace and --json, and "
 		 "those of the store.",
 	.operands = operands,
-	.options = { location_options, where_options, options },
+	.options = { location_options, where_options, options, prep_table_options },
 	.here = true,
 	.run = prep_verb,
 };

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of kiln prep for tables that have no files: numbers, ends of rows, values, splits. */
+#include "cli/table/csv.h"
+#include "cli/table/number.h"
+#include "cli/table/split.h"
+#include "cli/table/values.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_number, whole;
+		double value;
+	} cases[] = {
+		{ "0", true, true, 0 },
+		{ "-12", true, true, -12 },
+		{ "+7", true, true, 7 },
+		{ "007", true, true, 7 },
+		{ "2.5", true, false, 2.5 },
+		{ ".5", true, false, .5 },
+		{ "5.", true, false, 5 },
+		{ "6e-3", true, false, 6e-3 },
+		{ "1E22", true, false, 1e22 },
+		{ "0.1234567890123456789", true, false, 0.1234567890123456789 }, /* strtod() */
+		{ "1e-320", true, false, 1e-320 },
+		{ "9007199254740992", true, true, 9007199254740992.0 },
+		{ "9007199254740994", true, false, 9007199254740994.0 }, /* beyond 2^53 */
+		{ "1e39", false, false, 0 },                             /* no float32 */
+		{ "", false, false, 0 },
+		{ "-", false, false, 0 },
+		{ ".", false, false, 0 },
+		{ "1.2.3", false, false, 0 },
+		{ "1e", false, false, 0 },
+		{ "1e+", false, false, 0 },
+		{ "0x10", false, false, 0 },
+		{ "nan", false, false, 0 },
+		{ "inf", false, false, 0 },
+		{ "1 2", false, false, 0 },
+		{ " 1", false, false, 0 },
+		{ "12a", false, false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double value = 0;
+		bool whole = false;
+
+		if (number_parse(cases[i].text, strlen(cases[i].text), &value, &whole) != cases[i].is_number)
+			fail_msg("\"%s\"", cases[i].text);
+		if (!cases[i].is_number)
+			continue;
+		if (value < cases[i].value || value > cases[i].value || whole != cases[i].whole)
+			fail_msg("\"%s\": %.17g, whole %d", cases[i].text, value, whole);
+	}
+	assert_false(number_parse("1\0002", 3, &(double){ 0 }, &(bool){ false }));
+}
+
+static void test_whole_rows(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t whole;
+	} cases[] = {
+		{ "a,b\n1", 4 },
+		{ "a,b", 0 },
+		{ "", 0 },
+		{ "a\nb\n", 4 },
+		{ "\"a\nb", 0 }, /* the line end is in a value */
+		{ "x\n\"a\nb\"\nc", 8 },
+		{ "x\n\"a\"\"\nb\"\nc", 10 }, /* a doubled quote does not close */
+		{ "x,\"a\n", 0 },
+		{ "x, \"a\n", 0 },    /* spaces in front of a quote */
+		{ "5\" disk\ny", 8 }, /* a quote inside a value opens nothing */
+		{ "a\r\nb", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(csv_whole_rows(cases[i].text, strlen(cases[i].text), ','), cases[i].whole);
+}
+
+static void test_values(void **state)
+{
+	struct values *values = values_new();
+	char text[16];
+
+	(void)state;
+	assert_non_null(values);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 5000; i++) {
+			(void)snprintf(text, sizeof(text), "v%u", i % 2500);
+			assert_int_equal(values_add(values, text, strlen(text), i % 2), i % 2500);
+		}
+		assert_int_equal(values_count(values), 2500);
+		assert_int_equal(values_find(values, "v2499", 5), 2499);
+		assert_int_equal(values_find(values, "v2500", 5), VALUES_NONE);
+		assert_int_equal(values_rows(values, 7), 2);
+		assert_int_equal(values_rows(values, 8), 0);
+		assert_string_equal(values_text(values, 12, NULL), "v12");
+		values_clear(values);
+		assert_int_equal(values_find(values, "v7", 2), VALUES_NONE);
+	}
+	values_free(values);
+}
+
+/* How many of the rows of a label come into the test split. */
+static uint32_t tested(struct table *table, const char *label, uint32_t rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct split_row row = { .key = split_key(table->seed, 3, i),
+					       .label = label,
+					       .label_bytes = label ? strlen(label) : 0,
+					       .before = i,
+					       .block = 3 };
+
+		count += split_choose(table, &row) == TEXTS_TEST;
+	}
+	return count;
+}
+
+static void test_splits(void **state)
+{
+	struct table *table = calloc(1, sizeof(*table));
+	struct split_row row = { .group = "c7", .group_bytes = 2 };
+	enum texts_split split;
+
+	(void)state;
+	assert_non_null(table);
+	table->test_percent = 20;
+	table->seed = 44;
+	/* A label gives its share, up to a row or two; without one the share is that of chance. */
+	assert_in_range(tested(table, "yes", 50), 8, 12);
+	assert_in_range(tested(table, "no", 1000), 198, 202);
+	assert_in_range(tested(table, NULL, 10000), 1800, 2200);
+	/* A group is in one split, whatever the number of the row is. */
+	split = split_choose(table, &row);
+	for (uint32_t i = 0; i < 100; i++) {
+		row.key = split_key(44, 0, i);
+		assert_int_equal(split_choose(table, &row), split);
+	}
+	free(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_whole_rows),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_splits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
