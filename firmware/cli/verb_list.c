@@ -32,6 +32,8 @@ const struct verb *const verb_list[] = {
 	&verb_report,
 	&verb_check,
 	&verb_prep,
+	&verb_peek,
+	&verb_init,
 	&verb_lakefs,
 	&verb_preview,
 	&verb_model,

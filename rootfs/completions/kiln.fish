@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki network' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki network' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep peek init lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -45,6 +45,8 @@ complete -c kiln -n "test (__kiln_at) = ''" -a run -d 'do a night, or repeat a r
 complete -c kiln -n "test (__kiln_at) = ''" -a report -d 'show the result of a run or of the last night'
 complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that a night with a configuration needs, and say what is missing'
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn tables, texts, images and pictures into shards in a store'
+complete -c kiln -n "test (__kiln_at) = ''" -a peek -d 'print what the records of shards are'
+complete -c kiln -n "test (__kiln_at) = ''" -a init -d 'look at data, and write a first kiln.conf'
 complete -c kiln -n "test (__kiln_at) = ''" -a lakefs -d 'put data under the versions of a lakeFS server'
 complete -c kiln -n "test (__kiln_at) = ''" -a preview -d 'write the first training pictures as the network will see them'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
@@ -230,6 +232,22 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l stratify -d 'of a table: each
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l validation-percent -x -d 'of a table: percent of the rows for shards validation-*, which split.by = "prefix" reads; default 0'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l memory -x -d 'of a table: memory in MiB, default 512; more rows lie in a temporary file in the folder TMPDIR, or /tmp'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -F
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l all -d 'read all records, not only the first 1000'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l records -x -d 'print the first N records, one JSON object per line, with at most 16 values of a feature'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l glob -x -d 'which objects are shards, default *tfrecord*'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l json -d 'print JSON'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l region -x -d 'region of the store'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l credential -x -d 'name of the store\'s credential, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
+complete -c kiln -n "test (__kiln_at) = 'peek'" -F
+complete -c kiln -n "test (__kiln_at) = 'init'" -l output -rF -d 'file to write, default kiln.conf; - = print it. A file that is there is not changed'
+complete -c kiln -n "test (__kiln_at) = 'init'" -l label -x -d 'the label; default: what dataset.json says, or the feature with a usual name, such as label'
+complete -c kiln -n "test (__kiln_at) = 'init'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'init'" -l region -x -d 'region of the store'
+complete -c kiln -n "test (__kiln_at) = 'init'" -l credential -x -d 'name of the store\'s credential, as in kiln.conf'
+complete -c kiln -n "test (__kiln_at) = 'init'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
+complete -c kiln -n "test (__kiln_at) = 'init'" -F
 complete -c kiln -n "test (__kiln_at) = 'lakefs'" -a init -d 'create a repository of lakeFS, and import data without copying it'
 complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l storage -x -d 'create the repository, with its own objects below this prefix, which must be empty; no error if it exists so'
 complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l import -x -d 'make the objects below this prefix objects of the branch, below its PREFIX, in one commit'

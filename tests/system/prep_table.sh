@@ -204,4 +204,3 @@ refuses "a program that fails" 'the program ended with exit status 3' 'exec:echo
 head -c 20000 a.csv.gz >cut.csv.gz
 refuses "gzip that is cut" 'cut.csv.gz: cannot read it' cut.csv.gz
 refuses "an option for tables" 'found --split-by, which is an option for tables' a.tsv --split-by customer
-(exit $tap_failed)
