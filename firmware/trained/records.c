@@ -5,6 +5,7 @@
 #include "trained/columns.h"
 #include "trained/features.h"
 #include "trained/shards.h"
+#include "trained/table_row.h"
 #include "trained/whole_shard.h"
 
 #include <inttypes.h>
@@ -22,6 +23,7 @@ struct records {
 	struct filter filter;
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
 	struct lines own;    /* storage for `lines` where the caller gives no lines */
+	cJSON *dataset;      /* of lines: dataset.json beside the model; NULL = none */
 
 	struct columns columns;
 	const struct trained *also; /* the second model; NULL = none */
@@ -55,7 +57,8 @@ static int open_records(struct records *records, const struct trained *trained,
 
 	if (records_are_lines(source))
 		records->lines = source->lines ? source->lines : &records->own;
-	r = records->lines ? 0 : open_shards(records, trained, source, err);
+	r = records->lines ? trained_dataset(trained, &records->dataset, err)
+			   : open_shards(records, trained, source, err);
 	if (r < 0)
 		return r;
 	records->origin = calloc(records->config->run.batch_rows, sizeof(*records->origin));
@@ -104,6 +107,7 @@ void records_closep(struct records **pointer)
 	lines_done(&records->own);
 	columns_done(&records->columns);
 	columns_done(&records->second);
+	json_free(&records->dataset);
 	whole_shard_done(&records->shard);
 	free(records->origin);
 	free(records);
@@ -224,7 +228,9 @@ static int add_line(struct records *records, uint32_t row, struct error *err)
 	if (r < 0)
 		return r;
 	records->origin[row] = (struct records_origin){ NULL, records->lines->number };
-	r = features_add(&records->columns, records->config, object, row, err);
+	r = table_row_translate(records->dataset, records->config, object, err);
+	if (r == 0)
+		r = features_add(&records->columns, records->config, object, row, err);
 	return r < 0 ? records_blame(records->origin[row], err) : 1;
 }
 

@@ -47,6 +47,11 @@ rows = [json.loads(line) for line in sys.stdin]
 print(len(rows) > 300, sorted({r["label"] for r in rows}))')" "True ['no', 'yes']" "predictions have the names of the classes"
 is "$(echo '{"age": [70], "income": [5000], "city": [4]}' | "$kiln" predict "runs/$run" --data - 2>&1 | python3 -c 'import json, sys; print(json.load(sys.stdin)["label"])')" \
 	yes "and of a new row"
+is "$(printf '%s\n' '{"age": 78, "income": 5000, "city": "東京", "note": "new"}' '{"age": "20", "income": 1000, "city": "Zürich"}' '{"age": null, "income": 9000}' \
+	'{"age": 20, "income": 1000, "city": "Oslo", "bought": "yes"}' | "$kiln" predict "runs/$run" --data - 2>&1 |
+	python3 -c 'import json, sys; print([json.loads(line)["label"] for line in sys.stdin])')" "['yes', 'no', 'yes', 'no']" \
+	"new rows as the table had them: texts, missing values, columns that are not read"
+like "$(echo '{"agee": 78}' | "$kiln" predict "runs/$run" --data - 2>&1)" 'found "agee", allowed: "age"' "an unknown column is refused"
 
 # ---- Each kind of set has a configuration that is good ----
 
