@@ -155,13 +155,18 @@ $$(B)/lib$(1).a: $$(patsubst %.c,$$(B)/obj/%.o,$$(src-$(1))) $$(patsubst $$(B)/g
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
 
-# LTO only for programs that ship or are timed: with LTO, a link takes ten seconds. `make test` times no benchmark, so its
-# benchmarks are linked without LTO, into a folder of their own.
+# LTO only for the programs that every record and every batch passes, and for benchmarks: with LTO, a link takes 10 to 40 seconds.
+# `make test` times no benchmark, so its benchmarks are linked without LTO, into a folder of their own.
 ifeq ($(CLANG),)
-$(UNIT_TESTS) $(TEST_HELPERS) $(UNTIMED): LINK_LTO = -fno-lto
+$(filter-out %/kiln-fetchd %/kiln-traind,$(PROGRAMS)) $(UNIT_TESTS) $(TEST_HELPERS) $(UNTIMED): LINK_LTO = -fno-lto
 endif
 $(UNIT_TESTS): LINK_EXTRA = -lcmocka
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(ARCHIVES)
+	$(link)
+
+# Tests of threads run under ThreadSanitizer, too. Only the layers that they use are compiled for it.
+THREADED := crc32c network ring_stress
+$(THREADED:%=$(B)/unit/%): $(B)/unit/%: $(B)/obj/tests/unit/%.o $(filter-out %/libtrained.a %/libpreflight.a %/libmodel.a,$(ARCHIVES))
 	$(link)
 
 # Unit tests of the command line link all its objects except the one with main().
@@ -306,14 +311,15 @@ opencl-short  = $(call on-opencl,pocl-gpu,ops_block losses gpu_send) $(call on-o
 SYSTEM_TESTS := $(filter-out tests/system/%lib.sh,$(sort $(wildcard tests/system/*.sh)))
 # Those that wait longest begin first, so that the others fill the time.
 LONG_WAITS   := $(foreach t,examples experiments gpu_kit lakefs objects store uploadd,tests/system/$(t).sh)
-THREADED     := crc32c network ring_stress
-# Tests of kernels that compute for a long time and share their code on the host with others.
-NOT_IN_ASAN  := $(foreach t,conv_tiles gemm_mma gemm_tf32 ops_image,$(B)/unit/$(t))
+# AddressSanitizer does not see into kernels: without it are tests of kernels that share their code on the host with others. So are
+# tests that kill a process at each step of code that other tests run.
+NOT_IN_ASAN  := conv_tiles embedding gemm gemm_mma gemm_tf32 losses_wide ops_image ops_norm ring_killed run_killed
+IN_ASAN      := $(filter-out $(NOT_IN_ASAN),$(notdir $(UNIT_TESTS)))
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
 	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \
 	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
-	$(foreach t,$(filter-out $(NOT_IN_ASAN),$(UNIT_TESTS)),asan/$(notdir $t):build/asan/unit/$(notdir $t)) \
+	$(foreach t,$(IN_ASAN),asan/$t:build/asan/unit/$t) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(opencl-short) \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tests/fuzz/corpora\ $(notdir $t)) \
@@ -326,7 +332,7 @@ test: deps-test
 	@tools/deps/install image || true
 	@echo "Building: release, asan, tsan"
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests untimed
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan unit-tests fuzzers build/asan/bin/kiln-fetchd
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan $(IN_ASAN:%=build/asan/unit/%) fuzzers build/asan/bin/kiln-fetchd
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_BENCHES=$(CURDIR)/$(B)/untimed \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
