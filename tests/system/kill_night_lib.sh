@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shared by the tests that kill whole nights again and again. Source it after lib.sh. The test sets kills_wanted, and
+# Shared by the tests that kill or slow the programs of whole nights. Source it after lib.sh. A test that kills sets kills_wanted, and
 # $work/CONFIGURATION.conf.
 
 programs() { # prints the pids of this node's programs
@@ -7,6 +7,31 @@ programs() { # prints the pids of this node's programs
 	for pid in $(pgrep "^kiln" 2>/dev/null); do
 		[ "$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^KILN_ROOT=//p')" = "$KILN_ROOT" ] && echo "$pid"
 	done
+}
+
+program() { # name: prints its pid
+	local pid
+	for pid in $(programs); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"
+	done
+}
+
+# Runs a command that waits for a night. Meanwhile the trainer of this node works a tenth of the time: a night that only spends its
+# budget leaves the cores to other tests.
+with_slow_trainer() { # command...
+	local slowing result
+	while :; do
+		mapfile -t pids < <(program kiln-traind)
+		kill -STOP "${pids[@]}"
+		sleep 0.9
+		kill -CONT "${pids[@]}"
+		sleep 0.1
+	done 2>/dev/null &
+	slowing=$!
+	"$@"
+	result=$?
+	kill $slowing
+	return $result
 }
 
 is_over() { # the newest series has ended: kiln run, started again, would begin another one

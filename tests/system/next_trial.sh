@@ -49,12 +49,6 @@ begin_night() { # node, configuration, faults of later requests: sets night, tra
 	wait_for 60 waits_for_shards
 	kill -STOP "$trainer"
 }
-program() { # name: prints its pid
-	local pid
-	for pid in $(programs); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" != "$1" ] || echo "$pid"
-	done
-}
 waits_for_shards() {
 	trainer=$(program kiln-traind)
 	[ -n "$trainer" ] && [ "$(asked 'train-00001')" -gt 0 ] && grep -q 'traind: starting' "$KILN_ROOT/log"
