@@ -42,7 +42,7 @@
 
 #define RANKS_MAX          1024u /* ranks of a world */
 #define RANKS_HOST_BYTES   64u
-#define RANKS_SAME_BYTES   160u
+#define RANKS_SAME_BYTES   384u
 #define RANKS_PENDING_MAX  64u /* exchanges that have begun and are not complete */
 #define RANKS_RECORD_BYTES 1024u
 

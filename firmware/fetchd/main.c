@@ -68,27 +68,36 @@ static void divide(struct fetch *fetch, const struct ranks_started *rank)
 		cores_divide(&fetch->cores.network, rank->local, rank->locals);
 }
 
-/* Finds out which rank this kiln-fetchd is, and starts the others where nobody has started it as one of
- * several. */
-static int find_world(int argc, char **argv, struct ranks_started *rank, struct error *err)
+/* Finds out which rank this kiln-fetchd serves, and starts the others of this box where nobody has started it
+ * as one of several. */
+static int find_world(const struct run *run, bool launched, struct ranks_started *rank, struct error *err)
 {
-	const bool launched = program_option(argc, argv, "--rank-from-env");
+	int r = launched ? 0 : ranks_find(run, rank, err);
 
-	if (launched || program_option(argc, argv, "--world")) {
-		(void)slot_use_rank(rank->rank);
-		return 0;
-	}
-	rank->world = rank->locals = run_devices();
-	return rank->world > 1 ? ranks_start(rank->world, err) : 0;
+	(void)slot_use_rank(rank->rank);
+	return r < 0 || launched ? r : ranks_start(rank, err);
+}
+
+/* Makes the plan, or reads that of the record. Where several start at the same time, one makes it. */
+static int open_plan(struct fetch *fetch, bool launched, struct error *err)
+{
+	CLEANUP(close_fd) int lock = -1;
+	int r = launched ? fetch_plan_lock(&lock, err) : 0;
+
+	if (r < 0 || (r = run_load(&fetch->run, err)) < 0)
+		return r;
+	return fetch_plan(&fetch->run, &fetch->plan, err);
 }
 
 int main(int argc, char **argv)
 {
 	static struct fetch fetch = { .lock = PTHREAD_MUTEX_INITIALIZER,
 				      .progress = PTHREAD_COND_INITIALIZER };
-	CLEANUP(close_fd) int lock = -1;
+	const struct config *config;
 	struct ranks_started rank;
 	struct error err = { 0 };
+	uint64_t listed_us;
+	bool launched;
 	int r = program_begin(&program, argc, argv);
 
 	if (r != PROGRAM_GOES_ON)
@@ -100,28 +109,30 @@ int main(int argc, char **argv)
 	if (program_option(argc, argv, "--rank-from-env") && ranks_started(&rank, &err) < 0)
 		return fatal(&err);
 	limits_raise_files();
-	if (rank.rank == 0) /* the others start when rank 0 has waited */
+	launched = rank.world > 1 || program_option(argc, argv, "--rank-from-env");
+	(void)slot_use_rank(rank.rank);
+	if (!launched) /* the others start when this one has waited */
 		alive_back_off(STATUS_FETCHD);
-	if (find_world(argc, argv, &rank, &err) < 0 || fetch_plan_lock(rank.world, &lock, &err) < 0 ||
-	    run_load(&fetch.run, &err) < 0)
+	listed_us = clock_us();
+	if (open_plan(&fetch, launched, &err) < 0)
+		return alive_fatal(STATUS_FETCHD, &err);
+	listed_us = clock_us() - listed_us;
+	if (find_world(&fetch.run, launched, &rank, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	fetch.rank = rank.rank;
 	fetch.world = rank.world;
-	const struct config *config = &fetch.run.config;
-	uint64_t listed_us = clock_us();
-
-	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0 ||
-	    fetch_plan(&fetch.run, &fetch.plan, &err) < 0)
+	config = &fetch.run.config;
+	if (nic_cores_find("", config->fetch.nic, config->fetch.cores, &fetch.cores, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
-	listed_us = clock_us() - listed_us;
-	close_fd(&lock);
-	lock = -1;
 	divide(&fetch, &rank);
 	if (fetch_setup(&fetch, &err) < 0 || fetch_start_threads(&fetch, &err) < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	alive_open();
 	notify_ready("fetching %s", config->source[0].store.url);
-	if (fetch_run(&fetch, listed_us, &err) < 0)
+	r = fetch_run(&fetch, listed_us, &err);
+	if (r == -ESTALE)
+		r = ranks_again(&err);
+	if (r < 0)
 		return alive_fatal(STATUS_FETCHD, &err);
 	ranks_wait();
 	return 0;

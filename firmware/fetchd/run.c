@@ -13,6 +13,7 @@
 #include "fetchd/produce/publish.h"
 #include "fetchd/produce/segment.h"
 #include "fetchd/produce/slot.h"
+#include "fetchd/ranks.h"
 #include "fetchd/shard/sources.h"
 #include "fetchd/shard/work.h"
 #include "fetchd/tune.h"
@@ -207,7 +208,12 @@ int fetch_run(struct fetch *fetch, uint64_t listed_us, struct error *err)
 		(void)pthread_mutex_unlock(&fetch->lock);
 		if (r < 0)
 			return r;
-		if (wait_for_reader(&loop.producer) == -ETIMEDOUT && run_is_final())
+		/* The trainer has gone, or waits for a ring of other lanes, where other boxes train now. */
+		if (wait_for_reader(&loop.producer) != -ETIMEDOUT)
+			continue;
+		if (run_is_final())
 			return finish(&loop);
+		if (ranks_have_changed())
+			return error_set(err, -ESTALE, "other boxes train the run now");
 	}
 }

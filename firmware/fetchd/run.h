@@ -17,5 +17,5 @@
 #include "fetchd/shared/fetch.h"
 
 /* Returns 0 when the run is final. `listed_us`: how long fetch_plan() took, for the status page.
- * Errors: -EUCLEAN the ring is damaged; -ENOMEM. */
+ * Errors: -EUCLEAN the ring is damaged; -ESTALE other boxes train the run now (ranks_again()); -ENOMEM. */
 MUST_CHECK int fetch_run(struct fetch *fetch, uint64_t listed_us, struct error *err);

@@ -16,10 +16,13 @@
 #include "core/config/config.h"
 
 #define UNITS_TEXT_BYTES 4096u
+#define UNITS_TEMPLATES  2u
 
 struct units_file {
-	const char *unit;     /* the unit that the drop-in belongs to */
-	const char *template; /* template of this unit for slots 1, 2 ... (core/base/slot.h); NULL: none */
+	const char *unit; /* the unit that the drop-in belongs to */
+	/* templates with the same drop-in: of slots 1, 2 ... (core/base/slot.h), of jobs (core/ranks/job.h);
+	 * NULL: none */
+	const char *template[UNITS_TEMPLATES];
 	char text[UNITS_TEXT_BYTES];
 };
 
@@ -36,6 +39,7 @@ enum units_kind {
 	UNITS_HEARTBEAT,
 	UNITS_PROMOTE,
 	UNITS_RANK,
+	UNITS_RANK_BEGIN,
 	UNITS_KINDS
 };
 

@@ -64,7 +64,9 @@ static int write_file(const char *folder, const struct units_file *file, struct 
 {
 	int r = write_drop_in(folder, file->unit, file->text, err);
 
-	return r < 0 || !file->template ? r : write_drop_in(folder, file->template, file->text, err);
+	for (size_t i = 0; r == 0 && i < UNITS_TEMPLATES && file->template[i]; i++)
+		r = write_drop_in(folder, file->template[i], file -> text, err);
+	return r;
 }
 
 static struct units_file files[UNITS_KINDS];

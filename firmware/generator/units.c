@@ -72,6 +72,9 @@ static void timer(struct units_file *file, const struct config *config, int64_t 
 	unsigned days = 0, at = 0;
 
 	(void)local_days_parse(config->run.days, &days);
+	/* A timer needs a time; kiln-oneshot nightly starts no run then. */
+	if (days == 0)
+		days = (1u << LOCAL_DAYS_A_WEEK) - 1;
 	(void)local_time_parse(config->run.at, &at);
 	add(file, "[Timer]\nOnCalendar=\nOnCalendar=");
 	add_days(file, days);
@@ -196,6 +199,35 @@ static void rank(struct units_file *file, const struct config *config)
 		add(file, "[Service]\nIPAddressAllow=localhost %s\n", config->ranks.network);
 }
 
+/* The box that leads speaks with the kiln-controld of the others, whose names may need a name server, and
+ * proves who it is with a certificate of the role ranks. Where a file is missing, the value "-" stands in:
+ * kiln-traind says what is wrong. */
+static void lead(struct units_file *file)
+{
+	static const struct {
+		const char *name, *source;
+	} files[] = { { "ca.crt", "control-ca" },
+		      { "client.crt", "leads-crt" },
+		      { "client.key", "leads-key" } };
+
+	add(file, "[Service]\nPrivateNetwork=no\nIPAddressDeny=\nIPAddressAllow=\n"
+		  "RestrictAddressFamilies=AF_INET6\nEnvironment=KILN_PKI=%%d\n");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		add(file, "SetCredential=%s:-\nLoadCredential=%s:/data/kiln/credentials/%s\n", files[i].name,
+		    files[i].name, files[i].source);
+}
+
+static void trainer(struct units_file *file, const struct config *config)
+{
+	if (strcmp(config->device.cores, "auto") != 0) {
+		add(file, "[Service]\nCPUAffinity=\nCPUAffinity=");
+		add_string(file, config->device.cores);
+		add(file, "\n");
+	}
+	if (*config->ranks.boxes)
+		lead(file);
+}
+
 int units_write(const struct config *config, enum units_kind kind, int64_t now, struct units_file *ret_file,
 		struct error *err)
 {
@@ -204,14 +236,18 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 					     "kiln-begin.service",        "kiln-preload.service",
 					     "kiln-update-fetch.service", "kiln-check-store.service",
 					     "kiln-report.service",       "kiln-heartbeat.service",
-					     "kiln-promote.service",      "kiln-rank@.service" };
-	static const char *const templates[UNITS_KINDS] = { [UNITS_FETCHD] = "kiln-fetchd@.service",
-							    [UNITS_TRAIND] = "kiln-traind@.service",
-							    [UNITS_BEGIN] = "kiln-begin@.service" };
+					     "kiln-promote.service",      "kiln-rank@.service",
+					     "kiln-rank-begin@.service" };
+	static const char *const templates[UNITS_KINDS][UNITS_TEMPLATES] = {
+		[UNITS_FETCHD] = { "kiln-fetchd@.service", "kiln-rank-fetchd@.service" },
+		[UNITS_TRAIND] = { "kiln-traind@.service" },
+		[UNITS_BEGIN] = { "kiln-begin@.service" }
+	};
 	uint64_t bytes;
 	int r;
 
-	*ret_file = (struct units_file){ .unit = units[kind], .template = templates[kind] };
+	*ret_file = (struct units_file){ .unit = units[kind] };
+	memcpy(ret_file->template, templates[kind], sizeof(ret_file->template));
 	switch (kind) {
 	case UNITS_TIMER:
 		timer(ret_file, config, now);
@@ -225,11 +261,7 @@ int units_write(const struct config *config, enum units_kind kind, int64_t now, 
 		add(ret_file, "[Service]\nMemoryMax=%" PRIu64 "\n", bytes);
 		break;
 	case UNITS_TRAIND:
-		if (strcmp(config->device.cores, "auto") != 0) {
-			add(ret_file, "[Service]\nCPUAffinity=\nCPUAffinity=");
-			add_string(ret_file, config->device.cores);
-			add(ret_file, "\n");
-		}
+		trainer(ret_file, config);
 		break;
 	case UNITS_RANK:
 		rank(ret_file, config);

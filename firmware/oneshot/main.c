@@ -65,6 +65,10 @@ static const struct {
 	  "check|raise [VERSION]", oneshot_floor },
 	{ "ranks-agent", "for mpirun, in the place of ssh: start orted on another box",
 	  "HOST COMMAND [ARGUMENT...]", oneshot_ranks_agent },
+	{ "lead", "become mpirun, which trains the current run on the boxes of ranks.boxes", "",
+	  oneshot_lead },
+	{ "rank-begin", "bring record and plan of the run of a job that another box leads", "JOB",
+	  oneshot_rank_begin },
 	{ "rank", "become orted for a job that another box leads", "JOB", oneshot_rank },
 	{ "release", "give the ring's hugepages back to the system", "", oneshot_release },
 };

@@ -25,7 +25,7 @@
 #define WORDS_BYTES    512u /* room for all words */
 #define WAIT_MS        2000 /* longest wait for the rest of the word */
 #define SYSTEMD_S      100u /* longest wait for systemd; the unit's RuntimeMaxSec= is longer */
-#define RANK_JOB_S     60u  /* longest wait until systemd has started or stopped a rank's unit */
+#define RANK_JOB_S     90u  /* longest wait until systemd has started or stopped a rank's unit */
 
 static int power_off(struct manager *manager, struct error *err)
 {

@@ -76,6 +76,16 @@ static bool find_inputs(struct train *train)
 	return true;
 }
 
+/* Returns whether the ring has as many rows as this rank trains on. With another number of boxes a rank has
+ * other lanes. */
+static bool has_our_rows(const struct train *train)
+{
+	const uint32_t empty = train->batches.empty;
+
+	return empty != COLUMN_ABSENT &&
+	       ring_geometry_of(train->ring)->column[empty].capacity == model_batch_rows(train->model);
+}
+
 /* Returns whether the ring has the columns of this run. Until fetchd has made a ring for this run, that of
  * another run may be there. */
 static bool is_ours(struct train *train)
@@ -89,8 +99,7 @@ static bool is_ours(struct train *train)
 		find_column(train, BATCH_COLUMN_EMPTY, RING_UINT8, 1, model_batch_rows(train->model));
 	train->batches.left_out =
 		find_column(train, BATCH_COLUMN_QUARANTINE, RING_UINT8, 0, sizeof(struct ring_quarantine));
-	return find_inputs(train) && train->batches.label != COLUMN_ABSENT &&
-	       train->batches.empty != COLUMN_ABSENT &&
+	return has_our_rows(train) && find_inputs(train) && train->batches.label != COLUMN_ABSENT &&
 	       (!weight.name || train->batches.weight != COLUMN_ABSENT) &&
 	       (!train->quarantine.plan || train->batches.left_out != COLUMN_ABSENT);
 }

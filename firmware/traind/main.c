@@ -4,6 +4,7 @@
 #include "core/base/program.h"
 #include "core/base/slot.h"
 #include "core/box/usable.h"
+#include "drivers/ranks/mpirun.h"
 #include "core/run/spool.h"
 #include "core/series/series.h"
 #include "drivers/cores/cores.h"
@@ -14,11 +15,11 @@
 #include "traind/devices.h"
 #include "traind/killed.h"
 #include "traind/loop.h"
-#include "traind/mpirun.h"
 #include "traind/names.h"
 #include "traind/rest.h"
 #include "traind/restore.h"
 #include "traind/session.h"
+#include "traind/together.h"
 #include "traind/train.h"
 #include "traind/wait.h"
 
@@ -182,7 +183,9 @@ static const struct program program = {
 	"Trains the network of the current run. With --self-test it verifies a kernel on the device and "
 	"ends. "
 	"With --count-devices it notes how many devices the configuration may use, and ends.\n"
-	"Where several devices train the run (device.count) it starts mpirun, and so a rank for each.\n"
+	"Where several devices or boxes train the run (device.count, ranks.boxes) it becomes mpirun, which "
+	"starts "
+	"a rank for\neach device.\n"
 	"With --rank-from-env it is one of several ranks that train together: mpirun or srun starts them, "
 	"and "
 	"its\nenvironment variables say which rank this is."
@@ -202,8 +205,8 @@ int main(int argc, char **argv)
 	if (program_option(argc, argv, "--count-devices"))
 		return note_usable(argc, argv);
 	if (program_option(argc, argv, "--rank-from-env"))
-		mpirun_arrive();
-	else if (mpirun_become(&err) < 0)
+		mpirun_arrive("kiln-traind");
+	else if (together_become(&err) < 0)
 		return alive_fatal(STATUS_TRAIND, &err);
 	if (world_find(&train.world, program_option(argc, argv, "--rank-from-env"), &err) < 0)
 		return fatal(&err);

@@ -5,6 +5,7 @@
 #include "core/base/slot.h"
 #include "core/ranks/started.h"
 #include "data/lanes.h"
+#include "drivers/gpu/gpu.h"
 #include "drivers/notify/alive.h"
 #include "model/adapt.h"
 #include "traind/train.h"
@@ -162,8 +163,9 @@ static char *write_same(const struct train *train, char out[static RANKS_SAME_BY
 {
 	char build[BUILD_ID_BYTES];
 
-	(void)snprintf(out, RANKS_SAME_BYTES, "build %s, plan %.32s, model %.32s", build_id(build),
-		       train->run.plan_sha256, model_graph_hash(train->model));
+	(void)snprintf(out, RANKS_SAME_BYTES, "build %s, plan %.32s, model %.32s, device %.200s",
+		       build_id(build), train->run.plan_sha256, model_graph_hash(train->model),
+		       train->run.config.ranks.mixed ? "of any kind" : gpu_description(train->gpu));
 	return out;
 }
 

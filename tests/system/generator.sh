@@ -57,7 +57,7 @@ $results" "what judges a model: both"
 is "$(drop_in kiln-report.service)" "[Service]
 SetCredential=results:-
 $results" "the report's: it starts without, too"
-is "$(ls "$units" | grep rank)" "" "no network between boxes: the unit of ranks may speak with nobody"
+is "$(ls "$units" | grep rank@)" "" "no network between boxes: the unit of ranks may speak with nobody"
 is "$(drop_in kiln-traind.service)" "[Service]
 CPUAffinity=
 CPUAffinity=2-3" "the trainer's cores"
@@ -100,6 +100,16 @@ echo 'ranks: { network = "10.7.0.0/24"; trusted = true; };' >>"$conf"
 generate
 is "$(drop_in kiln-rank@.service)" "[Service]
 IPAddressAllow=localhost 10.7.0.0/24" "a network between boxes: the unit of ranks speaks with it alone"
+
+config ''
+echo 'order: { lanes = 2; }; ranks: { network = "10.7.0.0/24"; trusted = true; boxes = "box-2"; };' >>"$conf"
+generate
+like "$(drop_in kiln-traind.service | tr '\n' ' ')" 'PrivateNetwork=no .*KILN_PKI=%d .*LoadCredential=client.key:/data/kiln/credentials/leads-key ' \
+	"other boxes: the trainer of the box that leads may call them, with its certificate"
+
+config 'days = "none";'
+generate
+like "$(drop_in kiln-nightly.timer)" 'OnCalendar=Mon,Tue,Wed,Thu,Fri,Sat,Sun' "no night: the timer has a time, at which no run starts"
 
 config 'at = "02:30"; zone = "Europe/Berlin";'
 generate

@@ -2,89 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # One job on three boxes: network namespaces, with a real systemd on two of them. mpirun on box-1 has kiln-controld of the others
 # start orted, over mutual TLS. Who may not is refused and named; whatever is killed, nothing of the job stays on any box.
-. "$(dirname "$0")/systemd_lib.sh"
+boxes="2 3"
+. "$(dirname "$0")/boxes_lib.sh"
 
-why_no_boxes() {
-	command -v mpirun >/dev/null && [ -x /usr/bin/orted ] || { echo "no Open MPI here: tools/deps/install test"; return; }
-	ip netns add "kb$$x" 2>/dev/null || { echo "no network namespaces here"; return; }
-	ip netns del "kb$$x"
-}
-reason=$(why_no_boxes)
-[ -z "$reason" ] || { skip "a job on three boxes" "$reason"; exit; }
-
-network=10.93.0.0/24
-pki=$work/pki
 leads=$work/box-1 # KILN_ROOT of the leading box
-declare -A nspawns leaders
 
-# ---- The boxes ----
+data_folder=/srv/data runs_folder=/srv/runs # a folder that each machine has
 
-on() { # 2 or 3: the functions of systemd_lib.sh are for this box from now on
-	root=$work/root-$1 machine=kiln-test-$$-$1 nspawn=${nspawns[$1]:-} leader=${leaders[$1]:-}
-	nspawn_options=(--network-namespace-path="/run/netns/kb$$-$1" --hostname="box-$1")
+conf() { # "leads": of box-1
+	config 1 '' "control: { remote = true; }; ranks: { network = \"$network\"; trusted = true;$([ "$1" != leads ] || echo ' boxes = "box-2 box-3";') };" |
+		sed 's/order: {/& lanes = 4;/'
 }
 
-# The boxes have nothing to save: their first process is killed, and the kernel ends the others.
-cleanup() {
-	local n
-	for n in 2 3; do
-		on $n
-		[ -z "$leader" ] || { kill -KILL "$leader" && wait_for 10 gone; }
-		leave_nothing
-	done
-	for n in 1 2 3; do
-		ip netns del "kb$$-$n"
-	done
-}
-
-make_network() {
-	local n
-	for n in 1 2 3; do
-		ip netns add "kb$$-$n" && ip -n "kb$$-$n" link set lo up
-	done
-	ip -n "kb$$-1" link add br0 type bridge && ip -n "kb$$-1" link set br0 up && ip -n "kb$$-1" addr add 10.93.0.1/24 dev br0
-	for n in 2 3; do
-		ip -n "kb$$-1" link add "v$n" type veth peer name eth0 netns "kb$$-$n" && ip -n "kb$$-1" link set "v$n" master br0 up &&
-			ip -n "kb$$-$n" addr add "10.93.0.$n/24" dev eth0 && ip -n "kb$$-$n" link set eth0 up
-	done
-}
-
-conf() {
-	cat <<-CONF
-		source: { url = "file:///data/kiln/store/data"; };
-		sink: { url = "file:///data/kiln/store/runs"; };
-		control: { remote = true; };
-		ranks: { network = "$network"; trusted = true; };
-	CONF
-}
-
-make_box() { # 2 or 3
-	local folder
-	on "$1"
-	make_root && mkdir -p "$root/etc/kiln" "$root/data/kiln/credentials" || return
-	conf >"$root/etc/kiln/kiln.conf"
-	cp "$work/hosts" "$root/etc/hosts"
-	folder=$root/data/kiln/credentials
-	cp "$pki/ca.crt" "$folder/control-ca"
-	cp "$pki/box-$1.crt" "$folder/control-crt"
-	cp "$pki/box-$1.key" "$folder/control-key"
+change_box() {
 	install "$KILN_BUILD/system/ranks_peer" "$root/usr/libexec/kiln/"
-	install -D /bin/sh "$root/usr/lib/klibc/bin/sh" || return
+	install -D /bin/sh "$root/usr/lib/klibc/bin/sh"
 	# Nothing but controld is of use here.
 	systemctl --root="$root" disable kiln-{resume,uploadd}.service kiln-{finished,promote,report,slots}.path kiln-nightly.timer >/dev/null 2>&1
-	drop_in kiln-rank@.service Service MemoryMax=infinity
-	start_box
-}
-
-start_box() {
-	boot
-	local rc=$?
-	nspawns[${machine##*-}]=$nspawn leaders[${machine##*-}]=$leader
-	[ $rc = 0 ] && wait_for 20 answers
-}
-
-answers() {
-	journal_has 'answering other machines on port' -u kiln-controld
 }
 
 me() { # name, path of a certificate: makes a client's folder
@@ -96,8 +30,8 @@ me() { # name, path of a certificate: makes a client's folder
 
 # Runs a command on box-1: its network, its host name, and the same programs as on the others.
 at_leader() {
-	ip netns exec "kb$$-1" unshare --uts bash -c 'hostname box-1 && mount --bind "$1/usr" /usr && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"' \
-		- "$work/root-2" "$work/hosts" env KILN_ROOT="$leads" "$@"
+	ip netns exec "kb$$-1" unshare --uts bash -c 'hostname box-1 && mount --bind "$1/usr" /usr && mount --bind "$2" /etc/hosts &&
+		mount --bind "$3" /srv && shift 3 && exec "$@"' - "$work/root-2" "$work/hosts" "$store" env KILN_ROOT="$leads" "$@"
 }
 
 lead() { # certificate's folder, job, arguments of ranks_peer after the library
@@ -105,15 +39,15 @@ lead() { # certificate's folder, job, arguments of ranks_peer after the library
 		/usr/libexec/kiln/ranks_peer /usr/libexec/kiln/kiln-ranks.so "${@:3}" 2>&1
 }
 
-# ---- What is left of a job ----
-
-left_on() { # 2 or 3: prints what a job has left there
-	on "$1"
-	inside pgrep -af '^[^ ]*(orted|ranks_peer)( |$)'
-	inside systemctl list-units --all --no-legend --plain 'kiln-rank@*'
-	inside sh -c 'ls -d /run/kiln/ranks/* /run/kiln/rank-* /dev/shm/* /tmp/ompi* /tmp/pmix* 2>/dev/null'
-	inside ss -Hltnp | grep -E 'orted|ranks_peer'
+at_box_1() { # extended regular expression: prints the processes of box-1 that match
+	local pid found=1
+	for pid in $(ip netns pids "kb$$-1"); do
+		tr '\0' ' ' </proc/"$pid"/cmdline | grep -qE "$1" && echo "$pid" && found=0
+	done
+	return $found
 }
+
+# ---- What is left of a job ----
 
 left() {
 	local n pid
@@ -137,23 +71,33 @@ $(on 2; journal -n 30)"
 
 # ---- A job ----
 
-printf '127.0.0.1 localhost\n10.93.0.1 box-1\n10.93.0.2 box-2\n10.93.0.3 box-3\n' >"$work/hosts"
-kiln=$KILN_BIN/kiln
+make_store 50
 for names in "init $pki" "issue $pki box-2" "issue $pki box-3" "issue $pki box-1 --role ranks" "issue $pki admin --role admin" \
 	"init $work/other" "issue $work/other box-1 --role ranks"; do
-	"$kiln" pki $names || ok 1 "kiln pki $names"
+	issue $names
 done
 me ranks "$pki/box-1"
 me admin "$pki/admin"
 me stranger "$work/other/box-1"
 mkdir -p "$leads/etc/kiln" "$work/as-nobody"
-conf >"$leads/etc/kiln/kiln.conf"
+conf leads >"$leads/etc/kiln/kiln.conf"
 make_network
 ok $? "a network of three boxes"
 make_box 2 && make_box 3
 rc=$?
 ok $rc "two boxes with systemd, whose kiln-controld listens" "$(tail -n 5 "$root.console"; journal -n 20)"
 [ $rc = 0 ] || exit
+
+# The run that the jobs belong to, and its plan.
+has_plan() { grep -q '"plan_sha256":[[:space:]]*"[0-9a-f]' "$leads/data/kiln/run/current/run.json"; }
+out=$(at_leader /usr/libexec/kiln/kiln-oneshot begin 2>&1)
+ok $? "box-1 begins a run" "$out"
+at_leader timeout 30 /usr/libexec/kiln/kiln-fetchd 2>"$work/fetchd" &
+fetchd=$!
+wait_for 20 has_plan
+ok $? "and its plan is in the store" "$(cat "$work/fetchd")"
+kill $(at_box_1 kiln-fetchd)
+wait $fetchd
 
 out=$(lead ranks night-1 3 exchange apart)
 ok $? "three ranks on three boxes: every sum, chunk and broadcast is right" "$out
@@ -198,14 +142,6 @@ all_gone "after refusals"
 
 all_run() { # a job of three ranks
 	[ "$(inside pgrep -fc '^[^ ]*ranks_peer ')" = 1 ] && [ "$(on 2; inside pgrep -fc '^[^ ]*ranks_peer ')" = 1 ] && at_box_1 '^[^ ]*ranks_peer ' >/dev/null
-}
-
-at_box_1() { # extended regular expression: prints the processes of box-1 that match
-	local pid found=1
-	for pid in $(ip netns pids "kb$$-1"); do
-		tr '\0' ' ' </proc/"$pid"/cmdline | grep -qE "$1" && echo "$pid" && found=0
-	done
-	return $found
 }
 
 killed() { # name, command that kills

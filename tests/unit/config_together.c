@@ -426,15 +426,16 @@ static void test_base(void **state)
 	CHECK_REFUSALS(cases);
 }
 
-#define NETWORK "ranks: { network = \"10.7.0.0/30\";\n"
+#define LANES   "order: { lanes = 3; }; "
+#define NETWORK LANES "ranks: { network = \"10.7.0.0/30\";\n"
 
 static void test_ranks(void **state)
 {
 	static const char good[] =
-		STORES "ranks: { network = \"10.7.0.0/24\"; boxes = \"box-2 box-3\"; boxes_min = 3; "
-		       "exchange = \"bfloat16\"; };";
+		STORES LANES "ranks: { network = \"10.7.0.0/24\"; boxes = \"box-2 box-3\"; boxes_min = 3; "
+			     "exchange = \"bfloat16\"; };";
 	static const struct refusal cases[] = {
-		{ "boxes without a network", STORES "ranks: {\nboxes = \"box-2\"; };",
+		{ "boxes without a network", STORES LANES "ranks: {\nboxes = \"box-2\"; };",
 		  "k.conf:2: ranks.network: found \"\", allowed with ranks.boxes: an IPv4 network such as "
 		  "\"10.7.0.0/24\", prefix 1 .. 30, no bits set after the prefix" },
 		{ "more boxes than addresses", STORES NETWORK "boxes = \"b c\"; };",
@@ -450,6 +451,10 @@ static void test_ranks(void **state)
 		{ "more boxes needed than there are", STORES NETWORK "boxes = \"b\"; boxes_min = 3; };",
 		  "k.conf:3: ranks.boxes_min: found 3, allowed: at most 2, this box and those of "
 		  "ranks.boxes" },
+		{ "a lane too few for the devices of all boxes",
+		  STORES "order: { lanes = 3; }; device: { count = 2; };\nranks: { network = "
+			 "\"10.7.0.0/24\"; boxes = \"b\"; };",
+		  "k.conf:2: order.lanes: found 3, allowed with 4 devices: 4 or more" },
 		{ "a network that is none, trusted", STORES "ranks: {\ntrusted = true; };",
 		  "k.conf:3: ranks.trusted: found true, allowed: with ranks.network" },
 	};
@@ -471,21 +476,24 @@ static void test_devices(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "more devices than lanes", STORES "device: { count = 3; };\norder: { lanes = 2; };",
-		  "k.conf:3: order.lanes: found 2, allowed with device.count above 1: 3 or more" },
+		  "k.conf:3: order.lanes: found 2, allowed with 3 devices: 3 or more" },
 		{ "devices and one lane", STORES "device: { count = 2; };",
-		  "k.conf:1: order.lanes: found 1, allowed with device.count above 1: 2 or more" },
+		  "k.conf:1: order.lanes: found 1, allowed with 2 devices: 2 or more" },
 		{ "several devices of one name",
 		  STORES "device: { count = 2;\nid = \"a100\"; };\norder: { lanes = 2; };",
-		  "k.conf:3: device.id: found \"a100\", allowed with device.count above 1: \"auto\"" },
+		  "k.conf:3: device.id: found \"a100\", allowed with device.count above 1 or ranks.boxes: "
+		  "\"auto\"" },
 		{ "devices in fast order",
 		  STORES "device: { count = 2; };\norder: { lanes = 2; mode = \"fast\"; };",
-		  "k.conf:3: order.mode: found \"fast\", allowed with device.count above 1: \"exact\"" },
+		  "k.conf:3: order.mode: found \"fast\", allowed with device.count above 1 or ranks.boxes: "
+		  "\"exact\"" },
 		{ "devices without exact sums",
 		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nranks: { exact = false; };",
-		  "k.conf:4: ranks.exact: found false, allowed with device.count above 1: true" },
+		  "k.conf:4: ranks.exact: found false, allowed with device.count above 1 or ranks.boxes: "
+		  "true" },
 		{ "devices and trials side by side",
 		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nseries: { parallel = 0; };",
-		  "k.conf:4: series.parallel: found 0, allowed with device.count above 1: 1" },
+		  "k.conf:4: series.parallel: found 0, allowed with device.count above 1 or ranks.boxes: 1" },
 		{ "too many devices", STORES "device: { count = 17; };",
 		  "k.conf:2: device.count: found 17, allowed: an integer, 1 .. 16" },
 	};

@@ -12,7 +12,7 @@
 #define NOW 1764323000000000u
 #define GPU "NVIDIA CUDA, NVIDIA H200"
 
-static const struct ranks_facts here = { "aa01", GPU, NOW };
+static const struct ranks_facts here = { "aa01", GPU, NOW, "" };
 
 static const struct {
 	const char *label;
@@ -21,34 +21,39 @@ static const struct {
 	bool mixed;
 	const char *text; /* NULL = the boxes fit */
 } cases[] = {
-	{ "the same", { "aa01", GPU, NOW }, 0, false, NULL },
+	{ "the same", { "aa01", GPU, NOW, "" }, 0, false, NULL },
 	{ "another build",
-	  { "aa02", GPU, NOW },
+	  { "aa02", GPU, NOW, "" },
 	  0,
 	  true,
 	  "found the build aa02 of kiln-traind, expected aa01 as here" },
 	{ "another device",
-	  { "aa01", "p, cpu", NOW },
+	  { "aa01", "p, cpu", NOW, "" },
 	  0,
 	  false,
 	  "found the device \"p, cpu\", expected \"" GPU "\" as here" },
-	{ "a device that nobody knows", { "aa01", "", NOW }, 0, false, "found the device \"not known yet\"" },
-	{ "another device where devices are mixed", { "aa01", "p, cpu", NOW }, 0, true, NULL },
-	{ "2 s ahead", { "aa01", GPU, NOW + 2000000 }, 0, false, NULL },
+	{ "a device that nobody knows", { "aa01", "", NOW, "" }, 0, false, NULL },
+	{ "a box that is busy",
+	  { "aa01", GPU, NOW, "trains a run of its own" },
+	  0,
+	  true,
+	  "it trains a run of its own" },
+	{ "another device where devices are mixed", { "aa01", "p, cpu", NOW, "" }, 0, true, NULL },
+	{ "2 s ahead", { "aa01", GPU, NOW + 2000000, "" }, 0, false, NULL },
 	{ "more than 2 s ahead",
-	  { "aa01", GPU, NOW + 2001000 },
+	  { "aa01", GPU, NOW + 2001000, "" },
 	  0,
 	  false,
 	  "found its clock 2.001 s ahead, expected at most 2 s" },
-	{ "2 s behind", { "aa01", GPU, NOW - 2000000 }, 0, false, NULL },
+	{ "2 s behind", { "aa01", GPU, NOW - 2000000, "" }, 0, false, NULL },
 	{ "a day behind",
-	  { "aa01", GPU, NOW - 86400000000u },
+	  { "aa01", GPU, NOW - 86400000000u, "" },
 	  0,
 	  false,
 	  "found its clock 86400.000 s behind" },
-	{ "late by its way", { "aa01", GPU, NOW + 2500000 }, 500000, false, NULL },
-	{ "later than its way", { "aa01", GPU, NOW + 2600000 }, 500000, false, "2.600 s ahead" },
-	{ "in 1970", { "aa01", GPU, 0 }, 0, false, "behind" },
+	{ "late by its way", { "aa01", GPU, NOW + 2500000, "" }, 500000, false, NULL },
+	{ "later than its way", { "aa01", GPU, NOW + 2600000, "" }, 500000, false, "2.600 s ahead" },
+	{ "in 1970", { "aa01", GPU, 0, "" }, 0, false, "behind" },
 };
 
 static void test_compare(void **state)
@@ -59,7 +64,10 @@ static void test_compare(void **state)
 		const int r =
 			ranks_facts_compare(&cases[i].found, &here, cases[i].way_us, cases[i].mixed, &err);
 
-		if (r != (cases[i].text ? -ESTALE : 0) || (cases[i].text && !strstr(err.text, cases[i].text)))
+		if (r != (*cases[i].found.busy ? -EBUSY
+			  : cases[i].text      ? -ESTALE
+					       : 0) ||
+		    (cases[i].text && !strstr(err.text, cases[i].text)))
 			fail_msg("%s: found %d \"%s\"", cases[i].label, r, err.text);
 	}
 }
@@ -72,6 +80,7 @@ static void test_wire(void **state)
 		"{\"build\":1,\"device\":\"\",\"time_us\":1}",
 		"{\"build\":\"0123456789012345678901234567890123456789x\",\"device\":\"\",\"time_us\":1}",
 		"{\"build\":\"a\",\"device\":\"\",\"time_us\":-1}",
+		"{\"build\":\"a\",\"device\":\"\",\"time_us\":1}",
 	};
 	CLEANUP(json_free) cJSON *json = ranks_facts_json(&here);
 	struct ranks_facts back = { 0 };

@@ -13,7 +13,7 @@
 static const char *const program[] = { "/usr/libexec/kiln/kiln-traind", "--rank-from-env", NULL };
 static const struct ranks_box boxes[] = { { "box-1", 2 }, { "box-2", 1 }, { "box-3", 4 } };
 static const struct ranks_launch three = {
-	.job = { "night-1", "10.7.0.0/24", "/usr/libexec/kiln/kiln-oneshot" },
+	.job = { "night-1", "/run/kiln/rank-night-1", "10.7.0.0/24", "/usr/libexec/kiln/kiln-oneshot" },
 	.pki = "/run/credentials/x",
 	.boxes = boxes,
 	.count = 3,
@@ -39,9 +39,11 @@ static void expect(const struct ranks_texts *texts, const char *const *expected,
 		("OMPI_MCA_orte_tmpdir_base=" folder), "OMPI_MCA_pml=ob1",       \
 		("OMPI_MCA_btl_vader_backing_directory=" folder),                \
 		"OMPI_MCA_btl_vader_single_copy_mechanism=none", "OMPI_MCA_hwloc_base_binding_policy=none"
-#define COMMON                                                                                            \
-	FOLDER("/run/kiln/rank-night-1"), "PATH=/nonexistent", "OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", \
-		"OMPI_MCA_btl_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl=self,vader,tcp",                 \
+#define COMMON                                                                                        \
+	FOLDER("/run/kiln/rank-night-1"), "PATH=/usr/bin", "OMPI_MCA_oob_tcp_if_include=10.7.0.0/24", \
+		"OMPI_MCA_btl_tcp_if_include=10.7.0.0/24", "OMPI_MCA_btl=self,vader,tcp",             \
+		"OMPI_MCA_oob_tcp_keepalive_time=10", "OMPI_MCA_oob_tcp_keepalive_intvl=5",           \
+		"OMPI_MCA_oob_tcp_keepalive_probes=4",                                                \
 		"OMPI_MCA_plm_rsh_agent=/usr/libexec/kiln/kiln-oneshot ranks-agent"
 
 static void test_mpirun(void **state)
@@ -57,7 +59,9 @@ static void test_mpirun(void **state)
 	       "/usr/libexec/kiln/kiln-traind", "--rank-from-env");
 	EXPECT(&environment, COMMON, "KILN_JOB=night-1", "KILN_PKI=/run/credentials/x", "OMPI_MCA_plm=rsh",
 	       "OMPI_MCA_plm_rsh_no_tree_spawn=1", "OMPI_MCA_routed=direct",
-	       "OMPI_MCA_plm_rsh_pass_environ_mca_params=0", "OMPI_MCA_orte_leave_session_attached=1");
+	       "OMPI_MCA_plm_rsh_pass_environ_mca_params=0", "OMPI_MCA_orte_leave_session_attached=1",
+	       "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_ALLOW_RUN_AS_ROOT=1",
+	       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
 }
 
 static void test_orted(void **state)

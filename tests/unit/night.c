@@ -38,6 +38,7 @@ static const struct {
 	const char *now, *start, *next, *end; /* end: the end of the night that began at start */
 	bool night;
 } cases[] = {
+	{ "on no day", "none", "22:00", "UTC", "", "2027-03-27 12:00", "", "", "", false },
 	{ "between two nights", "mon..sun", "22:00", "UTC", "06:00", "2027-03-27 12:00", "2027-03-26 22:00",
 	  "2027-03-27 22:00", "2027-03-27 06:00", false },
 	{ "at its start", "mon..sun", "22:00", "UTC", "06:00", "2027-03-27 22:00", "2027-03-27 22:00",

@@ -157,25 +157,6 @@ static void test_what_follows_each_state(void **state)
 	}
 }
 
-static void test_devices(void **state)
-{
-	static const char text[] = "source: { url = \"file:///a\"; }; sink: { url = \"file:///b\"; };\n"
-				   "device: { count = 3; }; order: { lanes = 4; };\n";
-	char id[RUN_ID_BYTES];
-	struct error err = { 0 };
-
-	(void)state;
-	start_anew();
-	assert_int_equal(run_devices(), 1); /* there is no run */
-	assert_int_equal(file_write_durable(config_file, text, strlen(text), &err), 0);
-	(void)begin(id);
-	/* The run has the number with which it began. */
-	write_config("night", 7, "scratch");
-	assert_int_equal(run_devices(), 3);
-	set_state(RUN_FINISHED);
-	assert_int_equal(run_devices(), 1);
-}
-
 static void test_a_final_state_stays(void **state)
 {
 	char id[RUN_ID_BYTES];
@@ -1006,7 +987,6 @@ int main(void)
 		TEST(test_new_record),
 		TEST(test_wrong_config_makes_no_record),
 		TEST(test_what_follows_each_state),
-		TEST(test_devices),
 		TEST(test_a_final_state_stays),
 		TEST(test_notes),
 		TEST(test_notes_are_bounded),

@@ -145,7 +145,12 @@ static size_t count_of(const struct calls *calls)
 	return count;
 }
 
-int job_start(struct call *call, const char *name, const cJSON *arguments, struct error *err)
+const char *jobs_any(const struct calls *calls)
+{
+	return calls->jobs ? calls->jobs->name : NULL;
+}
+
+int job_start(struct call *call, const char *name, const cJSON *params, struct error *err)
 {
 	char word[WORD_BYTES];
 	struct job *job;
@@ -157,7 +162,7 @@ int job_start(struct call *call, const char *name, const cJSON *arguments, struc
 	if (count_of(call->calls) >= JOBS_MAX)
 		return error_set(err, -EBUSY, "this box has %u jobs of other boxes already", JOBS_MAX);
 	call->code = CONTROL_INTERNAL;
-	if ((r = ranks_job_write(name, arguments, err)) < 0)
+	if ((r = ranks_job_write(name, params, err)) < 0)
 		return r;
 	job = add(call->calls, name, STARTING);
 	if (!job) {

@@ -27,10 +27,11 @@ struct job;
  * callee frees it. The job is no longer the connection's. */
 typedef void job_ended_fn(void *client, char *line);
 
-/* Starts a job with checked arguments; the caller's connection owns it once the call has ended well.
- * Returns CALL_LATER. Errors: -EEXIST there is such a job; -EBUSY there are JOBS_MAX; those of steer_say().
+/* Starts a job with the checked parameters of rank.start; the caller's connection owns it once the call has
+ * ended well. Returns CALL_LATER. Errors: -EEXIST there is such a job; -EBUSY there are JOBS_MAX; those of
+ * steer_say().
  */
-MUST_CHECK int job_start(struct call *call, const char *name, const cJSON *arguments, struct error *err);
+MUST_CHECK int job_start(struct call *call, const char *name, const cJSON *params, struct error *err);
 /* Has the unit of a job stopped. Returns CALL_LATER. Errors: -ENOENT there is no such job; those of
  * steer_say(). */
 MUST_CHECK int job_stop(struct call *call, const char *name, struct error *err);
@@ -41,6 +42,8 @@ void job_leave(struct job *job);
 
 /* Finds the jobs of a kiln-controld that was killed, and has them stopped. */
 void jobs_open(struct calls *calls);
+/* Returns the name of a job that this box has; NULL: none. */
+const char *jobs_any(const struct calls *calls);
 /* Looks whether units have ended, and says words again. */
 void jobs_sweep(struct calls *calls);
 /* Frees the list. The units go on until the next kiln-controld stops them, or systemd. */

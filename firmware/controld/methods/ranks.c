@@ -5,6 +5,7 @@
 #include "core/config/config.h"
 #include "core/ranks/facts.h"
 #include "core/ranks/orted.h"
+#include "drivers/manager/manager.h"
 
 /* Reads ranks.network. Without one this box takes part in no job. */
 static int read_network(struct call *call, struct cidr *ret_network, struct error *err)
@@ -34,6 +35,16 @@ static int check_name(struct call *call, const char *name, struct error *err)
 			 call->request.method->name, name);
 }
 
+/* Tells whether this box trains a run of its own. */
+static bool trains(void)
+{
+	CLEANUP(manager_closep) struct manager *manager = NULL;
+	bool busy;
+
+	return manager_open(&manager, NULL) == 0 &&
+	       manager_is_busy(manager, "kiln-traind.service", &busy, NULL) == 0 && busy;
+}
+
 int method_rank_check(struct call *call, struct error *err)
 {
 	struct ranks_facts facts;
@@ -41,6 +52,10 @@ int method_rank_check(struct call *call, struct error *err)
 
 	if (r < 0)
 		return r;
+	if (jobs_any(call->calls))
+		(void)snprintf(facts.busy, sizeof(facts.busy), "still has the job %s", jobs_any(call->calls));
+	else if (trains())
+		(void)snprintf(facts.busy, sizeof(facts.busy), "trains a run of its own");
 	call->result = ranks_facts_json(&facts);
 	return call->result ? 0 : call_no_memory(err);
 }
@@ -62,7 +77,7 @@ int method_rank_start(struct call *call, struct error *err)
 		return r;
 	}
 	r = call_result_true(call, "started", err);
-	return r < 0 ? r : job_start(call, name, array, err);
+	return r < 0 ? r : job_start(call, name, call->request.params, err);
 }
 
 int method_rank_stop(struct call *call, struct error *err)

@@ -146,9 +146,9 @@ int64_t night_end(const struct config *config, int64_t start)
 
 bool night_is(const struct config *config, int64_t now)
 {
-	int64_t end = night_end(config, night_start(config, now));
+	const int64_t start = night_start(config, now), end = night_end(config, start);
 
-	return !end || now < end;
+	return start > 0 && (!end || now < end);
 }
 
 bool night_gap_next(const struct config *config, int64_t from, unsigned days, struct night_gap *ret_gap)

@@ -4,7 +4,7 @@
  * seconds).
  *
  * A night begins at run.at on each of run.days, and lasts until the next run.ends_at; without run.ends_at
- * until the next run.at.
+ * until the next run.at. With run.days = "none" there is no night.
  *
  * Why the code computes with days and minutes, and not with seconds. Local time has gaps and repetitions:
  * when clocks go forward, a time of day such as 02:30 does not exist; when they go back, it exists twice; and
@@ -20,7 +20,8 @@
 
 #include "core/config/config.h"
 
-/* Return the start of the last night that began at or before `now`, or of the first night after `now`. */
+/* Return the start of the last night that began at or before `now`, or of the first night after `now`; 0:
+ * there is none. */
 int64_t night_start(const struct config *config, int64_t now);
 int64_t night_next(const struct config *config, int64_t now);
 /* Returns the first run.ends_at after `start`, which is the end of a night, or of a run that began at any

@@ -36,7 +36,7 @@ static void allowed_location(enum key_type type, char *out, size_t size)
 static void allowed_time(const struct config_key *key, char *out, size_t size)
 {
 	if (key->type == KEY_DAYS)
-		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\"");
+		(void)snprintf(out, size, "days and ranges of them such as \"mon..fri,sun\", or \"none\"");
 	else if (key->type == KEY_ZONE)
 		(void)snprintf(out, size, "a zone of /usr/share/zoneinfo such as \"Europe/Berlin\"");
 	else

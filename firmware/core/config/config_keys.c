@@ -17,7 +17,7 @@ const struct config_key config_keys[] = {
 	{ "run.start_from", KEY_ENUM, "", "scratch", NO_BOUNDS, { "scratch", "latest" }, AT(run.start_from),
 	  "weights that a new run starts with: scratch = initial weights, latest = the newest checkpoint of the last run" },
 	{ "run.days", KEY_DAYS, "", "mon..sun", NO_BOUNDS, NO_NAMES, AT(run.days),
-	  "days on which a run starts by itself" },
+	  "days on which a run starts by itself; none = no run does, as on a box that trains for another one (ranks.boxes)" },
 	{ "run.at", KEY_TIME, "", "22:00", NO_BOUNDS, NO_NAMES, AT(run.at),
 	  "local time at which the run starts; if the change to summer time skips this time, the run starts after the skipped hour" },
 	{ "run.zone", KEY_ZONE, "", "UTC", NO_BOUNDS, NO_NAMES, AT(run.zone),

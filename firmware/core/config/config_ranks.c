@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define BOXES        "ranks.boxes"
-#define WITH_DEVICES "with device.count above 1"
-#define NAME_MAX     63u /* longest name of a box: kiln pki issues no certificate for a longer one */
+#define BOXES    "ranks.boxes"
+#define TOGETHER "with device.count above 1 or ranks.boxes"
+#define NAME_MAX 63u /* longest name of a box: kiln pki issues no certificate for a longer one */
 
 /* Tells whether one of the first `bytes` bytes of a list is the name. Names of hosts have no case. */
 static bool is_among(const char *list, size_t bytes, const char *name, size_t length)
@@ -44,10 +44,9 @@ static uint64_t check_names(struct config_reading *reading)
 }
 
 /* Checks what ranks.boxes asks of other keys, which have no effect without it. */
-static void check_boxes(struct config_reading *reading)
+static void check_boxes(struct config_reading *reading, uint64_t boxes)
 {
 	const struct config *config = reading->config;
-	const uint64_t boxes = config->ranks.boxes ? check_names(reading) : 0;
 	struct cidr cidr;
 
 	if (boxes == 0)
@@ -69,39 +68,43 @@ static void check_boxes(struct config_reading *reading)
 			     config->ranks.network, cidr_hosts(&cidr), boxes + 1);
 }
 
-/* Checks what several devices that train together ask of other keys. */
-static void check_devices(struct config_reading *reading)
+/* Checks what several devices that train together ask of other keys. `boxes`: how many others there are. */
+static void check_devices(struct config_reading *reading, uint64_t boxes)
 {
 	const struct config *config = reading->config;
+	uint64_t devices;
 
-	if (config->device.count <= 1)
+	if (config->device.count <= 1 && boxes == 0)
 		return;
-	if (config->order.lanes > 0 && config->order.lanes < config->device.count)
+	if (__builtin_mul_overflow(config->device.count, boxes + 1, &devices))
+		devices = UINT64_MAX;
+	if (config->order.lanes > 0 && config->order.lanes < devices)
 		mistakes_add(reading->mistakes, config_line(config, "order.lanes"),
-			     "order.lanes: found %" PRIu64 ", allowed " WITH_DEVICES ": %" PRIu64 " or more",
-			     config->order.lanes, config->device.count);
+			     "order.lanes: found %" PRIu64 ", allowed with %" PRIu64 " devices: %" PRIu64
+			     " or more",
+			     config->order.lanes, devices, devices);
 	if (config->device.id && strcmp(config->device.id, "auto") != 0)
 		mistakes_add(reading->mistakes, config_line(config, "device.id"),
-			     "device.id: found \"%s\", allowed " WITH_DEVICES ": \"auto\"",
-			     config->device.id);
+			     "device.id: found \"%s\", allowed " TOGETHER ": \"auto\"", config->device.id);
 	if (config->order.mode == ORDER_FAST)
 		mistakes_add(reading->mistakes, config_line(config, "order.mode"),
-			     "order.mode: found \"fast\", allowed " WITH_DEVICES ": \"exact\"");
+			     "order.mode: found \"fast\", allowed " TOGETHER ": \"exact\"");
 	if (!config->ranks.exact)
 		mistakes_add(reading->mistakes, config_line(config, "ranks.exact"),
-			     "ranks.exact: found false, allowed " WITH_DEVICES ": true");
+			     "ranks.exact: found false, allowed " TOGETHER ": true");
 	if (config->series.parallel != 1)
 		mistakes_add(reading->mistakes, config_line(config, "series.parallel"),
-			     "series.parallel: found %" PRIu64 ", allowed " WITH_DEVICES ": 1",
+			     "series.parallel: found %" PRIu64 ", allowed " TOGETHER ": 1",
 			     config->series.parallel);
 }
 
 void config_check_ranks(struct config_reading *reading)
 {
 	const struct config *config = reading->config;
+	const uint64_t boxes = config->ranks.boxes ? check_names(reading) : 0;
 
-	check_boxes(reading);
-	check_devices(reading);
+	check_boxes(reading, boxes);
+	check_devices(reading, boxes);
 	if (config->ranks.trusted && config->ranks.network && !*config->ranks.network)
 		mistakes_add(reading->mistakes, config_line(config, "ranks.trusted"),
 			     "ranks.trusted: found true, allowed: with ranks.network");

@@ -26,6 +26,9 @@ bool local_days_parse(const char *text, unsigned *ret_days)
 {
 	unsigned days = 0, first, last;
 
+	*ret_days = 0;
+	if (strcmp(text, "none") == 0)
+		return true;
 	for (;; text++) {
 		if (!parse_day(&text, &first))
 			return false;

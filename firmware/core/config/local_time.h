@@ -11,7 +11,7 @@
 #define LOCAL_NO_TIME     1440u /* the result for an empty text; a day has 1440 minutes, 0 .. 1439 */
 #define LOCAL_ZONE_BYTES  64u   /* longest name of a zone, with its NUL */
 
-/* Parses weekdays such as "mon..fri,sun" as a set of bits; bit 0 is Monday. */
+/* Parses weekdays such as "mon..fri,sun" as a set of bits; bit 0 is Monday. "none" is the empty set. */
 bool local_days_parse(const char *text, unsigned *ret_days);
 /* Parses "HH:MM", 00:00 .. 23:59, as minutes after midnight; the result of "" is LOCAL_NO_TIME. */
 bool local_time_parse(const char *text, unsigned *ret_minutes);

@@ -288,12 +288,15 @@ const struct control_method control_methods[] = {
 	  { { 0 } },
 	  "build: the build id of kiln-traind, device: platform and name of the device that trains, \"\" = "
 	  "not "
-	  "known yet, time_us",
+	  "known yet, time_us, busy: what the box does that keeps it from taking part, \"\" = nothing",
 	  "show what boxes that train together must have in common" },
 	{ "rank.start",
 	  CONTROL_RANKS,
 	  false, /* the job belongs to the connection, so a key of an earlier connection would be of no use */
 	  { { "job", CONTROL_NAME, true, 1, RANKS_JOB_MAX, NULL, "name of the job" },
+	    { "run", CONTROL_NAME, true, 1, CONTROL_RUN_ID_MAX, NULL, "id of the run, which the sink has" },
+	    { "plan", CONTROL_NAME, true, 64, 64, NULL,
+	      "SHA-256 of the run's plan, which the sink has, in hex" },
 	    { "arguments", CONTROL_LIST, true, 1, 24, NULL,
 	      "arguments of orted, the daemon of Open MPI; only those that mpirun gives it are allowed" } },
 	  "started: true; when the daemon ends, a line with the method \"rank.ended\" follows: {job, result "

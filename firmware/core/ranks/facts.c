@@ -69,7 +69,8 @@ cJSON *ranks_facts_json(const struct ranks_facts *facts)
 
 	if (!cJSON_AddStringToObject(object, "build", facts->build) ||
 	    !cJSON_AddItemToObject(object, "device", json_string(facts->device)) ||
-	    !json_add_u64(object, "time_us", facts->time_us))
+	    !json_add_u64(object, "time_us", facts->time_us) ||
+	    !cJSON_AddItemToObject(object, "busy", json_string(facts->busy)))
 		return NULL;
 	return TAKE(object);
 }
@@ -94,7 +95,8 @@ int ranks_facts_of(const cJSON *object, struct ranks_facts *ret_facts, struct er
 	int r = get_text(object, "build", facts.build, sizeof(facts.build), err);
 
 	if (r < 0 || (r = get_text(object, "device", facts.device, sizeof(facts.device), err)) < 0 ||
-	    (r = json_get_u64("rank.check", object, "time_us", &facts.time_us, err)) < 0)
+	    (r = json_get_u64("rank.check", object, "time_us", &facts.time_us, err)) < 0 ||
+	    (r = get_text(object, "busy", facts.busy, sizeof(facts.busy), err)) < 0)
 		return r;
 	*ret_facts = facts;
 	return 0;
@@ -111,12 +113,13 @@ int ranks_facts_compare(const struct ranks_facts *found, const struct ranks_fact
 	if (strcmp(found->build, here->build) != 0)
 		return error_set(err, -ESTALE, "found the build %s of " TRAINER ", expected %s as here",
 				 found->build, here->build);
-	if (!mixed && strcmp(found->device, here->device) != 0)
+	if (*found->busy)
+		return error_set(err, -EBUSY, "it %s", found->busy);
+	if (!mixed && *found->device && *here->device && strcmp(found->device, here->device) != 0)
 		return error_set(err, -ESTALE,
 				 "found the device \"%s\", expected \"%s\" as here; ranks.mixed = true "
 				 "allows different ones",
-				 *found->device ? found->device : "not known yet",
-				 *here->device ? here->device : "not known yet");
+				 found->device, here->device);
 	if (apart_us > RANKS_CLOCK_US && apart_us - RANKS_CLOCK_US > way_us)
 		return error_set(err, -ESTALE,
 				 "found its clock %" PRIu64 ".%03" PRIu64

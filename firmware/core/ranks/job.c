@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX ".json"
+#define SUFFIX    ".json"
+#define ARGUMENTS "arguments"
 #define LETTERS                      \
 	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 	"abcdefghijklmnopqrstuvwxyz0123456789"
@@ -54,16 +55,13 @@ static int write_file(const char *path, const char *text, struct error *err)
 	return r < 0 ? error_set(err, r, "%s: cannot make it: %s", path, strerror(-r)) : 0;
 }
 
-int ranks_job_write(const char *name, const cJSON *arguments, struct error *err)
+int ranks_job_write(const char *name, const cJSON *params, struct error *err)
 {
-	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
 	CLEANUP(free_ptr) char *text = NULL;
 	char path[PATH_BYTES];
 	int r;
 
-	if (!json || !cJSON_AddItemToObject(json, RANKS_CREDENTIAL, cJSON_Duplicate(arguments, true)))
-		return error_set(err, -ENOMEM, "no memory");
-	if ((r = json_print_line(json, &text, err)) < 0 ||
+	if ((r = json_print_line(params, &text, err)) < 0 ||
 	    (r = path_make(path_of(PATH_RANKS, NULL, path), err)) < 0)
 		return r;
 	return write_file(file_of(name, path), text, err);
@@ -108,27 +106,17 @@ int ranks_arguments_of(const cJSON *array, struct ranks_arguments *ret, struct e
 	const cJSON *item;
 
 	if (!cJSON_IsArray(array))
-		return error_set(err, -EBADMSG, RANKS_CREDENTIAL ": expected an array of strings");
+		return error_set(err, -EBADMSG, ARGUMENTS ": expected an array of strings");
 	found.words = calloc((size_t)cJSON_GetArraySize(array) + 1, sizeof(*found.words));
 	if (!found.json || !found.words)
 		return error_set(err, -ENOMEM, "no memory");
 	cJSON_ArrayForEach(item, found.json) {
 		if (!cJSON_IsString(item))
-			return error_set(err, -EBADMSG, RANKS_CREDENTIAL ": expected an array of strings");
+			return error_set(err, -EBADMSG, ARGUMENTS ": expected an array of strings");
 		found.words[found.count++] = item->valuestring;
 	}
 	*ret = (struct ranks_arguments){ TAKE(found.json), TAKE(found.words), found.count };
 	return 0;
-}
-
-int ranks_arguments_read(const char *path, struct ranks_arguments *ret, struct error *err)
-{
-	CLEANUP(json_free) cJSON *json = NULL;
-	int r = json_read(path, RANKS_JOB_FILE_BYTES, &json, err);
-
-	if (r == 0)
-		r = ranks_arguments_of(json_member(json, RANKS_CREDENTIAL), ret, err);
-	return r < 0 ? error_prefix(err, "%s", path) : 0;
 }
 
 void ranks_arguments_done(struct ranks_arguments *arguments)
@@ -136,4 +124,52 @@ void ranks_arguments_done(struct ranks_arguments *arguments)
 	cJSON_Delete(arguments->json);
 	free(arguments->words);
 	*arguments = (struct ranks_arguments){ 0 };
+}
+
+/* ---- The credential ---- */
+
+static int get_text(const char *path, const cJSON *json, const char *key, char *out, size_t size,
+		    struct error *err)
+{
+	const char *text;
+	int r = json_get_string(path, json, key, &text, err);
+
+	if (r < 0)
+		return r;
+	if (strlen(text) >= size)
+		return error_set(err, -EBADMSG, "%s: %s: found %zu bytes, expected at most %zu", path, key,
+				 strlen(text), size - 1);
+	(void)snprintf(out, size, "%s", text);
+	return 0;
+}
+
+static int read_job(const char *path, struct ranks_job *job, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	int r = json_read(path, RANKS_JOB_FILE_BYTES, &json, err);
+
+	if (r < 0 || (r = get_text(path, json, "run", job->run, sizeof(job->run), err)) < 0 ||
+	    (r = get_text(path, json, "plan", job->plan_sha256, sizeof(job->plan_sha256), err)) < 0)
+		return r;
+	if (!run_is_id(job->run))
+		return error_set(err, -EBADMSG, "%s: found the run \"%s\", which is no run's id", path,
+				 job->run);
+	r = ranks_arguments_of(json_member(json, ARGUMENTS), &job->arguments, err);
+	return r < 0 ? error_prefix(err, "%s", path) : 0;
+}
+
+int ranks_job_read(struct ranks_job *ret_job, struct error *err)
+{
+	const char *folder = getenv("CREDENTIALS_DIRECTORY");
+	char path[PATH_BYTES];
+
+	if (!folder)
+		return error_set(err, -EINVAL, "CREDENTIALS_DIRECTORY is not set: only systemd starts this");
+	(void)snprintf(path, sizeof(path), "%.4000s/" RANKS_CREDENTIAL, folder);
+	return read_job(path, ret_job, err);
+}
+
+void ranks_job_done(struct ranks_job *job)
+{
+	ranks_arguments_done(&job->arguments);
 }

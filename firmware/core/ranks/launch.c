@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/ranks/launch.h"
 
-#include "core/ranks/job.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 #define NOWHERE "/nonexistent"
+/* mpirun refuses to run as root unless both variables are set. For another user they have no meaning. */
+#define AS_ROOT                                       \
+	{ "OMPI_ALLOW_RUN_AS_ROOT", "1" },            \
+	{                                             \
+		"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" \
+	}
 
 void ranks_texts_done(struct ranks_texts *texts)
 {
@@ -76,15 +80,20 @@ static int add_folder(struct ranks_texts *texts, const char *folder, struct erro
 
 static int add_common(struct ranks_texts *texts, const struct ranks_job_wish *job, struct error *err)
 {
-	char folder[PATH_BYTES];
 	const struct variable variables[] = {
-		/* Open MPI needs a PATH, though every program that it starts has a whole path. */
-		{ "PATH", NOWHERE },
+		/* For the linker, which PoCL starts by its name. Every program that Open MPI starts has a
+		 * whole path. */
+		{ "PATH", "/usr/bin" },
 		{ "OMPI_MCA_oob_tcp_if_include", job->network },
 		{ "OMPI_MCA_btl_tcp_if_include", job->network },
 		{ "OMPI_MCA_btl", "self,vader,tcp" },
+		/* A box that has lost its power or its network is noticed after about 30 s, not after 8
+		   minutes. */
+		{ "OMPI_MCA_oob_tcp_keepalive_time", "10" },
+		{ "OMPI_MCA_oob_tcp_keepalive_intvl", "5" },
+		{ "OMPI_MCA_oob_tcp_keepalive_probes", "4" },
 	};
-	int r = add_folder(texts, ranks_job_folder(job->name, folder), err);
+	int r = add_folder(texts, job->folder, err);
 
 	if (r == 0)
 		r = add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
@@ -117,6 +126,9 @@ static int add_leaders(struct ranks_texts *texts, const struct ranks_launch *lau
 		{ "OMPI_MCA_plm_rsh_pass_environ_mca_params", "0" },
 		/* orted stays the main process of its unit. */
 		{ "OMPI_MCA_orte_leave_session_attached", "1" },
+		/* Devices are counted, not cores. */
+		{ "OMPI_MCA_rmaps_base_oversubscribe", "1" },
+		AS_ROOT,
 	};
 
 	return add_all(texts, variables, sizeof(variables) / sizeof(variables[0]), err);
@@ -205,10 +217,7 @@ static int add_alone(struct ranks_texts *texts, const struct ranks_alone *alone,
 		{ "OMPI_MCA_ras", "^slurm,gridengine" },
 		/* Devices are counted, not cores. */
 		{ "OMPI_MCA_rmaps_base_oversubscribe", "1" },
-		/* mpirun refuses to run as root unless both variables are set. For another user they have
-		 * no meaning. */
-		{ "OMPI_ALLOW_RUN_AS_ROOT", "1" },
-		{ "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
+		AS_ROOT,
 	};
 	const int r = add_folder(texts, alone->folder, err);
 

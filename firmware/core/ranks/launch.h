@@ -5,8 +5,8 @@
  * other box, and the agent has the box's kiln-controld start kiln-rank@JOB.service. Ranks of one box alone
  * need none of this: mpirun starts them as its children.
  *
- * Open MPI takes its parameters from the environment, OMPI_MCA_*, and from nowhere else: HOME is the job's
- * own folder, so there are no files of a user. Parameters in the words of mpirun would go on to orted's
+ * Open MPI takes its parameters from the environment, OMPI_MCA_*, and from nowhere else: HOME is `folder`,
+ * so there are no files of a user. Parameters in the words of mpirun would go on to orted's
  * words, which core/ranks/orted.h keeps as few as possible; so each box sets its own from its own kiln.conf.
  *
  * Pure functions: they start nothing. Any thread may call them.
@@ -32,6 +32,7 @@ void ranks_texts_done(struct ranks_texts *texts);
 /* What both sides need. */
 struct ranks_job_wish {
 	const char *name;    /* of the job, core/ranks/job.h */
+	const char *folder;  /* for temporary files of Open MPI, and memory that the ranks of the box share */
 	const char *network; /* ranks.network: the only network that Open MPI uses */
 	const char *oneshot; /* path of kiln-oneshot */
 };
@@ -53,9 +54,9 @@ struct ranks_launch {
 	const char *const *program; /* path and arguments of each rank, NULL at the end */
 };
 
-/* Makes the words and the environment of RANKS_MPIRUN. The first word is no path: with a path mpirun would
- * put commands of a shell before orted, which set PATH. Errors: -EINVAL no box, or a box without ranks, or
- * too many words; -ENOMEM. */
+/* Makes the words of RANKS_MPIRUN, and the variables that are set beside those that the process has. The
+ * first word is no path: with a path mpirun would put commands of a shell before orted, which set PATH.
+ * Errors: -EINVAL no box, or a box without ranks, or too many words; -ENOMEM. */
 MUST_CHECK int ranks_mpirun(const struct ranks_launch *launch, struct ranks_texts *ret_words,
 			    struct ranks_texts *ret_environment, struct error *err);
 

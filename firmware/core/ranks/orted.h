@@ -2,7 +2,7 @@
 /*
  * The arguments of orted, the daemon of Open MPI that starts the ranks of a job on one box. mpirun on the box
  * that leads makes them, and they come to this box over the network. So they are checked against a grammar:
- * exactly what mpirun of Open MPI 4.1 gives orted where core/ranks/mpirun.h starts it, and nothing that makes
+ * exactly what mpirun of Open MPI 4.1 gives orted where core/ranks/launch.h starts it, and nothing that makes
  * orted load or run a file.
  *
  *     vector  = option...                    each name at most once

@@ -248,15 +248,6 @@ int run_load(struct run *ret_run, struct error *err)
 	return r;
 }
 
-uint32_t run_devices(void)
-{
-	CLEANUP(run_done) struct run run = { 0 };
-
-	if (run_load(&run, NULL) < 0 || run_state_is_final(run.state))
-		return 1;
-	return (uint32_t)run.config.device.count;
-}
-
 int run_load_archived(const char *id, struct run *ret_run, struct error *err)
 {
 	if (!run_is_id(id))

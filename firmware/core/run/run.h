@@ -250,9 +250,6 @@ MUST_CHECK int run_restore(const char *json_text, uint64_t bytes, const char *pl
 /* Loads the current run. Errors: -ENOENT there is no current run; -EBADMSG a damaged record. */
 MUST_CHECK int run_load(struct run *ret_run, struct error *err);
 void run_done(struct run *run);
-/* Returns how many devices of this box train the current run together: device.count of its configuration. 1
- * where the run is final or cannot be read. */
-uint32_t run_devices(void);
 /* Loads a run from the archive. Errors: -ENOENT the archive has no run with this id. */
 MUST_CHECK int run_load_archived(const char *id, struct run *ret_run, struct error *err);
 

@@ -152,11 +152,11 @@ static uint64_t versions_of(const struct plan *plan)
 	return versions;
 }
 
-int fetch_plan_lock(uint32_t world, int *ret_lock, struct error *err)
+int fetch_plan_lock(int *ret_lock, struct error *err)
 {
 	char path[PATH_BYTES];
 
-	return world > 1 ? file_lock(path_of(PATH_SLOT, "plan.lock", path), ret_lock, err) : 0;
+	return file_lock(path_of(PATH_SLOT, "plan.lock", path), ret_lock, err);
 }
 
 int fetch_plan(const struct run *run, struct plan **ret_plan, struct error *err)

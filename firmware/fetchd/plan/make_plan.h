@@ -16,9 +16,8 @@
 
 /* Waits until no other rank of the run makes the plan: the ranks read one record and write one plan. Call it
  * before run_load(), so that a rank that has waited reads the record with the plan in it. *ret_lock, closed
- * after fetch_plan(), ends the wait of the others. With a world of 1 it does nothing. Errors: those of
- * file_lock(). */
-MUST_CHECK int fetch_plan_lock(uint32_t world, int *ret_lock, struct error *err);
+ * after fetch_plan(), ends the wait of the others. Errors: those of file_lock(). */
+MUST_CHECK int fetch_plan_lock(int *ret_lock, struct error *err);
 
 /* Opens or makes the plan. Main thread. Blocks: on the network, minutes for large listings.
  * Errors: -ENOENT no object matches a glob; -EINVAL the configuration does not fit the objects; -EBADMSG the

@@ -168,6 +168,10 @@ static int nightly(unsigned wait_s, struct error *err)
 		report_unstarted(err->text);
 		return r;
 	}
+	if (strcmp(config.run.days, "none") == 0) {
+		log_info("run.days = \"none\": no run starts by itself");
+		return 0;
+	}
 	wait_for_clock("nightly", wait_s);
 	due = due_decide(&config, &(struct due_facts){ time(NULL), uptime_s(), written_s(file) }, &late_s);
 	if (due != DUE_NOW) {

@@ -100,12 +100,12 @@ static void say_power(const struct config *config, const char *run_id, int64_t w
 int power_rest(const struct config *config, const char *run_id, struct error *err)
 {
 	CLEANUP(manager_closep) struct manager *manager = NULL;
-	const int64_t now = time(NULL),
-		      wake = night_next(config, now) - (int64_t)config->power.wake_early_min * 60;
+	const int64_t now = time(NULL), next = night_next(config, now),
+		      wake = next - (int64_t)config->power.wake_early_min * 60;
 	struct error why;
 	int r;
 
-	if (config->power.when_finished == POWER_NOTHING)
+	if (config->power.when_finished == POWER_NOTHING || next == 0)
 		return 0;
 	if (check_box(config, now, wake, &why) < 0) {
 		say_held(run_id, &why);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/config/config.h"
-#include "core/ranks/facts.h"
 #include "core/ranks/launch.h"
-#include "drivers/control/client.h"
+#include "core/run/run.h"
+#include "oneshot/ranks/other.h"
 #include "oneshot/ranks/ranks.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -33,30 +30,19 @@ static cJSON *plain_words(int count, char **words)
 	return TAKE(array);
 }
 
-static cJSON *make_params(const char *job, int count, char **words)
+/* `run`: the current run of this box, which leads the job. */
+static cJSON *make_params(const char *job, const struct run *run, int count, char **words)
 {
 	CLEANUP(json_free) cJSON *params = cJSON_CreateObject();
 	cJSON *array = plain_words(count, words);
 
-	if (!cJSON_AddStringToObject(params, "job", job)) {
+	if (!cJSON_AddStringToObject(params, "job", job) ||
+	    !cJSON_AddStringToObject(params, "run", run->id) ||
+	    !cJSON_AddStringToObject(params, "plan", run->plan_sha256)) {
 		cJSON_Delete(array);
 		return NULL;
 	}
 	return cJSON_AddItemToObject(params, "arguments", array) ? TAKE(params) : NULL;
-}
-
-/* Asks the other box what it has, and compares it with this box. */
-static int check(struct client *client, bool mixed, struct error *err)
-{
-	CLEANUP(json_free) cJSON *answer = NULL;
-	const uint64_t since_us = clock_us();
-	struct ranks_facts here, found;
-	int r = client_call(client, "rank.check", NULL, &answer, err);
-	const uint64_t way_us = clock_us() - since_us;
-
-	if (r < 0 || (r = ranks_facts_here(&here, err)) < 0 || (r = ranks_facts_of(answer, &found, err)) < 0)
-		return r;
-	return ranks_facts_compare(&found, &here, way_us, mixed, err);
 }
 
 /* Waits for the end of orted on the other box. Returns the exit code to pass on. */
@@ -85,17 +71,14 @@ static int start(const char *host, const char *job, int count, char **words, int
 	CLEANUP(client_closep) struct client *client = NULL;
 	CLEANUP(json_free) cJSON *answer = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
-	char port[8];
-	const struct client_box box = { .name = host, .address = host, .port = port };
+	CLEANUP(run_done) struct run run = { 0 };
 	cJSON *params;
-	int r = config_load(config_path(0, NULL), &config, err);
+	int r;
 
-	if (r < 0)
+	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 || (r = run_load(&run, err)) < 0 ||
+	    (r = other_open(host, &config, &client, err)) < 0)
 		return r;
-	(void)snprintf(port, sizeof(port), "%" PRIu64, config.control.port);
-	if ((r = client_open_box(&box, &client, err)) < 0 || (r = check(client, config.ranks.mixed, err)) < 0)
-		return r;
-	params = make_params(job, count, words);
+	params = make_params(job, &run, count, words);
 	if (!params)
 		return error_set(err, -ENOMEM, "no memory");
 	if ((r = client_call(client, "rank.start", params, &answer, err)) < 0)

@@ -2,9 +2,8 @@
 #include "core/base/events.h"
 #include "core/base/paths.h"
 #include "core/config/config.h"
-#include "core/ranks/job.h"
 #include "core/ranks/launch.h"
-#include "core/ranks/orted.h"
+#include "oneshot/ranks/job_read.h"
 #include "oneshot/ranks/ranks.h"
 
 #include <limits.h>
@@ -15,30 +14,6 @@
  * work. */
 static const char *const kept[] = { "POCL_CACHE_DIR", "RUSTICL_ENABLE" };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
-
-static int read_arguments(struct ranks_arguments *ret, struct error *err)
-{
-	const char *folder = getenv("CREDENTIALS_DIRECTORY");
-	char path[PATH_BYTES];
-
-	if (!folder)
-		return error_set(err, -EINVAL, "CREDENTIALS_DIRECTORY is not set: only systemd starts this");
-	(void)snprintf(path, sizeof(path), "%.4000s/" RANKS_CREDENTIAL, folder);
-	return ranks_arguments_read(path, ret, err);
-}
-
-/* kiln-controld has checked the arguments already; but it speaks with other machines, and this is another
- * user with other rights. */
-static int check(const struct ranks_arguments *arguments, const char *network, struct error *err)
-{
-	struct cidr cidr;
-	struct orted_job job;
-
-	if (!cidr_parse(network, &cidr))
-		return error_set(err, -EINVAL, "%s has no ranks.network, so this box takes part in no job",
-				 config_path(0, NULL));
-	return orted_check(arguments->words, arguments->count, &cidr, &job, err);
-}
 
 /* Becomes orted. Returns only where that fails. */
 static int become_orted(const struct ranks_arguments *arguments, const struct ranks_texts *environment,
@@ -66,23 +41,26 @@ static int become_orted(const struct ranks_arguments *arguments, const struct ra
 static int start(const char *name, struct error *err)
 {
 	CLEANUP(config_done) struct config config = { 0 };
-	CLEANUP(ranks_arguments_done) struct ranks_arguments arguments = { 0 };
+	CLEANUP(ranks_job_done) struct ranks_job job = { 0 };
+	struct orted_job checked;
 	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
 	char oneshot[PATH_MAX];
 	const ssize_t bytes = readlink("/proc/self/exe", oneshot, sizeof(oneshot) - 1);
-	struct ranks_job_wish job = { .name = name, .oneshot = oneshot };
+	char folder[PATH_BYTES];
+	struct ranks_job_wish wish = { .name = name,
+				       .folder = ranks_job_folder(name, folder),
+				       .oneshot = oneshot };
 	int r;
 
 	oneshot[bytes > 0 ? bytes : 0] = '\0';
 	if (!ranks_job_is_name(name))
 		return error_set(err, -EINVAL, "job: found \"%.64s\", allowed: " RANKS_JOB_ALLOWED, name);
 	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
-	    (r = read_arguments(&arguments, err)) < 0 ||
-	    (r = check(&arguments, config.ranks.network, err)) < 0)
+	    (r = job_read(&config, &job, &checked, err)) < 0)
 		return r;
-	job.network = config.ranks.network;
-	r = ranks_orted_environment(&job, &environment, err);
-	return r < 0 ? r : become_orted(&arguments, &environment, err);
+	wish.network = config.ranks.network;
+	r = ranks_orted_environment(&wish, &environment, err);
+	return r < 0 ? r : become_orted(&job.arguments, &environment, err);
 }
 
 int oneshot_rank(int argc, char **argv)

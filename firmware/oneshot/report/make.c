@@ -124,14 +124,15 @@ static void facts_done(struct facts *facts)
 static bool add_night(cJSON *report, const struct facts *facts)
 {
 	cJSON *night = cJSON_AddObjectToObject(report, "night");
+	int64_t next;
 
 	if (!json_add_u64(night, "from_s", (uint64_t)facts->tonight->from_s) ||
 	    !json_add_u64(night, "to_s", (uint64_t)facts->tonight->over_s) ||
 	    !cJSON_AddStringToObject(night, "by", facts->tonight->by_timer ? "timer" : "hand"))
 		return false;
-	if (!facts->config->file)
-		return cJSON_AddNullToObject(night, "next_s");
-	return json_add_u64(night, "next_s", (uint64_t)night_next(facts->config, time(NULL)));
+	next = facts->config->file ? night_next(facts->config, time(NULL)) : 0;
+	return next > 0 ? json_add_u64(night, "next_s", (uint64_t)next)
+			: cJSON_AddNullToObject(night, "next_s") != NULL;
 }
 
 static bool add_sources(cJSON *object, const struct config *config)

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "traind/mpirun.h"
+#include "drivers/ranks/mpirun.h"
 
 #include "core/base/log.h"
-#include "core/base/paths.h"
-#include "core/ranks/launch.h"
 #include "core/run/status.h"
 #include "drivers/journal/journal.h"
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define LOG_VARIABLE   "KILN_RANKS_LOG" /* "journal": the ranks log to the journal, past mpirun */
 #define FAILURE_WAIT_S 10u
@@ -43,7 +41,6 @@ static char *pending_path(char out[static PATH_BYTES])
 	return status_path(STATUS_TRAIND, "mpirun/pending", out);
 }
 
-/* Waits where the last mpirun has started no rank: only rank 0 waits as a daemon does after failures. */
 static void wait_after_failure(void)
 {
 	char path[PATH_BYTES];
@@ -91,7 +88,7 @@ static int set_variable(char *text)
 	return setenv(text, value + 1, 1);
 }
 
-static int set_environment(const struct ranks_texts *variables, struct error *err)
+static int set_environment(struct ranks_texts *variables, struct error *err)
 {
 	int r = keep_caches();
 
@@ -117,47 +114,33 @@ static void leave_terminal(void)
 	(void)setpgid(0, 0);
 }
 
-static int become(uint32_t devices, struct error *err)
+int mpirun_prepare(char folder[static PATH_BYTES], struct error *err)
 {
-	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
-	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
-	char folder[PATH_BYTES], self[PATH_MAX];
-	const char *const program[] = { realpath("/proc/self/exe", self), "--rank-from-env", NULL };
-	const struct ranks_alone alone = { .ranks = devices, .folder = folder, .program = program };
+	wait_after_failure();
+	return make_folder(folder, err);
+}
+
+int mpirun_exec(const struct ranks_texts *words, struct ranks_texts *environment, struct error *err)
+{
 	int r;
 
-	if (!program[0])
-		return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	wait_after_failure();
-	if ((r = make_folder(folder, err)) < 0 || (r = note_start(err)) < 0 ||
-	    (r = ranks_mpirun_alone(&alone, &words, &environment, err)) < 0 ||
-	    (r = set_environment(&environment, err)) < 0)
+	if ((r = note_start(err)) < 0 || (r = set_environment(environment, err)) < 0)
 		return r;
 	leave_terminal();
-	log_info("%" PRIu32 " devices train together", devices);
-	(void)execv(RANKS_MPIRUN, words.text);
-	r = error_set(err, -EINVAL,
-		      "device.count: found %" PRIu32 ", but " RANKS_MPIRUN
-		      " cannot be started: %s; install the package openmpi-bin",
-		      devices, strerror(errno));
+	(void)execv(RANKS_MPIRUN, words->text);
+	r = error_set(err, -EINVAL, RANKS_MPIRUN " cannot be started: %s; install the package openmpi-bin",
+		      strerror(errno));
 	forget_start();
 	return r;
 }
 
-int mpirun_become(struct error *err)
-{
-	const uint32_t devices = run_devices();
-
-	return devices > 1 ? become(devices, err) : 0;
-}
-
-void mpirun_arrive(void)
+void mpirun_arrive(const char *program)
 {
 	const char *log = getenv(LOG_VARIABLE);
 
 	/* A rank that waits for others would not notice in time that mpirun has gone. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (log && strcmp(log, "journal") == 0)
-		(void)journal_take_stderr("kiln-traind");
+		(void)journal_take_stderr(program);
 	forget_start();
 }

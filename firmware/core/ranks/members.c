@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ranks/members.h"
+
+#include "core/base/paths.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FILE_NAME  "boxes.json"
+#define FILE_BYTES (1u << 20)
+
+static char *file_of(char out[static PATH_BYTES])
+{
+	return path_of(PATH_RUN, FILE_NAME, out);
+}
+
+int ranks_members_write(cJSON *boxes, uint32_t own, cJSON *lost, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	int r;
+
+	if (!lost)
+		lost = cJSON_CreateArray();
+	/* Takes no NULL, and leaves to its caller what it does not take. */
+	if (!cJSON_AddItemToObject(json, "boxes", boxes)) {
+		cJSON_Delete(boxes);
+		cJSON_Delete(lost);
+		return error_set(err, -ENOMEM, "no memory");
+	}
+	if (!cJSON_AddItemToObject(json, "lost", lost)) {
+		cJSON_Delete(lost);
+		return error_set(err, -ENOMEM, "no memory");
+	}
+	if (!json_add_u64(json, "own", own))
+		return error_set(err, -ENOMEM, "no memory");
+	r = json_print_line(json, &text, err);
+	return r < 0 ? r : file_write_durable(file_of(path), text, strlen(text), err);
+}
+
+int ranks_members_read(struct ranks_members *ret_members, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	char path[PATH_BYTES];
+	uint64_t own;
+	int r = json_read(file_of(path), FILE_BYTES, &json, err), boxes;
+
+	if (r < 0 || (r = json_get_u64(path, json, "own", &own, err)) < 0)
+		return r;
+	boxes = cJSON_GetArraySize(json_member(json, "boxes"));
+	if (boxes < 1 || own >= (uint64_t)boxes)
+		return error_set(err, -EBADMSG, "%s: found %d boxes, of which this box is number %" PRIu64,
+				 path, boxes, own);
+	*ret_members = (struct ranks_members){ (uint32_t)boxes, (uint32_t)own };
+	return 0;
+}
+
+bool ranks_members_has_lost(const char *box)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	char path[PATH_BYTES];
+	const cJSON *lost;
+
+	if (json_read(file_of(path), FILE_BYTES, &json, NULL) < 0)
+		return false;
+	cJSON_ArrayForEach(lost, json_member(json, "lost"))
+		if (cJSON_IsString(lost) && strcmp(lost->valuestring, box) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/clock.h"
+#include "core/base/events.h"
+#include "core/base/log.h"
+#include "core/ranks/job.h"
+#include "core/ranks/members.h"
+#include "drivers/ranks/mpirun.h"
+#include "core/ring/cursor.h"
+#include "drivers/notify/alive.h"
+#include "drivers/notify/notify.h"
+#include "oneshot/ranks/other.h"
+#include "oneshot/ranks/ranks.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRAINER      "kiln-traind"
+#define BOXES_MAX    CURSOR_PLACES_MAX /* a box has one lane at least */
+#define HOST_BYTES   65u
+#define PLAN_POLL_MS 50u
+#define BOX_POLL_S   2u
+/* systemd starts this program again at once; only rank 0 waits as a daemon does after failures. */
+#define FAILURE_WAIT_S 10u
+#define LONGEST_S      300u /* longer than one look at all boxes, none of which answers */
+
+struct other {
+	char name[HOST_BYTES];
+	bool here;        /* it is ready to train */
+	bool given_up;    /* the run has gone on without it before: nobody waits for it */
+	struct error why; /* why it is not here */
+};
+
+struct lead {
+	struct run run;
+	struct config config; /* of this box now: kiln.conf may have changed since the run began */
+	struct other other[BOXES_MAX];
+	uint32_t others;
+};
+
+/* ---- The wait ---- */
+
+/* Tells whether the run is to stop: then the trainer, which obeys, must start soon. */
+static bool is_to_stop(const struct run *run)
+{
+	return run_want_is_stop() || (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s);
+}
+
+/* Waits for the plan, which kiln-fetchd makes: the other boxes get it from the store. */
+static int wait_for_plan(struct run *run, struct error *err)
+{
+	int r;
+
+	while ((r = run_load(run, err)) == 0 && !*run->plan_sha256 && !is_to_stop(run)) {
+		run_done(run);
+		notify_extend(LONGEST_S);
+		notify_status("waiting for the plan of kiln-fetchd");
+		(void)usleep(PLAN_POLL_MS * 1000);
+	}
+	return r;
+}
+
+static void look_at(struct other *other, const struct config *config)
+{
+	CLEANUP(client_closep) struct client *client = NULL;
+	struct error err = { 0 };
+
+	if (other_open(other->name, config, &client, &err) == 0) {
+		other->here = true;
+		log_info("box %s is ready", other->name);
+		return;
+	}
+	if (strcmp(err.text, other->why.text) != 0)
+		log_warning("box %s: %s", other->name, err.text);
+	other->why = err;
+}
+
+/* Looks at the boxes that are not here. Returns whether one is missing for which the run waits. */
+static bool look(struct lead *lead)
+{
+	bool missing = false;
+
+	for (uint32_t i = 0; i < lead->others; i++) {
+		struct other *other = &lead->other[i];
+
+		if (other->here)
+			continue;
+		notify_extend(LONGEST_S);
+		notify_status("looking for box %s", other->name);
+		look_at(other, &lead->config);
+		missing |= !other->here && !other->given_up;
+	}
+	return missing;
+}
+
+static void gather(struct lead *lead)
+{
+	const uint64_t since_us = clock_us(), wait_us = lead->run.config.ranks.wait_s * UINT64_C(1000000);
+
+	while (!is_to_stop(&lead->run) && look(lead) && clock_us() - since_us < wait_us)
+		(void)sleep(BOX_POLL_S);
+}
+
+/* ---- Who trains ---- */
+
+static int list_others(struct lead *lead, struct error *err)
+{
+	const char *name = lead->run.config.ranks.boxes;
+
+	for (size_t bytes; (bytes = config_next_name(&name)) > 0; name += bytes) {
+		struct other *other = &lead->other[lead->others];
+
+		if (lead->others == BOXES_MAX - 1)
+			return error_set(err, -EINVAL, "ranks.boxes: found more than %u names, allowed: %u",
+					 BOXES_MAX - 1, BOXES_MAX - 1);
+		(void)snprintf(other->name, sizeof(other->name), "%.*s", (int)bytes, name);
+		other->given_up = ranks_members_has_lost(other->name);
+		lead->others++;
+	}
+	return 0;
+}
+
+/* Returns a list of names of the boxes that are here, or of those that are not. NULL: no memory. */
+static cJSON *list_names(const struct lead *lead, const char *first, bool here)
+{
+	CLEANUP(json_free) cJSON *list = cJSON_CreateArray();
+
+	if (first && !cJSON_AddItemToArray(list, json_string(first)))
+		return NULL;
+	for (uint32_t i = 0; i < lead->others; i++)
+		if (lead->other[i].here == here &&
+		    !cJSON_AddItemToArray(list, json_string(lead->other[i].name)))
+			return NULL;
+	return TAKE(list);
+}
+
+static uint32_t count_here(const struct lead *lead)
+{
+	uint32_t count = 1;
+
+	for (uint32_t i = 0; i < lead->others; i++)
+		count += lead->other[i].here;
+	return count;
+}
+
+/* Says without which boxes the run goes on; or ends it, where they are too many. */
+static int judge(const struct lead *lead, struct error *err)
+{
+	const uint32_t here = count_here(lead);
+	const struct other *missing = NULL;
+
+	for (uint32_t i = 0; i < lead->others && !missing; i++)
+		missing = lead->other[i].here ? NULL : &lead->other[i];
+	if (!missing || is_to_stop(&lead->run))
+		return 0;
+	if (here < lead->run.config.ranks.boxes_min)
+		return error_set(err, -EHOSTUNREACH,
+				 "found %" PRIu32 " boxes that can train, expected at least %" PRIu64
+				 " by ranks.boxes_min; box %s: %s",
+				 here, lead->run.config.ranks.boxes_min, missing->name, missing->why.text);
+	event_send(&(struct event){ .id = EVENT_BOXES_LOST,
+				    .run_id = lead->run.id,
+				    .count = lead->others + 1 - here },
+		   "the run goes on with %" PRIu32 " of %" PRIu32 " boxes; box %s: %s", here,
+		   lead->others + 1, missing->name, missing->why.text);
+	return 0;
+}
+
+/* ---- mpirun ---- */
+
+/* Writes a name that no other job has: those of the last start may still be stopping. */
+static void make_job_name(char out[static RANKS_JOB_BYTES])
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)snprintf(out, RANKS_JOB_BYTES, "%" PRIx64 "-%" PRIx64, (uint64_t)now.tv_sec,
+		       (uint64_t)now.tv_nsec / 1000);
+}
+
+/* Where the certificate of the role ranks is, as client_open_box() looks for it. */
+static const char *find_pki(char out[static PATH_BYTES])
+{
+	const char *pki = getenv("KILN_PKI"), *home = getenv("HOME");
+
+	(void)snprintf(out, PATH_BYTES, pki ? "%.4000s" : "%.4000s/.kiln", pki ? pki : home ? home : "");
+	return out;
+}
+
+/* Writes the paths of this program, and of the trainer beside it. */
+static int find_programs(char oneshot[static PATH_MAX], char trainer[static PATH_MAX], struct error *err)
+{
+	const ssize_t bytes = readlink("/proc/self/exe", oneshot, PATH_MAX - sizeof(TRAINER));
+	char *slash;
+
+	if (bytes <= 0)
+		return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	oneshot[bytes] = '\0';
+	(void)snprintf(trainer, PATH_MAX, "%s", oneshot);
+	slash = strrchr(trainer, '/') + 1;
+	(void)snprintf(slash, sizeof(TRAINER), TRAINER);
+	return 0;
+}
+
+static int become(const struct lead *lead, const char *self, struct error *err)
+{
+	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
+	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
+	const uint32_t each = (uint32_t)lead->run.config.device.count;
+	struct ranks_box boxes[BOXES_MAX] = { { self, each } };
+	char job[RANKS_JOB_BYTES], folder[PATH_BYTES], pki[PATH_BYTES], oneshot[PATH_MAX], trainer[PATH_MAX];
+	const char *const program[] = { trainer, "--rank-from-env", NULL };
+	struct ranks_launch launch = {
+		.job = { job, folder, lead->run.config.ranks.network, oneshot },
+		.pki = find_pki(pki),
+		.boxes = boxes,
+		.count = 1,
+		.program = program,
+	};
+	int r;
+
+	make_job_name(job);
+	for (uint32_t i = 0; i < lead->others; i++)
+		if (lead->other[i].here)
+			boxes[launch.count++] = (struct ranks_box){ lead->other[i].name, each };
+	if ((r = find_programs(oneshot, trainer, err)) < 0 || (r = mpirun_prepare(folder, err)) < 0 ||
+	    (r = ranks_mpirun(&launch, &words, &environment, err)) < 0)
+		return r;
+	log_info("%zu boxes train together, as job %s", launch.count, job);
+	return mpirun_exec(&words, &environment, err);
+}
+
+static int start(struct lead *lead, struct error *err)
+{
+	char self[HOST_BYTES] = "";
+	int r;
+
+	if ((r = wait_for_plan(&lead->run, err)) < 0 ||
+	    (r = config_load(config_path(0, NULL), &lead->config, err)) < 0 ||
+	    (r = list_others(lead, err)) < 0)
+		return r;
+	gather(lead);
+	(void)gethostname(self, sizeof(self) - 1);
+	if ((r = judge(lead, err)) < 0 || (r = ranks_members_write(list_names(lead, self, true), 0,
+								   list_names(lead, NULL, false), err)) < 0)
+		return r;
+	return become(lead, self, err);
+}
+
+int oneshot_lead(int argc, char **argv)
+{
+	static struct lead lead;
+	struct error err = { 0 };
+
+	(void)argc;
+	(void)argv;
+	(void)start(&lead, &err); /* returns after an error alone */
+	(void)sleep(FAILURE_WAIT_S);
+	return alive_fatal(STATUS_TRAIND, &err);
+}

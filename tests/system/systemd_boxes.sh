@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A night that two boxes train together, each under a real systemd: the timer of box-1 starts the night, box-2 gets the run from
+# their store. Processes are killed, and box-2 is cut off and
+# comes back. The weights are those of one box, to the bit.
+boxes="1 2"
+. "$(dirname "$0")/boxes_lib.sh"
+
+conf() { # number
+	config 120 'seed = 3;' "checkpoint: { every_steps = 20; keep = 2; }; control: { remote = true; };
+		ranks: { network = \"$network\"; trusted = true; wait_s = 20;$([ "$1" != 1 ] || echo ' boxes = "box-2";') };" | sed 's/order: {/& lanes = 2;/'
+}
+
+change_box() { leads_from_box_1 "$1"; }
+
+make_network
+ok $? "a network of boxes"
+make_store 200
+issue init "$pki"
+issue issue "$pki" box-1
+issue issue "$pki" box-2
+issue issue "$pki" leader --role ranks
+make_box 2
+ok $? "box-2 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+make_box 1
+ok $? "box-1 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+
+on 1
+timer_soon
+becomes 60 running "the timer of box-1 starts the night"
+wait_for 60 passed 0
+ok $? "both boxes train" "$(journal -n 60)
+$(on 2; journal -n 60)"
+[ "$(newest)" != "" ] || exit
+says 10 "a rank on each box" 'rank 0 of 2, on box 1 of 2: 1 of 2 lanes' -u kiln-traind
+says 10 "the other one logs there, too" 'rank 1 of 2, on box 2 of 2: 1 of 2 lanes' -u kiln-traind
+is "$(on 2; state)" "" "box-2 has no run of its own"
+
+job() { # the pid of orted on box-2: another one for each start
+	(on 2 && inside pgrep -x orted)
+}
+another_job() { # pid of the last one
+	local now
+	now=$(job)
+	[ "$now" != "" ] && [ "$now" != "$1" ]
+}
+survives() { # name, command that kills
+	local before
+	before=$(job)
+	"${@:2}"
+	wait_for 60 another_job "$before"
+	ok $? "$1: another job starts" "$(journal -n 30)
+$(on 2; journal -n 30)"
+	goes_on "and it trains"
+}
+kill_on() { # box, pattern
+	(on "$1" && inside pkill -KILL -f "$2")
+}
+survives "the trainer on box-2 is killed" kill_on 2 '^/usr/libexec/kiln/kiln-traind'
+survives "kiln-fetchd on box-2 is killed for good" kill_on 2 '^/usr/libexec/kiln/kiln-fetchd'
+survives "mpirun is killed" kill_on 1 '^mpirun '
+
+nothing_left() {
+	[ -z "$(left_on 2)" ]
+}
+cut() { # up or down
+	ip -n "kb$$-1" link set v2 "$1"
+}
+cut down
+wait_for 120 journal_has 'the run goes on with 1 of 2 boxes; box box-2: ' -u kiln-traind
+ok $? "box-2 is cut off: box-1 waits, then goes on without it" "$(journal -n 30)"
+goes_on "and it trains"
+cut up
+wait_for 30 nothing_left
+ok $? "box-2 has ended its job" "$(left_on 2)"
+survives "the next start finds box-2 again" kill_on 1 '^mpirun '
+
+on 2
+is "$(inside systemctl --failed --no-legend --plain | grep kiln-rank)" "" "no unit of box-2 has failed for good"
+on 1
+becomes 180 finished "the night ends"
+rests "and the units stop"
+wait_for 30 nothing_left
+ok $? "nothing of the jobs is left on box-2" "$(left_on 2)"
+
+run_at=$(date -u +%H:%M) data_folder=$store/data runs_folder=$work/one.runs conf 1 | sed 's/boxes = "box-2";//; s/remote = true/remote = false/' >"$work/one.conf"
+mkdir -p "$work/one.runs"
+plain_run one
+is "$(tensors "$store"/runs/*/model/model.safetensors)" "$(tensors "$work"/one.runs/*/model/model.safetensors)" \
+	"the weights are those of one box, to the bit"
