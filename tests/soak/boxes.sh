@@ -89,23 +89,4 @@ done
 
 # ---- The end ----
 
-inside kiln stop >"$work/stop" 2>&1
-ok $? "kiln stop" "$(cat "$work/stop")"
-becomes 120 stopped "the run stops with a checkpoint"
-rests "and the units of box-1 stop"
-for n in 2 3; do
-	gone_there() { [ -z "$(left_on $n)" ]; }
-	wait_for 30 gone_there
-	ok $? "nothing of the jobs is left on box-$n" "$(left_on $n)"
-done
-
-# The newest checkpoint that one box writes, too.
-on 1
-last=$(find "$root/data/kiln/spool" "$store/runs" -name 'ckpt-*.safetensors' | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1 &/' | awk '$1 % 50 == 0' | sort -n | tail -n 1)
-step=${last%% *}
-data_folder=$store/data runs_folder=$work/one.runs conf 2 |
-	sed "s/remote = true/remote = false/; s/keep = 2/keep = 10000/; s/epochs = 100000/epochs = $((step / 50 + 1))/" >"$work/one.conf"
-mkdir -p "$work/one.runs"
-plain_run one
-is "$(trained "${last#* }")" "$(trained "$(find "$work/one.runs" -name "ckpt-*$step.safetensors" | head -n 1)")" \
-	"at step $step the weights are those of one box, to the bit"
+stops_as_one_box

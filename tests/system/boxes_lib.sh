@@ -107,3 +107,32 @@ left_on() { # number: prints what a job has left there
 	inside sh -c 'ls -d /run/kiln/ranks/* /run/kiln/rank-* /run/kiln/job-* /dev/shm/* /tmp/ompi* /tmp/pmix* /run/kiln/huge/ring-* 2>/dev/null'
 	inside ss -Hltnp | grep -E 'orted|ranks_peer'
 }
+
+# Stops the night of box-1, whose function conf has 100000 epochs and a checkpoint every 50 steps, and compares the newest checkpoint
+# that one box alone writes, too.
+stops_as_one_box() {
+	local n last step
+	on 1
+	inside kiln stop >"$work/stop" 2>&1
+	ok $? "kiln stop" "$(cat "$work/stop")"
+	becomes 120 stopped "the run stops with a checkpoint"
+	rests "and the units of box-1 stop"
+	for n in $boxes; do
+		[ "$n" != 1 ] || continue
+		wait_for 30 nothing_left_on "$n"
+		ok $? "nothing of the jobs is left on box-$n" "$(left_on "$n")"
+	done
+	on 1
+	last=$(find "$root/data/kiln/spool" "$store/runs" -name 'ckpt-*.safetensors' | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1 &/' | awk '$1 % 50 == 0' | sort -n | tail -n 1)
+	step=${last%% *}
+	data_folder=$store/data runs_folder=$work/one.runs conf 2 |
+		sed "s/remote = true/remote = false/; s/keep = 2/keep = 10000/; s/epochs = 100000/epochs = $((step / 50 + 1))/" >"$work/one.conf"
+	mkdir -p "$work/one.runs"
+	plain_run one
+	is "$(trained "${last#* }")" "$(trained "$(find "$work/one.runs" -name "ckpt-*$step.safetensors" | head -n 1)")" \
+		"at step $step the weights are those of one box, to the bit"
+}
+
+nothing_left_on() { # number
+	[ -z "$(left_on "$1")" ]
+}

@@ -4,10 +4,10 @@
 #include "core/base/log.h"
 #include "core/ranks/job.h"
 #include "core/ranks/members.h"
-#include "drivers/ranks/mpirun.h"
 #include "core/ring/cursor.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
+#include "drivers/ranks/mpirun.h"
 #include "oneshot/ranks/other.h"
 #include "oneshot/ranks/ranks.h"
 
