@@ -2,6 +2,7 @@
 /* The parts of kiln prep for tables that have no files: numbers, ends of rows, values, splits. */
 #include "cli/table/csv.h"
 #include "cli/table/number.h"
+#include "cli/table/spill.h"
 #include "cli/table/split.h"
 #include "cli/table/values.h"
 
@@ -150,13 +151,71 @@ static void test_splits(void **state)
 	free(table);
 }
 
+#define SPILL_ROWS  20000u
+#define SPILL_BYTES 600u
+
+/* Adds rows whose fields are their numbers. Most of them do not fit in the memory of the smallest spill. */
+static struct spill *filled(uint64_t memory_bytes)
+{
+	union {
+		struct spill_row row;
+		char bytes[sizeof(struct spill_row) + SPILL_BYTES];
+	} one = { .row = { .bytes = sizeof(one) } };
+	struct spill *spill;
+
+	assert_int_equal(spill_open(memory_bytes, &spill, NULL), 0);
+	for (uint32_t i = 0; i < SPILL_ROWS; i++) {
+		one.row.key = split_key(1, 0, i);
+		one.row.split = i % TEXTS_SPLITS;
+		(void)snprintf(one.row.fields, SPILL_BYTES, "%u", i);
+		assert_int_equal(spill_add(spill, &one.row, NULL), 0);
+	}
+	return spill;
+}
+
+/* Reads the rows of a split back, and checks that their keys rise. Returns a sum of their numbers that
+ * depends on the order. */
+static uint64_t read_back(const struct spill *spill, enum texts_split split)
+{
+	uint64_t last = 0, sum = 0, rows = 0;
+
+	for (uint32_t p = 0; p < SPILL_PARTS; p++) {
+		struct spill_part part;
+
+		assert_int_equal(spill_load(spill, p, &part, NULL), 0);
+		for (uint32_t i = 0; i < spill_rows(spill, p, split); i++, rows++) {
+			const struct spill_row *row = part.row[part.first[split] + i];
+			const uint64_t number = strtoull(row->fields, NULL, 10);
+
+			assert_true(row->key >= last);
+			assert_int_equal(row->split, split);
+			assert_int_equal(number % TEXTS_SPLITS, split);
+			last = row->key;
+			sum = sum * 31 + number;
+		}
+		spill_part_done(&part);
+	}
+	assert_in_range(rows, SPILL_ROWS / TEXTS_SPLITS, SPILL_ROWS / TEXTS_SPLITS + 1);
+	return sum;
+}
+
+static void test_spill(void **state)
+{
+	struct spill *small = filled(1), *large = filled(UINT64_C(1) << 30);
+
+	(void)state;
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		assert_true(read_back(small, (enum texts_split)s) == read_back(large, (enum texts_split)s));
+	spill_free(small);
+	spill_free(large);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_whole_rows),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_splits),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_whole_rows),
+		cmocka_unit_test(test_values),  cmocka_unit_test(test_splits),
+		cmocka_unit_test(test_spill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

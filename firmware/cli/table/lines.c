@@ -102,7 +102,7 @@ static bool find_values(struct parsed *rows, const cJSON *json, struct found *fo
 	uint32_t likely = 0;
 	const cJSON *item;
 
-	memset(found->item, 0, rows->table->columns * sizeof(found->item[0]));
+	memset(found->item, 0, rows->table->columns * sizeof(const cJSON *));
 	cJSON_ArrayForEach(item, json) {
 		const uint32_t column = column_of(rows->table, item->string, likely);
 

@@ -21,7 +21,7 @@ int parsed_init(struct parsed *rows, const struct table *table, struct error *er
 {
 	rows->table = table;
 	rows->facts = calloc(table->columns, sizeof(*rows->facts));
-	rows->values = calloc(table->columns, sizeof(*rows->values));
+	rows->values = calloc(table->columns, sizeof(struct values *));
 	rows->labels = values_new();
 	return rows->facts && rows->values && rows->labels
 		       ? 0

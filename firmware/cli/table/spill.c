@@ -215,7 +215,7 @@ int spill_load(const struct spill *spill, uint32_t number, struct spill_part *re
 		loaded.first[s] = rows;
 		rows += part->rows[s];
 	}
-	loaded.row = malloc(((size_t)rows + 1) * sizeof(*loaded.row));
+	loaded.row = malloc(((size_t)rows + 1) * sizeof(const struct spill_row *));
 	if (!loaded.data || !loaded.row)
 		return error_set(err, -ENOMEM, "no memory for a part of %" PRIu64 " bytes", part->bytes);
 	for (uint32_t i = 0; i < part->extents; i++) {
@@ -231,7 +231,7 @@ int spill_load(const struct spill *spill, uint32_t number, struct spill_part *re
 		loaded.row[i] = (const struct spill_row *)(loaded.data + at);
 		at += loaded.row[i]->bytes;
 	}
-	qsort(loaded.row, rows, sizeof(*loaded.row), compare);
+	qsort(loaded.row, rows, sizeof(const struct spill_row *), compare);
 	*ret_part = loaded;
 	loaded = (struct spill_part){ 0 };
 	return 0;
