@@ -16,12 +16,13 @@
 #include "fetchd/setup.h"
 
 static const struct program program = {
-	"kiln-fetchd", "[--rank R --world N] [--rank-from-env]",
+	"kiln-fetchd", "[--rank R --world N [--first F --count C]] [--rank-from-env]",
 	"Fetches and decodes the records of the current run, and puts batches into the ring. Several "
 	"trainers share the "
-	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, which run on this machine "
-	"side by "
-	"side.\nWithout them it starts one for each device that trains the run (device.count).\nWith "
+	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, of which C from the F-th "
+	"on run "
+	"on this machine\nside by side, by default all. Without them it starts one for each device that "
+	"trains the run (device.count).\nWith "
 	"--rank-from-env mpirun or srun starts it beside a kiln-traind --rank-from-env, and its environment "
 	"variables say\nwhich rank this is."
 };
@@ -40,12 +41,18 @@ static bool parse(const char *text, uint32_t *number)
 /* Reads which rank this serves. False: --rank and --world do not fit. */
 static bool read_rank(int argc, char **argv, struct ranks_started *ret_rank)
 {
+	uint32_t first = 0;
+
 	*ret_rank = (struct ranks_started){ .world = 1 };
 	if (!parse(program_option(argc, argv, "--rank"), &ret_rank->rank) ||
-	    !parse(program_option(argc, argv, "--world"), &ret_rank->world))
+	    !parse(program_option(argc, argv, "--world"), &ret_rank->world) ||
+	    !parse(program_option(argc, argv, "--first"), &first))
 		return false;
-	ret_rank->local = ret_rank->rank;
 	ret_rank->locals = ret_rank->world;
+	if (!parse(program_option(argc, argv, "--count"), &ret_rank->locals) || first > ret_rank->rank ||
+	    ret_rank->rank - first >= ret_rank->locals)
+		return false;
+	ret_rank->local = ret_rank->rank - first;
 	return ret_rank->rank < ret_rank->world;
 }
 

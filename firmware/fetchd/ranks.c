@@ -23,7 +23,7 @@
 static struct {
 	struct ranks_members members; /* those that ranks_find() has found; boxes = 0: they do not change */
 	uint32_t first, count, world; /* the ranks of this box; count = 0: no children */
-	bool ending;                  /* ranks_again() ends the children */
+	_Atomic bool ending;          /* ranks_again() ends the children */
 	pid_t pid[CURSOR_PLACES_MAX]; /* by index on the box */
 	pthread_t waits;
 } ranks;
@@ -83,16 +83,18 @@ bool ranks_have_changed(void)
 /* Becomes the kiln-fetchd of a rank. `parent`: the process of the first rank. */
 _Noreturn static void become(uint32_t rank, pid_t parent)
 {
-	char rank_text[16], world_text[16];
+	char rank_text[16], world_text[16], first_text[16], count_text[16];
 
 	(void)snprintf(rank_text, sizeof(rank_text), "%u", rank);
 	(void)snprintf(world_text, sizeof(world_text), "%u", ranks.world);
+	(void)snprintf(first_text, sizeof(first_text), "%u", ranks.first);
+	(void)snprintf(count_text, sizeof(count_text), "%u", ranks.count);
 	/* systemd hears of the first rank alone. */
 	(void)unsetenv("NOTIFY_SOCKET");
 	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == parent)
 		(void)execl("/proc/self/exe", "kiln-fetchd", "--rank", rank_text, "--world", world_text,
-			    (char *)NULL);
+			    "--first", first_text, "--count", count_text, (char *)NULL);
 	_exit(EX_OSERR);
 }
 
@@ -148,6 +150,7 @@ int ranks_start(const struct ranks_started *wish, struct error *err)
 	if (wish->locals == 1)
 		return 0;
 	ranks.first = wish->rank;
+	ranks.count = wish->locals;
 	ranks.world = wish->world;
 	for (uint32_t local = 1; local < wish->locals; local++) {
 		const pid_t pid = fork();
@@ -159,7 +162,6 @@ int ranks_start(const struct ranks_started *wish, struct error *err)
 			become(wish->rank + local, parent);
 		ranks.pid[local] = pid;
 	}
-	ranks.count = wish->locals;
 	r = pthread_create(&ranks.waits, NULL, wait_for_all, NULL);
 	if (r != 0) {
 		ranks.count = 0;
@@ -179,6 +181,8 @@ int ranks_again(struct error *err)
 {
 	char self[] = "kiln-fetchd", *words[] = { self, NULL };
 
+	/* The new process pings systemd when it has its ring. */
+	alive_lease(alive_worker("the new start"), "starting again: other boxes train now", LONGEST_S);
 	ranks.ending = true;
 	for (uint32_t local = 1; local < ranks.count; local++)
 		(void)kill(ranks.pid[local], SIGKILL);

@@ -56,8 +56,9 @@ static void quiesce(struct producer *producer)
 	produce_forget(producer);
 }
 
-/* Follows the reader's newest cursor. An invalid cursor ends its generation with an ERROR slot. */
-static void follow(struct producer *producer)
+/* Follows the reader's newest cursor. An invalid cursor ends its generation with an ERROR slot. Returns
+ * -ESTALE where the cursor is invalid because other boxes train now: the trainer knows that already. */
+static int follow(struct producer *producer)
 {
 	struct fetch *fetch = producer->fetch;
 	struct error err = { 0 };
@@ -66,7 +67,7 @@ static void follow(struct producer *producer)
 	uint64_t generation = ring_request(fetch->ring, &from, &closed);
 
 	if (generation == producer->generation)
-		return;
+		return 0;
 	quiesce(producer);
 	ring_begin(fetch->ring, generation);
 	producer->generation = generation;
@@ -75,13 +76,16 @@ static void follow(struct producer *producer)
 	memset(&producer->unplaced, 0, sizeof(producer->unplaced));
 	if (!closed && segment_check(fetch, &from, &err) < 0) {
 		producer->cursor = (struct cursor){ .version = CURSOR_VERSION };
+		if (ranks_have_changed())
+			return -ESTALE;
 		(void)slot_fail(producer, &err, NULL, 0);
-		return;
+		return 0;
 	}
 	produce_from(producer, &from);
 	log_info("generation %" PRIu64 ": from split %u, segment %" PRIu64 ", batch %" PRIu64, generation,
 		 from.split, from.segment, from.batch);
 	notify_status("filling the ring from segment %" PRIu64 ", batch %" PRIu64, from.segment, from.batch);
+	return 0;
 }
 
 /* The two ways in which the ring can be damaged; a new start makes a new ring. A cut file is checked first,
@@ -134,7 +138,9 @@ static bool turn(struct loop *loop, int *ret_broken, struct error *err)
 	struct producer *producer = &loop->producer;
 	enum step step;
 
-	follow(producer);
+	*ret_broken = follow(producer);
+	if (*ret_broken < 0)
+		return false;
 	stall_look(&producer->stall, !producer->closed && ring_reader_waits(producer->fetch->ring));
 	step = produce(producer);
 	prefetch_look(producer->fetch, &producer->cursor);

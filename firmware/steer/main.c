@@ -74,9 +74,12 @@ static int promote(struct manager *manager, struct error *err)
 
 static int rank_stop(struct manager *manager, const char *job, struct error *err)
 {
-	char unit[RANKS_UNIT_BYTES];
+	char unit[RANKS_UNIT_BYTES], begin[RANKS_UNIT_BYTES];
 	int r = manager_end(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
 
+	/* All other units of the job end with this one: then the box is free for the next job. */
+	if (r == 0)
+		r = manager_end(manager, ranks_job_begin_unit(job, begin), RANK_JOB_S, err);
 	return r < 0 ? r : manager_reset_failed(manager, unit, err);
 }
 

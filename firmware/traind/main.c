@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	wait_catch_signals();
 	r = run_load(&train.run, &err);
 	if (r < 0)
-		return alive_fatal(STATUS_TRAIND, &err);
+		return world_exit_code(&train.world, alive_fatal(STATUS_TRAIND, &err));
 	if (run_state_is_final(train.run.state)) {
 		log_info("nothing to do: %s is %s", train.run.id, run_state_name(train.run.state));
 		return EX_OK;

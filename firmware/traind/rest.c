@@ -109,6 +109,7 @@ int rest(struct train *train, int result, struct error *err)
 		(void)error_prefix(err, "the trial is too large");
 	}
 	exit_code = result == 0 || canceled ? EX_OK : alive_fatal(STATUS_TRAIND, err);
+	exit_code = world_exit_code(&train->world, exit_code);
 	alive_lease(train->worker, NULL, END_LEASE_S);
 	if (leads)
 		killed_forget();

@@ -3,6 +3,7 @@
 #include "core/base/build.h"
 #include "core/base/log.h"
 #include "core/base/slot.h"
+#include "core/ranks/launch.h"
 #include "core/ranks/started.h"
 #include "data/lanes.h"
 #include "drivers/gpu/gpu.h"
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 /* Longer than a rank needs for all that it does between two exchanges: it compiles the kernels of its device,
  * or writes a checkpoint on a slow disk. */
@@ -204,6 +206,11 @@ int world_join(struct train *train, struct error *err)
 	if ((r = check(train, err)) < 0 || (r = join(train, err)) < 0)
 		return r;
 	return world_leads(world) ? plan_open(path_of(PATH_RUN, "plan", path), &world->plan, err) : 0;
+}
+
+int world_exit_code(const struct world *world, int code)
+{
+	return code != EX_OK && !world->agreed && getenv(RANKS_FOLLOWS) ? EX_UNAVAILABLE : code;
 }
 
 void world_leave(struct train *train, bool failed, int exit_code)

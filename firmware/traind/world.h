@@ -46,6 +46,9 @@ MUST_CHECK int world_join(struct train *train, struct error *err);
 /* Gives all ranks the state of rank 0's model and of its callbacks, after restore() in rank 0. Sets
  * train->adapt of the others. */
 MUST_CHECK int world_spread(struct train *train, struct error *err);
+/* Returns the exit code of this rank for an error: `code`, but EX_UNAVAILABLE for an error that a rank on a
+ * box that does not lead has alone. Nothing that is wrong with one box ends the run for good. */
+int world_exit_code(const struct world *world, int code);
 /* Leaves the other ranks. After an error that they do not know it ends them, and this process with
  * `exit_code`; then it does not return. */
 void world_leave(struct train *train, bool failed, int exit_code);

@@ -126,10 +126,12 @@ stops_as_one_box() {
 	last=$(find "$root/data/kiln/spool" "$store/runs" -name 'ckpt-*.safetensors' | sed 's/.*ckpt-0*\([0-9]*\)\..*/\1 &/' | awk '$1 % 50 == 0' | sort -n | tail -n 1)
 	step=${last%% *}
 	data_folder=$store/data runs_folder=$work/one.runs conf 2 |
-		sed "s/remote = true/remote = false/; s/keep = 2/keep = 10000/; s/epochs = 100000/epochs = $((step / 50 + 1))/" >"$work/one.conf"
+		sed "s/remote = true/remote = false/; s/keep = 20;/keep = 10000;/; s/epochs = 100000/epochs = $((step / 50 + 1))/" >"$work/one.conf"
 	mkdir -p "$work/one.runs"
 	plain_run one
-	is "$(trained "${last#* }")" "$(trained "$(find "$work/one.runs" -name "ckpt-*$step.safetensors" | head -n 1)")" \
+	[ "${step:-0}" -gt 0 ]
+	ok $? "there is such a checkpoint" "$last"
+	is "$(trained "${last#* }")" "$(trained "$(find "$work/one.runs" -name "$(printf 'ckpt-%012d.safetensors' "$step")" | head -n 1)")" \
 		"at step $step the weights are those of one box, to the bit"
 }
 

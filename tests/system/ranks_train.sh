@@ -50,6 +50,29 @@ whole damaged 2
 same damaged 2
 like "$told" "offset.*offset" "damaged: records of two shards are left out"
 
+# A network of convolutions on pictures, which each epoch crops and flips in another way.
+"$KILN_BUILD/system/make_pictures" "$work/pictures" 30 28 32 1 daisy rose tulip
+cat >"$work/pictures.conf" <<-CONF
+	run: { name = "t"; epochs = 2; batch_rows = 16; };
+	source: { url = "file://$work/pictures"; format = "objects"; };
+	sink: { url = "file://$work/runs/pictures"; };
+	split: { train_glob = "*/*"; test_glob = ""; };
+	ring: { small_pages = true; };
+	order: { lanes = 4; };
+	optimizer: { global_clipnorm = 1.0; gradient_accumulation_steps = 2; };
+	schema = ( { name = "image"; dtype = "picture"; shape = [ 20, 20, 3 ]; fit = "crop"; random_crop = true; },
+	           { name = "label"; dtype = "int64"; shape = [ 1 ]; } );
+	model: { input = "image"; label = "label"; loss = "sparse_categorical_crossentropy";
+	         layers = ( { op = "random_flip"; }, { op = "random_rotation"; factor = 0.1; }, { op = "rescaling"; scale = 0.00392; },
+	                    { op = "conv2d"; filters = 4; kernel_size = [ 3, 3 ]; strides = [ 2, 2 ]; }, { op = "batch_norm"; }, { op = "relu"; },
+	                    { op = "global_average_pooling2d"; }, { op = "dense"; units = 3; }, { op = "softmax"; } ); };
+CONF
+for world in 1 2 4; do
+	whole pictures $world
+	[ $world != 1 ] || { bits=$(model_bits) told=$(figures); }
+	[ $world = 1 ] || same pictures $world
+done
+
 # ---- Another number of ranks goes on ----
 until_step() { # world, step, command: lets so many ranks train up to a step, then runs the command, which ends them
 	start_ranks "$1"

@@ -71,7 +71,7 @@ static void test_orted(void **state)
 
 	(void)state;
 	assert_int_equal(ranks_orted_environment(&three.job, &environment, &err), 0);
-	EXPECT(&environment, COMMON);
+	EXPECT(&environment, COMMON, "KILN_FOLLOWS=1");
 }
 
 static void test_alone(void **state)

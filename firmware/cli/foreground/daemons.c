@@ -252,7 +252,7 @@ int daemons_train(bool uploads, struct error *err)
 {
 	struct child children[DAEMONS] = {
 		[FETCHD] = { .arguments = { "kiln-fetchd" }, .stop_signal = SIGTERM },
-		/* SIGTERM would make mpirun kill its ranks: traind/mpirun.h */
+		/* SIGTERM would make mpirun kill its ranks: traind/together.h */
 		[TRAIND] = { .arguments = { "kiln-traind" }, .stop_signal = SIGUSR2 },
 		[UPLOADD] = { .arguments = { "kiln-uploadd", "--drain" }, .stop_signal = SIGTERM },
 	};

@@ -69,6 +69,8 @@ static void say_network(const struct screen *screen)
 {
 	if (cJSON_IsString(json_member(screen->status, "network")))
 		say(screen, "network", client_text(screen->status, "network"));
+	if (cJSON_IsString(json_member(screen->status, "boxes")))
+		say(screen, "boxes", client_text(screen->status, "boxes"));
 }
 
 static void say_update(const struct screen *screen)

@@ -12,6 +12,7 @@
 #include "core/base/version.h"
 #include "core/box/image.h"
 #include "core/box/reports.h"
+#include "core/ranks/members.h"
 #include "drivers/clock/rtc.h"
 
 #include <string.h>
@@ -77,9 +78,10 @@ static void add_clock(cJSON *object)
 
 static void add_network(cJSON *object, struct box *box)
 {
-	char text[160];
+	char text[1024];
 
 	figure_text(object, "network", conf_network(&box->conf, text, sizeof(text)));
+	figure_text(object, "boxes", ranks_members_text(text, sizeof(text)));
 }
 
 /* Adds all other members to an object that has its schema number already. */

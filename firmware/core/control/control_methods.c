@@ -42,6 +42,7 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, network, "
+	  "boxes, "
 	  "run, "
 	  "progress, rates, loss, accuracy, validation_loss, validation_accuracy, checkpoint, order, cache, "
 	  "series (a row of experiments.list with the trial of the run and its number and beside {slot trial "

@@ -107,7 +107,7 @@ int ranks_orted_environment(const struct ranks_job_wish *job, struct ranks_texts
 	CLEANUP(ranks_texts_done) struct ranks_texts texts = { .count = 0 };
 	int r = add_common(&texts, job, err);
 
-	if (r < 0)
+	if (r < 0 || (r = add(&texts, err, RANKS_FOLLOWS "=1")) < 0)
 		return r;
 	*ret_environment = texts;
 	texts = (struct ranks_texts){ .count = 0 };

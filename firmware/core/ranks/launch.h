@@ -19,7 +19,8 @@
 
 #define RANKS_MPIRUN     "/usr/bin/mpirun"
 #define RANKS_ORTED      "/usr/bin/orted"
-#define RANKS_JOB_NAME   "KILN_JOB" /* variable by which the agent knows the job */
+#define RANKS_JOB_NAME   "KILN_JOB"     /* variable by which the agent knows the job */
+#define RANKS_FOLLOWS    "KILN_FOLLOWS" /* variable of the ranks that another box leads */
 #define RANKS_LISTED_MAX 48u
 
 /* Texts for execve(2), NULL at the end. */

@@ -56,6 +56,34 @@ int ranks_members_read(struct ranks_members *ret_members, struct error *err)
 	return 0;
 }
 
+/* Appends the names of a list, with `before` in front of them. */
+static void append_names(char *out, size_t size, const char *before, const cJSON *list)
+{
+	const cJSON *name;
+
+	cJSON_ArrayForEach(name, list) {
+		const size_t used = strlen(out);
+
+		if (!cJSON_IsString(name))
+			continue;
+		(void)snprintf(out + used, size - used, "%s%s", before, name->valuestring);
+		before = ", ";
+	}
+}
+
+const char *ranks_members_text(char *out, size_t size)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	char path[PATH_BYTES];
+
+	*out = '\0';
+	if (json_read(file_of(path), FILE_BYTES, &json, NULL) < 0 || json_number(json, "own", 1.0) > 0.0)
+		return NULL;
+	append_names(out, size, "", json_member(json, "boxes"));
+	append_names(out, size, "; without ", json_member(json, "lost"));
+	return out;
+}
+
 bool ranks_members_has_lost(const char *box)
 {
 	CLEANUP(json_free) cJSON *json = NULL;

@@ -10,7 +10,7 @@
  *     lost    those of ranks.boxes without which the run goes on
  *
  * Writers: on the leading box `kiln-oneshot lead`, before each start of mpirun; on another box
- * `kiln-oneshot rank-begin`, once for a job. Reader: kiln-fetchd.
+ * `kiln-oneshot rank-begin`, once for a job. Readers: kiln-fetchd, kiln-controld.
  *
  * Crash: the file is replaced whole. It is part of the run's record, so it is moved to the archive with it.
  */
@@ -30,5 +30,8 @@ struct ranks_members {
 MUST_CHECK int ranks_members_write(cJSON *boxes, uint32_t own, cJSON *lost, struct error *err);
 /* Reads the file. Errors: -ENOENT there is none; -EBADMSG it is damaged. */
 MUST_CHECK int ranks_members_read(struct ranks_members *ret_members, struct error *err);
+/* Writes "box-1, box-3; without box-2" for people. Returns NULL where this box leads no run of several
+ * boxes. */
+const char *ranks_members_text(char *out, size_t size);
 /* Tells whether the run had to go on without this box when it was last started. */
 bool ranks_members_has_lost(const char *box);

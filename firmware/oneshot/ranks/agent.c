@@ -70,13 +70,11 @@ static int start(const char *host, const char *job, int count, char **words, int
 {
 	CLEANUP(client_closep) struct client *client = NULL;
 	CLEANUP(json_free) cJSON *answer = NULL;
-	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(run_done) struct run run = { 0 };
 	cJSON *params;
 	int r;
 
-	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 || (r = run_load(&run, err)) < 0 ||
-	    (r = other_open(host, &config, &client, err)) < 0)
+	if ((r = run_load(&run, err)) < 0 || (r = other_open(host, &run.config, &client, err)) < 0)
 		return r;
 	params = make_params(job, &run, count, words);
 	if (!params)
@@ -107,7 +105,8 @@ int oneshot_ranks_agent(int argc, char **argv)
 	if (r < 0) {
 		(void)error_prefix(&err, "box %s", argv[1]);
 		log_err("%s", err.text);
-		return error_exit_code(&err);
 	}
-	return code;
+	/* Whatever is wrong with another box, the run does not end for good: the next start may do without
+	 * it. */
+	return r < 0 || code != 0 ? EX_UNAVAILABLE : EX_OK;
 }

@@ -22,6 +22,7 @@
 #define HOST_BYTES   65u
 #define PLAN_POLL_MS 50u
 #define BOX_POLL_S   2u
+#define BUSY_WAIT_S  20u /* a box still ends its part of the last job: the run waits so long at least */
 /* systemd starts this program again at once; only rank 0 waits as a daemon does after failures. */
 #define FAILURE_WAIT_S 10u
 #define LONGEST_S      300u /* longer than one look at all boxes, none of which answers */
@@ -34,8 +35,7 @@ struct other {
 };
 
 struct lead {
-	struct run run;
-	struct config config; /* of this box now: kiln.conf may have changed since the run began */
+	struct run run; /* its configuration counts: a mistake in kiln.conf does not end a run */
 	struct other other[BOXES_MAX];
 	uint32_t others;
 };
@@ -45,7 +45,8 @@ struct lead {
 /* Tells whether the run is to stop: then the trainer, which obeys, must start soon. */
 static bool is_to_stop(const struct run *run)
 {
-	return run_want_is_stop() || (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s);
+	return run_want_is_stop() || (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s) ||
+	       (run->budget_ends_s > 0 && clock_boot_s() >= run->budget_ends_s);
 }
 
 /* Waits for the plan, which kiln-fetchd makes: the other boxes get it from the store. */
@@ -89,18 +90,31 @@ static bool look(struct lead *lead)
 			continue;
 		notify_extend(LONGEST_S);
 		notify_status("looking for box %s", other->name);
-		look_at(other, &lead->config);
+		look_at(other, &lead->run.config);
 		missing |= !other->here && !other->given_up;
 	}
 	return missing;
 }
 
+static bool is_one_busy(const struct lead *lead)
+{
+	for (uint32_t i = 0; i < lead->others; i++)
+		if (!lead->other[i].here && lead->other[i].why.code == -EBUSY)
+			return true;
+	return false;
+}
+
 static void gather(struct lead *lead)
 {
-	const uint64_t since_us = clock_us(), wait_us = lead->run.config.ranks.wait_s * UINT64_C(1000000);
+	const uint64_t since_us = clock_us(), wait_s = lead->run.config.ranks.wait_s;
 
-	while (!is_to_stop(&lead->run) && look(lead) && clock_us() - since_us < wait_us)
+	while (!is_to_stop(&lead->run) && look(lead)) {
+		const uint64_t least_s = is_one_busy(lead) ? BUSY_WAIT_S : 0;
+
+		if (clock_us() - since_us >= (wait_s > least_s ? wait_s : least_s) * UINT64_C(1000000))
+			break;
 		(void)sleep(BOX_POLL_S);
+	}
 }
 
 /* ---- Who trains ---- */
@@ -122,15 +136,28 @@ static int list_others(struct lead *lead, struct error *err)
 	return 0;
 }
 
-/* Returns a list of names of the boxes that are here, or of those that are not. NULL: no memory. */
-static cJSON *list_names(const struct lead *lead, const char *first, bool here)
+static bool is_here(const struct lead *lead, const struct other *other)
+{
+	(void)lead;
+	return other->here;
+}
+
+/* Tells whether the run goes on without the box. A wait that a stop has cut short says nothing about it. */
+static bool is_lost(const struct lead *lead, const struct other *other)
+{
+	return !other->here && (other->given_up || !is_to_stop(&lead->run));
+}
+
+/* Returns a list of names of boxes. NULL: no memory. */
+static cJSON *list_names(const struct lead *lead, const char *first,
+			 bool (*which)(const struct lead *lead, const struct other *other))
 {
 	CLEANUP(json_free) cJSON *list = cJSON_CreateArray();
 
 	if (first && !cJSON_AddItemToArray(list, json_string(first)))
 		return NULL;
 	for (uint32_t i = 0; i < lead->others; i++)
-		if (lead->other[i].here == here &&
+		if (which(lead, &lead->other[i]) &&
 		    !cJSON_AddItemToArray(list, json_string(lead->other[i].name)))
 			return NULL;
 	return TAKE(list);
@@ -237,14 +264,12 @@ static int start(struct lead *lead, struct error *err)
 	char self[HOST_BYTES] = "";
 	int r;
 
-	if ((r = wait_for_plan(&lead->run, err)) < 0 ||
-	    (r = config_load(config_path(0, NULL), &lead->config, err)) < 0 ||
-	    (r = list_others(lead, err)) < 0)
+	if ((r = wait_for_plan(&lead->run, err)) < 0 || (r = list_others(lead, err)) < 0)
 		return r;
 	gather(lead);
 	(void)gethostname(self, sizeof(self) - 1);
-	if ((r = judge(lead, err)) < 0 || (r = ranks_members_write(list_names(lead, self, true), 0,
-								   list_names(lead, NULL, false), err)) < 0)
+	if ((r = judge(lead, err)) < 0 || (r = ranks_members_write(list_names(lead, self, is_here), 0,
+								   list_names(lead, NULL, is_lost), err)) < 0)
 		return r;
 	return become(lead, self, err);
 }

@@ -8,8 +8,8 @@
 
 struct config;
 
-/* Connects to the box, asks what it has (rank.check) and compares it with this box. `config` is that of this
- * box. Errors: -ESTALE the box differs; -EBUSY it trains a run of its own, or for another box; those of
+/* Connects to the box, asks what it has (rank.check) and compares it with this box. `config` is that of the
+ * run. Errors: -ESTALE the box differs; -EBUSY it trains a run of its own, or for another box; those of
  * client_open_box() and client_call(). The caller puts the box's name before the text. */
 MUST_CHECK int other_open(const char *host, const struct config *config, struct client **ret_client,
 			  struct error *err);
