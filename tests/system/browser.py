@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a page in a headless Chromium, as a telephone, a desk and a printer show it.
+"""Loads pages in a headless Chromium, as a telephone, a desk and a printer show them.
 
-Usage: browser.py PAGE FOLDER. Writes FOLDER/{phone,desk,dark}.png and FOLDER/print.pdf, and prints a JSON object:
+Usage: browser.py PAGE FOLDER [PAGE FOLDER]... For each page writes FOLDER/{phone,desk,dark}.png and FOLDER/print.pdf, and prints
+a line with a JSON object:
 requests: addresses that the page asked for; errors: what the console, a script or the log of the browser complained about;
 phone, desk: {view, document}, widths in px. The browser runs in a network namespace without interfaces, and is driven through
 pipes (DevTools protocol, --remote-debugging-pipe: messages end with a NUL)."""
@@ -16,26 +17,31 @@ import tempfile
 
 VIEWS = {"phone": (360, 740, 2), "desk": (1280, 900, 1)}
 COMPLAINTS = ("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
-LIMIT_S = 60
+LIMIT_S = 60  # for a page
 
 
 class Browser:
-    def __init__(self, profile):
+    def __init__(self, profile, limit_s):
         ours_in, theirs_out = os.pipe()
         theirs_in, ours_out = os.pipe()
         command = ["unshare", "--net", "sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", "chromium", "--headless",
                    "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
                    "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
-        self.process = subprocess.Popen(["timeout", str(LIMIT_S)] + command, pass_fds=(theirs_in, theirs_out),
+        self.process = subprocess.Popen(["timeout", str(limit_s)] + command, pass_fds=(theirs_in, theirs_out),
                                         stdout=subprocess.DEVNULL, stderr=sys.stderr)
         os.close(theirs_in)
         os.close(theirs_out)
         self.input, self.output = os.fdopen(ours_in, "rb"), os.fdopen(ours_out, "wb")
-        self.events, self.number, self.rest = [], 0, b""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session, self.events, self.number, self.rest = None, [], 0, b""
 
-    session = None
+    def open_tab(self):
+        self.events = []
+        self.tab = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.tab, flatten=True)["sessionId"]
+
+    def close_tab(self):
+        self.session = None
+        self.call("Target.closeTarget", targetId=self.tab)
 
     def read(self):
         while b"\0" not in self.rest:
@@ -109,12 +115,14 @@ def look(browser, page, folder):
 
 
 def main():
-    page, folder = map(pathlib.Path, sys.argv[1:])
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as profile:
-        browser = Browser(profile)
-        print(json.dumps(look(browser, page, folder)))
-        browser.session = None
+    paths = [pathlib.Path(argument) for argument in sys.argv[1:]]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        browser = Browser(profile, LIMIT_S * len(paths) // 2)
+        for page, folder in zip(paths[::2], paths[1::2]):
+            folder.mkdir(parents=True, exist_ok=True)
+            browser.open_tab()
+            print(json.dumps(look(browser, page, folder)), flush=True)
+            browser.close_tab()
         browser.call("Browser.close")
         browser.process.wait()
 
