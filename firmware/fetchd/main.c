@@ -16,7 +16,7 @@
 #include "fetchd/setup.h"
 
 static const struct program program = {
-	"kiln-fetchd", "[--rank R --world N [--first F --count C]] [--rank-from-env]",
+	"kiln-fetchd", "[--rank R --world N] [--first F --count C] [--rank-from-env]",
 	"Fetches and decodes the records of the current run, and puts batches into the ring. Several "
 	"trainers share the "
 	"run with\n--rank and --world: this is the fetchd of the R-th (0 ..) of N, of which C from the F-th "

@@ -2,8 +2,8 @@
 #include "traind/together.h"
 
 #include "core/base/log.h"
-#include "drivers/ranks/mpirun.h"
 #include "core/run/run.h"
+#include "drivers/ranks/mpirun.h"
 
 #include <inttypes.h>
 #include <limits.h>

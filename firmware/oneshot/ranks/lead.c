@@ -46,7 +46,7 @@ struct lead {
 static bool is_to_stop(const struct run *run)
 {
 	return run_want_is_stop() || (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s) ||
-	       (run->budget_ends_s > 0 && clock_boot_s() >= run->budget_ends_s);
+	       (run->budget_ends_s > 0 && (int64_t)clock_boot_s() >= run->budget_ends_s);
 }
 
 /* Waits for the plan, which kiln-fetchd makes: the other boxes get it from the store. */
