@@ -14,6 +14,8 @@ static_assert(CONTROL_RUN_ID_MAX == RUN_ID_BYTES - 1, "a parameter can hold ever
 
 #define ENVELOPE "\"jsonrpc\":\"2.0\",\"id\":1"
 
+#define PLAN "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static const struct {
 	const char *label, *line;
 	enum control_role role;
@@ -67,7 +69,8 @@ static const struct {
 	  CONTROL_REFUSED, "needs the role admin" },
 	{ "ranks starts its part of a job",
 	  "{" ENVELOPE
-	  ",\"method\":\"rank.start\",\"params\":{\"job\":\"night-1\",\"arguments\":[\"-mca\"]}}",
+	  ",\"method\":\"rank.start\",\"params\":{\"job\":\"night-1\",\"run\":\"t-1\",\"plan\":\"" PLAN
+	  "\",\"arguments\":[\"-mca\"]}}",
 	  CONTROL_RANKS, 0, "" },
 	{ "ranks sees nothing", "{" ENVELOPE ",\"method\":\"status\"}", CONTROL_RANKS, CONTROL_REFUSED,
 	  "status needs the role view, yours is ranks" },
