@@ -9,7 +9,7 @@ credentials=$KILN_ROOT/data/kiln/credentials written=$KILN_ROOT/run/systemd/netw
 mkdir -p "$credentials" "$KILN_ROOT/etc/kiln"
 
 conf() { # what `ranks` has
-	echo "source: { url = \"file://$work/data\"; }; sink: { url = \"file://$work/runs\"; }; ranks: { $1 };" >"$KILN_ROOT/etc/kiln/kiln.conf"
+	echo "source: { url = \"file://$work/data\"; }; sink: { url = \"file://$work/runs\"; }; order: { lanes = 4; }; ranks: { $1 };" >"$KILN_ROOT/etc/kiln/kiln.conf"
 }
 row() { # the row network of kiln check: result and text
 	"$kiln" check --json --no-notify 2>/dev/null |

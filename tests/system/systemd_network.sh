@@ -19,7 +19,7 @@ chmod 700 "$credentials"
 cp "$rack/boxes" "$credentials/ranks-boxes"
 cp "$rack/ca.crt" "$credentials/control-ca"
 conf() { # what `ranks` has
-	echo "source: { url = \"file:///data/kiln/store/data\"; }; sink: { url = \"file:///data/kiln/store/runs\"; }; ranks: { $1 };" >"$root/etc/kiln/kiln.conf"
+	echo "source: { url = \"file:///data/kiln/store/data\"; }; sink: { url = \"file:///data/kiln/store/runs\"; }; order: { lanes = 2; }; ranks: { $1 };" >"$root/etc/kiln/kiln.conf"
 }
 networkd_says() { # what it found wrong in the files, since it last started
 	inside journalctl -o cat --no-pager "_SYSTEMD_INVOCATION_ID=$(inside systemctl show -P InvocationID systemd-networkd)" |
