@@ -105,6 +105,8 @@ end() { # pids
 
 finish() {
 	local pids node
+	# A child that a signal ends before it has begun its command has the traps of this shell.
+	[ "$BASHPID" = $$ ] || exit 1
 	pids=$(jobs -p)
 	[ -z "$pids" ] || end $pids 2>/dev/null
 	wait 2>/dev/null
