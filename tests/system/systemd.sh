@@ -134,7 +134,7 @@ config 2 'days = "mon..fri"; catch_up = true; ends_at = "06:00";' "$checkpoints"
 inside kiln config apply /data/all.conf >"$work/said" 2>&1
 ok $? "kiln config apply, with all that makes lines of units" "$(cat "$work/said")"
 is "$(inside sh -c 'cd /run/systemd/generator && echo kiln-*.d/*')" \
-	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service begin@.service check-store.service fetchd.service fetchd@.service nightly.timer preload.service promote.service report.service traind.service traind@.service update-fetch.service uploadd.service | sed 's/ $//')" \
+	"$(printf 'kiln-%s.d/50-kiln.conf ' begin.service begin@.service check-store.service fetchd.service fetchd@.service nightly.timer preload.service promote.service rank-begin@.service rank-fetchd@.service report.service traind.service traind@.service update-fetch.service uploadd.service | sed 's/ $//')" \
 	"the generator wrote a drop-in for each unit that it has lines for"
 is "$(verify)" "" "systemd-analyze verify has nothing to say of them"
 inside sh -c 'echo OnCalendar=never >>/run/systemd/generator/kiln-nightly.timer.d/50-kiln.conf'
