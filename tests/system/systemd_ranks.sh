@@ -13,7 +13,7 @@ installed 200
 drop_in kiln-traind.service Service Environment=POCL_MAX_PTHREAD_COUNT=1 # ranks share two cores
 booted "it boots"
 night() { # devices
-	config 30 'seed = 3;' 'checkpoint: { every_steps = 20; keep = 2; };' |
+	config 90 'seed = 3;' 'checkpoint: { every_steps = 20; keep = 2; };' |
 		sed "s/order: {/& lanes = 2;/; s/device: {/& count = $1;/"
 }
 night 2 >"$root/etc/kiln/kiln.conf"
