@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `kiln init` sees in a folder of shards: the schema, what each feature is for, and the label. Either
- * from dataset.json (seen_dataset.c) or from the first records (seen_records.c). */
+/* The schema that `kiln init` finds for a folder of shards: features, how a network uses each of them, and
+ * the label. seen_dataset.c reads dataset.json; seen_records.c reads the first records. */
 #pragma once
 
 #include "cli/look/facts.h"
 #include "core/base/json.h"
 #include "core/config/config.h"
 
-/* What a network does with a feature. */
+/* How a network uses a feature. */
 enum seen_use {
 	SEEN_LABEL,
 	SEEN_NUMBERS,  /* float32 */
@@ -25,8 +25,8 @@ struct seen_feature {
 	const char *dtype; /* as in the schema */
 	uint64_t shape[CONFIG_SHAPE_MAX];
 	uint32_t rank;
-	uint64_t values_max; /* of a ragged feature; 0: not ragged */
-	uint64_t ids;        /* of a category and of tokens: one more than the largest id */
+	uint64_t values_max; /* largest number of values of a ragged feature; 0: it is not ragged */
+	uint64_t ids;        /* SEEN_CATEGORY, SEEN_TOKENS: one more than the largest id */
 	bool missing;        /* some records do not have it */
 	const char *why;     /* SEEN_NOTHING: the reason, for a comment */
 };
@@ -34,7 +34,7 @@ struct seen_feature {
 struct seen {
 	struct seen_feature feature[EXAMPLE_FEATURES_MAX];
 	uint32_t features;
-	uint32_t label;   /* index */
+	uint32_t label;   /* its index in `feature` */
 	uint64_t classes; /* 0: the label is a number */
 	bool validation;  /* there are shards validation-* */
 };

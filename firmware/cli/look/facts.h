@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the features of records are, without a schema: types, numbers of values, ranges, classes. */
+/* Facts about the features of records, which need no schema: types, numbers of values, ranges, classes. */
 #pragma once
 
 #include "data/example.h"
@@ -15,13 +15,13 @@ struct facts_class {
 struct facts_feature {
 	char *name;
 	uint32_t dtype;       /* enum example_dtype of three: float32, int64, bytes */
-	uint64_t records;     /* that have it */
-	uint64_t least, most; /* values in a record that has it */
-	uint64_t bytes_most;  /* of bytes: the longest value of a record with one value */
-	bool picture;         /* of bytes: each value begins as a JPEG or PNG file does */
+	uint64_t records;     /* number of records that have the feature */
+	uint64_t least, most; /* number of values in one of these records */
+	uint64_t bytes_most;  /* dtype bytes: length of the longest value, of records with one value */
+	bool picture;         /* dtype bytes: each value begins as a JPEG or PNG file does */
 	bool numbers;         /* min and max are there */
 	double min, max;
-	struct facts_class *class; /* of int64 with one value, by value; NULL: more than FACTS_CLASSES_MAX */
+	struct facts_class *class; /* dtype int64, one value: sorted by value; NULL: there are too many */
 	uint32_t classes;
 };
 
@@ -29,14 +29,14 @@ struct facts {
 	struct facts_feature *feature;
 	uint32_t features;
 	uint64_t records;
-	/* Of facts_add() alone. */
+	/* scratch memory for one record; facts_add() and facts_each() use it */
 	char *memory;
 	uint64_t memory_bytes;
 };
 
 /* Counts one record. Errors: -EBADMSG it is no Example, a feature has two types, or there are too many. */
 MUST_CHECK int facts_add(struct facts *facts, const void *data, uint64_t bytes, struct error *err);
-/* NULL: there is none. */
+/* Returns the feature of this name; NULL: there is none. */
 const struct facts_feature *facts_named(const struct facts *facts, const char *name);
 void facts_done(struct facts *facts);
 
@@ -46,7 +46,7 @@ struct facts_value {
 	uint32_t dtype;
 	uint64_t count;
 	const void *numbers; /* `count` floats or int64; NULL: bytes */
-	const uint8_t *data; /* of bytes: the value; NULL: there are more or fewer than one */
+	const uint8_t *data; /* dtype bytes: the value; NULL: the record has more or fewer than one */
 	uint64_t bytes;
 };
 /* Calls `each` for each feature of a record. `facts` lends its memory, and its counts do not change. */

@@ -106,7 +106,7 @@ static void schema(const struct prep *prep, struct example_schema *ret_schema, u
 
 /* ---- A record ---- */
 
-/* What a thread has while it makes a shard: the rows of one part, and the values of one record. */
+/* The state of a thread that makes a shard: the rows of one part, and the values of one record. */
 struct scratch {
 	bool loaded;
 	uint32_t number; /* of the part */

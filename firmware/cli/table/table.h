@@ -39,14 +39,14 @@
 
 enum table_format { TABLE_CSV, TABLE_TSV, TABLE_LINES };
 
-/* What a column becomes. TABLE_AUTO: its values decide. TABLE_EMPTY: it has no value in any row. */
+/* The type of a column. TABLE_AUTO: the values decide. TABLE_EMPTY: no row has a value. */
 enum table_type { TABLE_AUTO, TABLE_FLOAT, TABLE_INT, TABLE_CATEGORY, TABLE_BYTES, TABLE_EMPTY, TABLE_TYPES };
 extern const char *const table_type_names[TABLE_TYPES];
 
-/* What a missing value becomes. */
+/* How a missing value is treated: the mean or a number takes its place; TABLE_STOP: the row is bad. */
 enum table_missing { TABLE_MEAN, TABLE_FILL, TABLE_STOP };
 
-/* What the values of a column are; values that are missing do not count, except in `missing`. */
+/* Facts about the values of a column. Missing values count in `missing` alone. */
 struct table_facts {
 	uint64_t values, missing;
 	uint64_t numbers, whole; /* values that are numbers, and whole numbers */

@@ -54,7 +54,7 @@ struct ranks_arguments {
 MUST_CHECK int ranks_arguments_of(const cJSON *array, struct ranks_arguments *ret, struct error *err);
 void ranks_arguments_done(struct ranks_arguments *arguments);
 
-/* What a unit of a job reads: its credential. */
+/* The credential that each unit of a job reads. */
 struct ranks_job {
 	struct ranks_arguments arguments; /* of orted */
 	char run[RUN_ID_BYTES];           /* id of the run */

@@ -14,8 +14,8 @@
  */
 #pragma once
 
-/* What kiln-traind becomes where other boxes train with this one: finds out which of ranks.boxes are there,
- * notes them (core/ranks/members.h), and becomes mpirun. */
+/* kiln-traind becomes this verb where other boxes train with this one. The verb finds out which of
+ * ranks.boxes are there, notes them (core/ranks/members.h), and becomes mpirun. */
 int oneshot_lead(int argc, char **argv);
 /* Called by mpirun in the place of ssh. Has the box HOST start orted, and ends when orted has ended there,
  * with its exit code. */
