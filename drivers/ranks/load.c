@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drivers/ranks/load.h"
 
+#include "core/base/paths.h"
+
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <string.h>
 
 #define FILE_NAME "kiln-ranks.so"
 
-static const char *find_beside_program(char path[static PATH_MAX])
-{
-	const ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - sizeof(FILE_NAME) - 1);
-	char *slash;
-
-	path[bytes > 0 ? bytes : 0] = '\0';
-	slash = strrchr(path, '/');
-	(void)snprintf(slash ? slash + 1 : path, sizeof(FILE_NAME), FILE_NAME);
-	return path;
-}
-
 int load_library(const char *path, const struct ranks_library **ret_library, struct error *err)
 {
-	char beside[PATH_MAX];
-	const char *file = path ? path : find_beside_program(beside);
+	char beside[PATH_BYTES];
+	const char *file = path ? path : path_beside(FILE_NAME, beside);
 	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	const struct ranks_library *library;
 

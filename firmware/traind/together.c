@@ -6,31 +6,22 @@
 #include "drivers/ranks/mpirun.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define ONESHOT "kiln-oneshot"
-
-static int find_self(char self[static PATH_MAX], struct error *err)
-{
-	return realpath("/proc/self/exe", self)
-		       ? 0
-		       : error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-}
 
 /* Becomes mpirun, with a rank for each device of this box. */
 static int become_mpirun(uint32_t devices, struct error *err)
 {
 	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
 	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
-	char folder[PATH_BYTES], self[PATH_MAX];
-	const char *const program[] = { self, "--rank-from-env", NULL };
+	char folder[PATH_BYTES], self[PATH_BYTES];
+	const char *const program[] = { path_beside("kiln-traind", self), "--rank-from-env", NULL };
 	const struct ranks_alone alone = { .ranks = devices, .folder = folder, .program = program };
 	int r;
 
-	if ((r = find_self(self, err)) < 0 || (r = mpirun_prepare(folder, err)) < 0 ||
+	if ((r = mpirun_prepare(folder, err)) < 0 ||
 	    (r = ranks_mpirun_alone(&alone, &words, &environment, err)) < 0)
 		return r;
 	log_info("%" PRIu32 " devices train together", devices);
@@ -40,14 +31,10 @@ static int become_mpirun(uint32_t devices, struct error *err)
 /* Becomes `kiln-oneshot lead`, which lies beside this program. */
 static int become_lead(struct error *err)
 {
-	char path[PATH_MAX + sizeof(ONESHOT)], oneshot[] = ONESHOT, lead[] = "lead";
+	char path[PATH_BYTES], oneshot[] = ONESHOT, lead[] = "lead";
 	char *const words[] = { oneshot, lead, NULL };
-	int r = find_self(path, err);
 
-	if (r < 0)
-		return r;
-	(void)snprintf(strrchr(path, '/') + 1, sizeof(ONESHOT), ONESHOT);
-	(void)execv(path, words);
+	(void)execv(path_beside(ONESHOT, path), words);
 	return error_set(err, -errno, "%s: cannot start it: %s", path, strerror(errno));
 }
 

@@ -128,6 +128,7 @@ static void test_getters(void **state)
 	CLEANUP(json_free) cJSON *json = NULL;
 	struct error err = { 0 };
 	const char *string;
+	char copy[2];
 	uint64_t number;
 	double real;
 
@@ -135,6 +136,8 @@ static void test_getters(void **state)
 	assert_int_equal(json_parse("x", text, strlen(text), &json, &err), 0);
 	assert_int_equal(json_get_string("x", json, "s", &string, &err), 0);
 	assert_string_equal(string, "a");
+	assert_int_equal(json_copy_string("x", json, "s", copy, sizeof(copy), &err), 0);
+	assert_string_equal(copy, "a");
 	assert_int_equal(json_get_u64("x", json, "n", &number, &err), 0);
 	assert_true(number == 5);
 	assert_int_equal(json_get_u64("x", json, "big", &number, &err), 0);
@@ -146,6 +149,9 @@ static void test_getters(void **state)
 	assert_string_equal(err.text, "x: \"n\": found a number, expected a string");
 	assert_int_equal(json_get_string("x", json, "none", &string, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "found nothing"));
+	assert_int_equal(json_copy_string("x", json, "s", copy, 1, &err), -EBADMSG);
+	assert_string_equal(err.text, "x: \"s\": found 1 bytes, expected at most 0");
+	assert_int_equal(json_copy_string("x", json, "none", copy, sizeof(copy), &err), -EBADMSG);
 	assert_int_equal(json_get_u64("x", json, "f", &number, &err), -EBADMSG);
 	assert_int_equal(json_get_u64("x", json, "minus", &number, &err), -EBADMSG);
 	assert_int_equal(json_get_u64("x", json, "s", &number, &err), -EBADMSG);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -359,10 +360,23 @@ static void test_exists(void **state)
 	assert_string_equal(err.text, "there/round: Too many levels of symbolic links");
 }
 
+/* This program is build/FLAVOUR/unit/paths. */
+static void test_beside(void **state)
+{
+	char path[PATH_BYTES], other[PATH_BYTES];
+
+	(void)state;
+	assert_int_equal(access(path_beside("paths", path), X_OK), 0);
+	assert_int_equal(*path, '/');
+	(void)snprintf(other, sizeof(other), "%.*sother", (int)(strlen(path) - strlen("paths")), path);
+	assert_string_equal(path_beside("other", path), other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path_of),
+		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_environment),

@@ -38,14 +38,11 @@ bool daemons_are_stopped(void)
 
 static void find_program(const char *name, char path[static PATH_BYTES])
 {
-	char here[PATH_BYTES / 4] = "";
-	ssize_t bytes = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	char installed[128];
 
-	if (bytes > 0 && strrchr(here, '/'))
-		*strrchr(here, '/') = '\0';
-	(void)snprintf(path, PATH_BYTES, "%s/%s", here, name);
-	if (access(path, X_OK) < 0)
-		(void)snprintf(path, PATH_BYTES, "%s/../libexec/kiln/%s", here, name);
+	(void)snprintf(installed, sizeof(installed), "../libexec/kiln/%s", name);
+	if (access(path_beside(name, path), X_OK) < 0)
+		(void)path_beside(installed, path);
 }
 
 /* Forks. A signal that arrives in the child before its new program runs would be lost in the handler of this

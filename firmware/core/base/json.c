@@ -314,6 +314,21 @@ int json_get_string(const char *what, const cJSON *object, const char *key, cons
 	return 0;
 }
 
+int json_copy_string(const char *what, const cJSON *object, const char *key, char *out, size_t size,
+		     struct error *err)
+{
+	const char *text = NULL;
+	int r = json_get_string(what, object, key, &text, err);
+
+	if (r < 0)
+		return r;
+	if (strlen(text) >= size)
+		return error_set(err, -EBADMSG, "%s: \"%s\": found %zu bytes, expected at most %zu", what,
+				 key, strlen(text), size - 1);
+	(void)snprintf(out, size, "%s", text);
+	return 0;
+}
+
 int json_get_u64(const char *what, const cJSON *object, const char *key, uint64_t *ret, struct error *err)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

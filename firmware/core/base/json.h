@@ -37,6 +37,9 @@ MUST_CHECK int json_print_line(const cJSON *json, char **ret_text, struct error 
  * the key, what was found and what was expected. */
 MUST_CHECK int json_get_string(const char *what, const cJSON *object, const char *key, const char **ret,
 			       struct error *err);
+/* Copies the string to `out`, of `size` bytes with its NUL; -EBADMSG also where it is longer. */
+MUST_CHECK int json_copy_string(const char *what, const cJSON *object, const char *key, char *out,
+				size_t size, struct error *err);
 MUST_CHECK int json_get_u64(const char *what, const cJSON *object, const char *key, uint64_t *ret,
 			    struct error *err);
 MUST_CHECK int json_get_double(const char *what, const cJSON *object, const char *key, double *ret,

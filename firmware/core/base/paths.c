@@ -96,6 +96,18 @@ char *path_of(enum path which, const char *tail, char out[static PATH_BYTES])
 	return out;
 }
 
+char *path_beside(const char *name, char out[static PATH_BYTES])
+{
+	const ssize_t bytes = readlink("/proc/self/exe", out, PATH_BYTES - 1);
+	char *slash;
+
+	out[bytes > 0 ? bytes : 0] = '\0';
+	slash = strrchr(out, '/');
+	slash = slash ? slash + 1 : out;
+	(void)snprintf(slash, PATH_BYTES - (size_t)(slash - out), "%s", name);
+	return out;
+}
+
 int path_make(const char *directory, struct error *err)
 {
 	char path[PATH_BYTES];

@@ -71,6 +71,9 @@ enum path {
  * characters. */
 char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
+/* Writes the path of `name` in the folder of the running program, such as "kiln-traind". Returns out. */
+char *path_beside(const char *name, char out[static PATH_BYTES]);
+
 /* Makes a folder and its missing parent folders with mode 0775; the umask decides whether the group kiln may
  * write. */
 MUST_CHECK int path_make(const char *directory, struct error *err);

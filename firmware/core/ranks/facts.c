@@ -4,7 +4,6 @@
 #include "core/base/paths.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,14 +14,9 @@
 
 static int read_build(char out[static BUILD_ID_BYTES], struct error *err)
 {
-	char path[PATH_MAX];
-	const ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - sizeof(TRAINER) - 1);
-	char *slash;
+	char path[PATH_BYTES];
 
-	path[bytes > 0 ? bytes : 0] = '\0';
-	slash = strrchr(path, '/');
-	(void)snprintf(slash ? slash + 1 : path, sizeof(TRAINER), TRAINER);
-	return build_id_of(path, out, err);
+	return build_id_of(path_beside(TRAINER, path), out, err);
 }
 
 /* Reads the note of the device that the last run took. */
@@ -75,28 +69,16 @@ cJSON *ranks_facts_json(const struct ranks_facts *facts)
 	return TAKE(object);
 }
 
-static int get_text(const cJSON *object, const char *key, char *out, size_t size, struct error *err)
-{
-	const char *text;
-	int r = json_get_string("rank.check", object, key, &text, err);
-
-	if (r < 0)
-		return r;
-	if (strlen(text) >= size)
-		return error_set(err, -EBADMSG, "rank.check: %s: found %zu bytes, expected at most %zu", key,
-				 strlen(text), size - 1);
-	(void)snprintf(out, size, "%s", text);
-	return 0;
-}
-
 int ranks_facts_of(const cJSON *object, struct ranks_facts *ret_facts, struct error *err)
 {
 	struct ranks_facts facts = { 0 };
-	int r = get_text(object, "build", facts.build, sizeof(facts.build), err);
+	int r = json_copy_string("rank.check", object, "build", facts.build, sizeof(facts.build), err);
 
-	if (r < 0 || (r = get_text(object, "device", facts.device, sizeof(facts.device), err)) < 0 ||
+	if (r < 0 ||
+	    (r = json_copy_string("rank.check", object, "device", facts.device, sizeof(facts.device), err)) <
+		    0 ||
 	    (r = json_get_u64("rank.check", object, "time_us", &facts.time_us, err)) < 0 ||
-	    (r = get_text(object, "busy", facts.busy, sizeof(facts.busy), err)) < 0)
+	    (r = json_copy_string("rank.check", object, "busy", facts.busy, sizeof(facts.busy), err)) < 0)
 		return r;
 	*ret_facts = facts;
 	return 0;

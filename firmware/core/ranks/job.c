@@ -134,28 +134,13 @@ void ranks_arguments_done(struct ranks_arguments *arguments)
 
 /* ---- The credential ---- */
 
-static int get_text(const char *path, const cJSON *json, const char *key, char *out, size_t size,
-		    struct error *err)
-{
-	const char *text;
-	int r = json_get_string(path, json, key, &text, err);
-
-	if (r < 0)
-		return r;
-	if (strlen(text) >= size)
-		return error_set(err, -EBADMSG, "%s: %s: found %zu bytes, expected at most %zu", path, key,
-				 strlen(text), size - 1);
-	(void)snprintf(out, size, "%s", text);
-	return 0;
-}
-
 static int read_job(const char *path, struct ranks_job *job, struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
 	int r = json_read(path, RANKS_JOB_FILE_BYTES, &json, err);
 
-	if (r < 0 || (r = get_text(path, json, "run", job->run, sizeof(job->run), err)) < 0 ||
-	    (r = get_text(path, json, "plan", job->plan_sha256, sizeof(job->plan_sha256), err)) < 0)
+	if (r < 0 || (r = json_copy_string(path, json, "run", job->run, sizeof(job->run), err)) < 0 ||
+	    (r = json_copy_string(path, json, "plan", job->plan_sha256, sizeof(job->plan_sha256), err)) < 0)
 		return r;
 	if (!run_is_id(job->run))
 		return error_set(err, -EBADMSG, "%s: found the run \"%s\", which is no run's id", path,

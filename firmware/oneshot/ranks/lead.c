@@ -12,12 +12,10 @@
 #include "oneshot/ranks/ranks.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define TRAINER      "kiln-traind"
 #define BOXES_MAX    CURSOR_PLACES_MAX /* a box has one lane at least */
 #define HOST_BYTES   65u
 #define PLAN_POLL_MS 50u
@@ -216,31 +214,17 @@ static const char *find_pki(char out[static PATH_BYTES])
 	return out;
 }
 
-/* Writes the paths of this program, and of the trainer beside it. */
-static int find_programs(char oneshot[static PATH_MAX], char trainer[static PATH_MAX], struct error *err)
-{
-	const ssize_t bytes = readlink("/proc/self/exe", oneshot, PATH_MAX - sizeof(TRAINER));
-	char *slash;
-
-	if (bytes <= 0)
-		return error_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	oneshot[bytes] = '\0';
-	(void)snprintf(trainer, PATH_MAX, "%s", oneshot);
-	slash = strrchr(trainer, '/') + 1;
-	(void)snprintf(slash, sizeof(TRAINER), TRAINER);
-	return 0;
-}
-
 static int become(const struct lead *lead, const char *self, struct error *err)
 {
 	CLEANUP(ranks_texts_done) struct ranks_texts words = { .count = 0 };
 	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
 	const uint32_t each = (uint32_t)lead->run.config.device.count;
 	struct ranks_box boxes[BOXES_MAX] = { { self, each } };
-	char job[RANKS_JOB_BYTES], folder[PATH_BYTES], pki[PATH_BYTES], oneshot[PATH_MAX], trainer[PATH_MAX];
-	const char *const program[] = { trainer, "--rank-from-env", NULL };
+	char job[RANKS_JOB_BYTES], folder[PATH_BYTES], pki[PATH_BYTES], oneshot[PATH_BYTES],
+		trainer[PATH_BYTES];
+	const char *const program[] = { path_beside("kiln-traind", trainer), "--rank-from-env", NULL };
 	struct ranks_launch launch = {
-		.job = { job, folder, lead->run.config.ranks.network, oneshot },
+		.job = { job, folder, lead->run.config.ranks.network, path_beside("kiln-oneshot", oneshot) },
 		.pki = find_pki(pki),
 		.boxes = boxes,
 		.count = 1,
@@ -252,7 +236,7 @@ static int become(const struct lead *lead, const char *self, struct error *err)
 	for (uint32_t i = 0; i < lead->others; i++)
 		if (lead->other[i].here)
 			boxes[launch.count++] = (struct ranks_box){ lead->other[i].name, each };
-	if ((r = find_programs(oneshot, trainer, err)) < 0 || (r = mpirun_prepare(folder, err)) < 0 ||
+	if ((r = mpirun_prepare(folder, err)) < 0 ||
 	    (r = ranks_mpirun(&launch, &words, &environment, err)) < 0)
 		return r;
 	log_info("%zu boxes train together, as job %s", launch.count, job);

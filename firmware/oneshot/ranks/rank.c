@@ -6,7 +6,6 @@
 #include "oneshot/ranks/job_read.h"
 #include "oneshot/ranks/ranks.h"
 
-#include <limits.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -44,15 +43,12 @@ static int start(const char *name, struct error *err)
 	CLEANUP(ranks_job_done) struct ranks_job job = { 0 };
 	struct orted_job checked;
 	CLEANUP(ranks_texts_done) struct ranks_texts environment = { .count = 0 };
-	char oneshot[PATH_MAX];
-	const ssize_t bytes = readlink("/proc/self/exe", oneshot, sizeof(oneshot) - 1);
-	char folder[PATH_BYTES];
+	char oneshot[PATH_BYTES], folder[PATH_BYTES];
 	struct ranks_job_wish wish = { .name = name,
 				       .folder = ranks_job_folder(name, folder),
-				       .oneshot = oneshot };
+				       .oneshot = path_beside("kiln-oneshot", oneshot) };
 	int r;
 
-	oneshot[bytes > 0 ? bytes : 0] = '\0';
 	if (!ranks_job_is_name(name))
 		return error_set(err, -EINVAL, "job: found \"%.64s\", allowed: " RANKS_JOB_ALLOWED, name);
 	if ((r = config_load(config_path(0, NULL), &config, err)) < 0 ||
