@@ -71,8 +71,8 @@ static int decide(struct train *train, uint64_t epoch, struct callbacks_verdict 
 					       model_learning_rate(train->model));
 		say(train, epoch, ret_verdict);
 	}
-	r = world_broadcast(train, ret_verdict, sizeof(*ret_verdict), err);
-	return r < 0 ? r : world_broadcast(train, state, sizeof(*state), err);
+	r = world_broadcast(train, ret_verdict, sizeof(*ret_verdict), 0, err);
+	return r < 0 ? r : world_broadcast(train, state, sizeof(*state), 0, err);
 }
 
 int epochs_end(struct train *train, uint64_t epoch, bool *ret_stop, struct error *err)

@@ -62,8 +62,9 @@ int world_fail(struct train *train, uint32_t rank, int code, const char *text, s
 /* Gives all ranks the records of all: `all` has world.count of `bytes` bytes, RANKS_RECORD_BYTES at most. */
 MUST_CHECK int world_gather(struct train *train, const void *record, uint32_t bytes, void *all,
 			    struct error *err);
-/* Gives all ranks what rank 0 has. */
-MUST_CHECK int world_broadcast(struct train *train, void *data, uint64_t bytes, struct error *err);
+/* Gives all ranks what rank `root` has. */
+MUST_CHECK int world_broadcast(struct train *train, void *data, uint64_t bytes, uint32_t root,
+			       struct error *err);
 
 /* Collect what a checkpoint needs of all ranks: rank 0's model gets the cursor of the whole run, the sums of
  * the metrics, and the list of records that were left out. world_part() gives the model its own back, after
