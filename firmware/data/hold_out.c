@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/hold_out.h"
 
-#include "data/mix.h"
+#include "core/base/mix.h"
 
 #include <string.h>
 

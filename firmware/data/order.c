@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/order.h"
 
-#include "data/mix.h"
+#include "core/base/mix.h"
 
 /* Rounds of the network. So many are enough for every element to stand at every position with equal chance,
  * as tests/unit/order.c measures: 6 above 16 elements, 12 below, where a half has 1 or 2 bits. */

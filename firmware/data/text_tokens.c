@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/text_tokens.h"
 
+#include "core/base/mix.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a over the bytes, then SplitMix64's finaliser, as buckets are chosen by the low bits. */
+/* FNV-1a over the bytes, then mix64(), as buckets are chosen by the low bits. */
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME UINT64_C(0x100000001b3)
 #define CHAIN     UINT64_C(0x9e3779b97f4a7c15) /* tells "a b" from "b a" */
-
-static uint64_t finish(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= UINT64_C(0xbf58476d1ce4e5b9);
-	x ^= x >> 27;
-	x *= UINT64_C(0x94d049bb133111eb);
-	return x ^ (x >> 31);
-}
 
 static bool in_word(unsigned char c)
 {
@@ -77,12 +70,12 @@ uint64_t text_word_hash(const struct text_word *word)
 
 	for (uint64_t i = 0; i < word->bytes; i++)
 		hash = (hash ^ (unsigned char)text_lower(word->text[i])) * FNV_PRIME;
-	return finish(hash);
+	return mix64(hash);
 }
 
 uint64_t text_pair_hash(uint64_t first, uint64_t second)
 {
-	return finish(first * CHAIN ^ second);
+	return mix64(first * CHAIN ^ second);
 }
 
 static int compare(const void *a, const void *b)

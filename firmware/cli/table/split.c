@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/split.h"
 
-#include "data/mix.h"
+#include "core/base/mix.h"
 
 #include <math.h>
 #include <string.h>

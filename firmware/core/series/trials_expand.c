@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes trials from `vary`: every combination, or some that are drawn. */
+#include "core/base/mix.h"
 #include "core/series/trials_draft.h"
 
 #include <inttypes.h>
@@ -38,11 +39,7 @@ static double count_combinations(const struct draft *draft)
 /* The generator splitmix64: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014. */
 static uint64_t draw_word(uint64_t *state)
 {
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return mix64(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static double within(const struct draft_axis *axis, double value)
