@@ -9,7 +9,7 @@ static bool is_column_of(const struct example_feature *ragged, const char *name)
 {
 	size_t bytes = strlen(ragged->name);
 
-	return ragged->values_max && strncmp(name, ragged->name, bytes) == 0 &&
+	return strncmp(name, ragged->name, bytes) == 0 &&
 	       (strcmp(name + bytes, BATCH_SPLITS) == 0 || strcmp(name + bytes, BATCH_VALUES) == 0);
 }
 
@@ -18,24 +18,15 @@ static bool has_quarantine(const struct config *config)
 	return config->fetch.bad_record == BAD_RECORD_SKIP;
 }
 
-static int check_columns(const struct example_schema *schema, uint32_t own, struct error *err)
+static int check_columns(const struct example_schema *schema, struct error *err)
 {
-	uint32_t columns = own;
-
-	for (uint32_t i = 0; i < schema->features; i++) {
-		columns += schema->feature[i].values_max ? 2 : 1;
-		for (uint32_t k = 0; k < schema->features; k++)
+	for (uint32_t i = 0; i < schema->features; i++)
+		for (uint32_t k = 0; schema->feature[i].values_max && k < schema->features; k++)
 			if (is_column_of(&schema->feature[i], schema->feature[k].name))
 				return error_set(
 					err, -EINVAL,
 					"schema: \"%s\" is also a column of the ragged feature \"%s\"",
 					schema->feature[k].name, schema->feature[i].name);
-	}
-	if (columns > RING_COLUMNS_MAX)
-		return error_set(err, -EINVAL,
-				 "schema: the features take %u columns (a ragged feature takes 2), a ring "
-				 "has at most %u",
-				 columns, RING_COLUMNS_MAX);
 	return 0;
 }
 
@@ -67,8 +58,7 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB per row",
 					 from->name);
 	}
-	/* Our own columns: BATCH_COLUMN_EMPTY and maybe BATCH_COLUMN_QUARANTINE. */
-	return check_columns(ret_schema, 1 + has_quarantine(config), err);
+	return check_columns(ret_schema, err);
 }
 
 static void add_column(struct ring_geometry *geometry, const char *name, const char *suffix, uint32_t dtype,

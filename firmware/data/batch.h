@@ -22,6 +22,9 @@
 #include "data/picture.h"
 
 static_assert(CONFIG_FEATURE_NAME_BYTES == RING_NAME_MAX, "a feature's name fits a column's");
+static_assert(CONFIG_FEATURES_MAX == EXAMPLE_FEATURES_MAX, "a schema is made of the configured features");
+static_assert(RING_COLUMNS_MAX >= 2 * EXAMPLE_FEATURES_MAX + 2,
+	      "all features may be ragged, beside BATCH_COLUMN_*");
 static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place for each stream");
 
 /* uint8: 1 = the row counts for nothing, as its record was skipped or its lane has ended. */
@@ -33,7 +36,7 @@ static_assert(CONFIG_STREAMS_MAX == CURSOR_PLACES_MAX, "the cursor has a place f
 #define BATCH_VALUES "/values"
 
 /* Makes the schema of the configured features; their names stay the configuration's. Errors: -EINVAL a
- * feature is too large, or there are more columns than a ring has. */
+ * feature is too large, or has the name of a ragged feature's column. */
 MUST_CHECK int batch_schema(const struct config *config, struct example_schema *ret_schema,
 			    struct error *err);
 

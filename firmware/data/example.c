@@ -30,8 +30,7 @@ static const char *const kind_names[] = { "nothing", "bytes_list", "float_list",
 
 static int malformed(const struct example_feature *feature, struct error *err)
 {
-	return error_set(err, -EBADMSG, "feature \"%s\": its values are malformed%s", feature->name,
-			 feature->dtype == EXAMPLE_BYTES ? " or longer than the schema allows" : "");
+	return error_set(err, -EBADMSG, "feature \"%s\": its values are malformed", feature->name);
 }
 
 /* A value of EXAMPLE_UINT8 of another size than the schema's. */
@@ -40,6 +39,14 @@ static int misfit(const struct example_feature *feature, uint64_t bytes, struct 
 	return error_set(err, -EBADMSG,
 			 "feature \"%s\": found a value of %" PRIu64 " bytes, expected %" PRIu64,
 			 feature->name, bytes, feature->elements);
+}
+
+static int too_long(const struct example_row *row, struct error *err)
+{
+	return error_set(err, -EBADMSG,
+			 "feature \"%s\": value %" PRIu64 " has %" PRIu64 " bytes, at most %" PRIu64
+			 " (bytes_max)",
+			 row->feature->name, row->count, row->found, row->feature->bytes_max);
 }
 
 /* Sets how many of `found` values go into the row, or says why so many are an error. */
@@ -73,7 +80,9 @@ static int read_feature(const struct example_feature *feature, struct wire value
 		return error_set(err, -EBADMSG, "feature \"%s\": found %s, expected %s", feature->name,
 				 kind_names[kind], kind_names[wanted]);
 	if (!example_read_lists(value, kind, &row))
-		return row.misfit ? misfit(feature, row.found, err) : malformed(feature, err);
+		return row.misfit     ? misfit(feature, row.found, err)
+		       : row.too_long ? too_long(&row, err)
+				      : malformed(feature, err);
 	return fit_count(feature, row.count, ret_count, err);
 }
 

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EXAMPLE_FEATURES_MAX 32u
+#define EXAMPLE_FEATURES_MAX 1024u
 
 /* On the wire, the last three are a bytes_list. EXAMPLE_UINT8: one value of `elements` bytes, which are the
  * row. EXAMPLE_ENCODED: one value of any length, such as a JPEG file, which is not copied: the row is a

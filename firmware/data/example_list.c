@@ -81,8 +81,11 @@ static bool store_bytes(struct example_row *row, const struct wire *value)
 		row->misfit = !put_one_value(row->feature, row->out, *value);
 		return !row->misfit;
 	}
-	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate)
+	if (wire_bytes(*value) > row->feature->bytes_max && !row->feature->truncate) {
+		row->too_long = true;
+		row->found = wire_bytes(*value);
 		return false;
+	}
 	if (row->count < row->feature->elements)
 		put_bytes_value(row->feature, row->out + row->count * bytes_stride(row->feature), *value);
 	row->count++;

@@ -13,6 +13,7 @@ struct example_row {
 	uint8_t *out;
 	uint64_t count; /* values seen; stored as far as there is space */
 	bool misfit;    /* a value of EXAMPLE_UINT8 has `found` bytes, which is not the schema's size */
+	bool too_long;  /* value `count` of EXAMPLE_BYTES has `found` bytes, more than bytes_max */
 	uint64_t found;
 };
 

@@ -150,10 +150,12 @@ WIRE_INLINE uint32_t find(const struct example_schema *schema, struct wire key, 
 bool example_parse_usual(const struct example_schema *schema, struct wire example, void *const *ret_rows)
 {
 	struct wire features, entry, key, value;
-	uint32_t seen = 0, next = 0, found = 0;
+	uint64_t seen[EXAMPLE_FEATURES_MAX / 64]; /* a bit for each feature */
+	uint32_t next = 0, found = 0;
 
 	if (!open_field(&example, TAG(EXAMPLE_FEATURES), &features) || example.at != example.end)
 		return false;
+	memset(seen, 0, (schema->features + 63) / 64 * sizeof(*seen));
 	while (features.at < features.end) {
 		uint32_t i;
 
@@ -164,9 +166,9 @@ bool example_parse_usual(const struct example_schema *schema, struct wire exampl
 		i = find(schema, key, next);
 		if (i == schema->features)
 			continue;
-		if (seen & 1u << i || !read_value(&schema->feature[i], value, ret_rows[i]))
+		if (seen[i / 64] >> i % 64 & 1 || !read_value(&schema->feature[i], value, ret_rows[i]))
 			return false;
-		seen |= 1u << i;
+		seen[i / 64] |= UINT64_C(1) << i % 64;
 		found++;
 		next = i + 1 < schema->features ? i + 1 : 0;
 	}

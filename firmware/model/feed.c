@@ -4,14 +4,20 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FEED_LABEL = GRAPH_INPUTS_MAX, FEED_WEIGHT, FEED_EMPTY };
+enum { FEED_LABEL, FEED_WEIGHT, FEED_EMPTY, FEED_INPUT };
 
 /* Tensors of up to this size are small: the host copies as many bytes in the time that an enqueue of NVIDIA's
  * driver takes (6 us, tests/bench/README.md). */
 #define SMALL_BYTES ((uint64_t)32768)
 #define LARGE       UINT64_MAX
 
-/* Returns the tensor of the batch with index 0 ... FEED_TENSORS - 1; GRAPH_NO_TENSOR: batches of this graph
+/* Returns the number of tensors of a batch of this graph. */
+static uint32_t tensors_of(const struct graph *graph)
+{
+	return FEED_INPUT + graph->inputs;
+}
+
+/* Returns the tensor of the batch with index 0 ... tensors_of() - 1; GRAPH_NO_TENSOR: batches of this graph
  * do not have that tensor. */
 static uint32_t tensor_at(const struct graph *graph, uint32_t index)
 {
@@ -23,7 +29,7 @@ static uint32_t tensor_at(const struct graph *graph, uint32_t index)
 	case FEED_EMPTY:
 		return graph->empty;
 	default:
-		return index < graph->inputs ? graph->input[index] : GRAPH_NO_TENSOR;
+		return graph->input[index - FEED_INPUT];
 	}
 }
 
@@ -32,7 +38,7 @@ static uint64_t place_small(struct feed *feed)
 {
 	uint64_t bytes = 0;
 
-	for (uint32_t index = 0; index < FEED_TENSORS; index++) {
+	for (uint32_t index = 0; index < tensors_of(feed->graph); index++) {
 		const uint32_t tensor = tensor_at(feed->graph, index);
 
 		feed->place[index] = LARGE;
@@ -51,7 +57,7 @@ static int open_set(struct feed *feed, struct feed_set *set, uint64_t small_byte
 
 	if (small_bytes && (r = gpu_buffer_create(feed->gpu, small_bytes, &set->small, err)) == 0)
 		r = gpu_host_create(feed->gpu, small_bytes, &set->small_host, err);
-	for (uint32_t index = 0; r == 0 && index < FEED_TENSORS; index++) {
+	for (uint32_t index = 0; r == 0 && index < tensors_of(feed->graph); index++) {
 		const uint32_t tensor = tensor_at(feed->graph, index);
 
 		if (tensor == GRAPH_NO_TENSOR)
@@ -82,8 +88,10 @@ int feed_open(struct feed *feed, struct gpu *gpu, const struct graph *graph, str
 
 	feed->gpu = gpu;
 	feed->graph = graph;
-	if (gpu_is_cpu(gpu))
-		return 0;
+	if (gpu_is_cpu(gpu)) {
+		feed->wrap = calloc(tensors_of(graph), sizeof(*feed->wrap));
+		return feed->wrap ? 0 : error_set(err, -ENOMEM, "model: out of memory");
+	}
 	small_bytes = place_small(feed);
 	for (uint32_t set = 0; r == 0 && set < FEED_SETS; set++)
 		r = open_set(feed, &feed->set[set], small_bytes, err);
@@ -95,9 +103,10 @@ void feed_close(struct feed *feed)
 {
 	for (uint32_t set = 0; set < FEED_SETS; set++)
 		close_set(&feed->set[set]);
-	for (uint32_t index = 0; index < FEED_TENSORS; index++)
+	for (uint32_t index = 0; feed->wrap && index < tensors_of(feed->graph); index++)
 		for (uint32_t way = 0; way < FEED_WRAPS; way++)
 			gpu_buffer_free(feed->wrap[index][way].buffer);
+	free(TAKE(feed->wrap));
 	gpu_host_free(feed->pinned);
 }
 
@@ -227,7 +236,7 @@ static int feed_ragged(struct feed *feed, uint32_t index, const void *const *inp
 
 	if (r < 0)
 		return r;
-	return feed_bytes(feed, index, input[index],
+	return feed_bytes(feed, FEED_INPUT + index, input[index],
 			  gpu_is_cpu(feed->gpu) ? tensor->bytes
 						: (uint64_t)splits[rows] * dtype_bytes(tensor->dtype),
 			  ret_buffer, err);
@@ -244,7 +253,7 @@ static int send_inputs(struct feed *feed, const void *const *input, uint64_t row
 	feed->small_bytes = 0;
 	for (uint32_t i = 0; r == 0 && i < graph->inputs; i++)
 		r = graph_at(graph, graph->input[i])->splits == GRAPH_NO_TENSOR
-			    ? feed_tensor(feed, i, input[i], rows, &values->input[i], err)
+			    ? feed_tensor(feed, FEED_INPUT + i, input[i], rows, &values->input[i], err)
 			    : feed_ragged(feed, i, input, rows, &values->input[i], err);
 	return r;
 }

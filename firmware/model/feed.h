@@ -15,7 +15,7 @@
 #include "model/model.h"
 #include "model/plan/plan.h"
 
-/* Tensors of a batch: the inputs in the graph's order, label, weight, empty. */
+/* Tensors of a batch: label, weight, empty, then the inputs in the graph's order. */
 #define FEED_TENSORS (GRAPH_INPUTS_MAX + 3u)
 
 /* A buffer over host memory, cached by address: the slots of a ring repeat, and making a buffer costs time.
@@ -46,7 +46,7 @@ struct feed {
 	uint64_t small_bytes;         /* of `small` that the batch which begins has filled */
 	struct gpu_host *pinned;      /* the memory of feed_pin(), or NULL */
 	uint64_t pinned_bytes;
-	struct feed_wrap wrap[FEED_TENSORS][FEED_WRAPS];
+	struct feed_wrap (*wrap)[FEED_WRAPS]; /* of each tensor; NULL: the device does not read in place */
 };
 
 /* `graph` must outlive the feed. Call feed_close() after an error, too. */

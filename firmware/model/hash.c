@@ -27,8 +27,7 @@ static void append(struct text *text, const char *format, ...)
 	if (bytes > 0)
 		text->used += (size_t)bytes;
 	if (text->used >= text->capacity)
-		abort(); /* cannot happen: graph_set_hash() allocates enough for the longest line of every
-			    node */
+		abort(); /* cannot happen: capacity_of() counts the longest line of everything */
 }
 
 static void append_shape(struct text *text, const struct tensor *tensor)
@@ -111,10 +110,20 @@ static void append_layers(struct text *text, const struct graph *graph, bool who
 		append_node(text, graph, &graph->node[i], whole);
 }
 
+/* Returns room for all lines: 4096 bytes for each, and the names of the inputs. */
+static size_t capacity_of(const struct graph *graph)
+{
+	size_t names = graph->inputs;
+
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		names += graph->node[i].inputs;
+	return 4096 * ((size_t)1 + graph->nodes) + names * (GRAPH_NAME_BYTES + SHAPE_TEXT_BYTES);
+}
+
 int graph_set_hash(struct graph *graph, struct error *err)
 {
 	CLEANUP(free_ptr) char *memory = NULL;
-	struct text text = { .capacity = 4096 + (size_t)graph->nodes * 4096 };
+	struct text text = { .capacity = capacity_of(graph) };
 
 	text.at = memory = malloc(text.capacity);
 	if (!memory)

@@ -46,7 +46,7 @@ struct gpu;
 struct graph;
 struct model;
 
-#define MODEL_INPUTS_MAX 64u
+#define MODEL_INPUTS_MAX 2048u
 
 /* A column of the ring (data/batch.h) that a batch must have. A ragged feature has two columns: its values
  * and its splits. */

@@ -5,9 +5,9 @@ static void test_schema(void **state)
 {
 	static const struct refusal cases[] = {
 		{ "no list", STORES "schema = 5;",
-		  "k.conf:2: schema: found 5, allowed: a list ( ) of 1 .. 32 features" },
+		  "k.conf:2: schema: found 5, allowed: a list ( ) of 1 .. 1024 features" },
 		{ "an empty list", STORES "schema = ( );",
-		  "k.conf:2: schema: found a list of 0, allowed: a list ( ) of 1 .. 32 features" },
+		  "k.conf:2: schema: found a list of 0, allowed: a list ( ) of 1 .. 1024 features" },
 		{ "no group", STORES "schema = ( 3 );",
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
@@ -200,7 +200,7 @@ static void test_layers(void **state)
 		  "k.conf:3: model.layers.x: found a list, allowed: a number, truth value, string or [ ] of "
 		  "numbers" },
 		{ "inputs that are no names", STORES LAYERS "{ op = \"relu\"; inputs = [ 3 ]; } ); };",
-		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer names" },
+		  "k.conf:3: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 1024 layer names" },
 	};
 
 	(void)state;

@@ -316,7 +316,7 @@ static const struct {
 	  FEATURES(E("f", F("1", "2")) E("i", "3: {1: {3 x80 x80 x80 x80 x80 x80 x80 x80 x80 x80 x01}}")),
 	  "\"i\": its values are malformed" },
 	{ "bytes too long", FEATURES(E("f", F("1", "2")) E("b", "1: {1: \"1234567890\"}")),
-	  "longer than the schema allows" },
+	  "\"b\": value 0 has 10 bytes, at most 9 (bytes_max)" },
 	{ "a list beyond its feature", FEATURES(E("f", "x12 x7f x0a")), "\"f\": its values are malformed" },
 	{ "two values in an entry", FEATURES("1: {1: \"f\" 2: {" F("1", "2") "} 2: {}}"),
 	  "not a tf.train.Example" },
@@ -480,6 +480,38 @@ static void both_ways_agree(void **state)
 	}
 }
 
+/* A schema may have EXAMPLE_FEATURES_MAX features. The last entry of a repeated key wins, whichever feature
+ * it is of: an Example written twice, one after the other, is the second one. */
+static void many_features(void **state)
+{
+	static struct example_schema many = { .features = EXAMPLE_FEATURES_MAX };
+	static char name[EXAMPLE_FEATURES_MAX][8];
+	static float row[EXAMPLE_FEATURES_MAX], found[EXAMPLE_FEATURES_MAX];
+	static uint8_t out[64 * EXAMPLE_FEATURES_MAX];
+	const void *rows[EXAMPLE_FEATURES_MAX];
+	void *found_rows[EXAMPLE_FEATURES_MAX];
+	uint64_t bytes;
+	struct error err = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < EXAMPLE_FEATURES_MAX; i++) {
+		(void)snprintf(name[i], sizeof(name[i]), "f%u", i);
+		many.feature[i] =
+			(struct example_feature){ .name = name[i], .dtype = EXAMPLE_FLOAT32, .elements = 1 };
+		row[i] = (float)i;
+		rows[i] = &row[i];
+		found_rows[i] = &found[i];
+	}
+	bytes = example_write(&many, rows, out, sizeof(out) / 2);
+	assert_int_equal(example_parse(&many, out, bytes, found_rows, &err), 0);
+	assert_memory_equal(found, row, sizeof(row));
+	for (uint32_t i = 0; i < EXAMPLE_FEATURES_MAX; i++)
+		row[i] = -1 - (float)i;
+	assert_int_equal(example_write(&many, rows, out + bytes, sizeof(out) / 2), bytes);
+	assert_int_equal(example_parse(&many, out, 2 * bytes, found_rows, &err), 0);
+	assert_memory_equal(found, row, sizeof(row));
+}
+
 /* An Example is one field: every truncation is an error, and so is every further byte that is no field. */
 static void every_truncation_is_seen(void **state)
 {
@@ -531,13 +563,10 @@ static void describes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_ones),
-		cmocka_unit_test(bad_ones),
-		cmocka_unit_test(deep_groups),
-		cmocka_unit_test(known_bytes),
-		cmocka_unit_test(one_value),
-		cmocka_unit_test(both_ways_agree),
-		cmocka_unit_test(every_truncation_is_seen),
+		cmocka_unit_test(good_ones),     cmocka_unit_test(bad_ones),
+		cmocka_unit_test(deep_groups),   cmocka_unit_test(known_bytes),
+		cmocka_unit_test(one_value),     cmocka_unit_test(both_ways_agree),
+		cmocka_unit_test(many_features), cmocka_unit_test(every_truncation_is_seen),
 		cmocka_unit_test(describes),
 	};
 

@@ -115,7 +115,7 @@ static const char *const texts[] = {
 	"9: model.layers.name: found \"_d\", allowed: letters, digits, _ - . (not _ or - first)",
 	"9: model.layers.name: found \"sentence\", allowed: a name that no feature has",
 	"6: model.layers: found 'dense', whose output no later layer reads, allowed: only for the last layer",
-	"6: model.layers.inputs: found 1, allowed for add: 2 .. 32",
+	"6: model.layers.inputs: found 1, allowed for add: 2 .. 1024",
 	"6: model.layers.inputs: found \"label\", allowed: an earlier layer or a feature, \"sentence\"",
 	("6: model.layers.inputs: layer 'add' (add): found 'sentence' of shape [8], allowed beside 'dense' "
 	 "of [3]: the same"),

@@ -29,12 +29,12 @@
 #include <stdint.h>
 
 #define CONFIG_SOURCES_MAX    32u
-#define CONFIG_FEATURES_MAX   32u
+#define CONFIG_FEATURES_MAX   1024u
 #define CONFIG_SHAPE_MAX      8u
-#define CONFIG_STREAMS_MAX    32u /* lanes times sources: the number of places in a cursor */
-#define CONFIG_LAYERS_MAX     256u
-#define CONFIG_THREADS_MAX    8u  /* network threads of one source */
-#define CONFIG_INPUTS_MAX     32u /* of a layer: CONFIG_FEATURES_MAX, so that a layer may join all features */
+#define CONFIG_STREAMS_MAX    32u   /* lanes times sources: the number of places in a cursor */
+#define CONFIG_LAYERS_MAX     2048u /* some for each feature */
+#define CONFIG_THREADS_MAX    8u    /* network threads of one source */
+#define CONFIG_INPUTS_MAX     1024u /* of a layer: CONFIG_FEATURES_MAX, so that a layer may join all features */
 #define CONFIG_ATTRIBUTES_MAX 16u
 #define CONFIG_NUMBERS_MAX    4096u
 /* Longest name of a feature in bytes, with its NUL: the name becomes the name of a column in the ring. */

@@ -33,8 +33,8 @@
 #include <stddef.h>
 
 #define RING_MAGIC        UINT64_C(0x31474e494e4c494b) /* "KILNING1" */
-#define RING_VERSION      1u
-#define RING_COLUMNS_MAX  64u
+#define RING_VERSION      2u
+#define RING_COLUMNS_MAX  2050u /* data/batch.h: two of each feature, and two more */
 #define RING_SLOTS_MAX    4096u
 #define RING_COLUMN_ALIGN 4096u
 #define RING_NAME_MAX     64u
@@ -66,8 +66,9 @@ struct ring_column {
 };
 static_assert(sizeof(struct ring_column) == 32, "directory entries are 32 bytes");
 
-/* The first page of a slot: this header, then the cursor of the position after the slot, then the directory
- * of columns. The columns follow, each at a multiple of RING_COLUMN_ALIGN. The members total_* are set in an
+/* The head of a slot: this header, then the cursor of the position after the slot, then the directory of
+ * columns, which has ring_geometry.columns entries. The head takes whole pages: one for up to 92 columns. The
+ * columns follow, each at a multiple of RING_COLUMN_ALIGN. The members total_* are set in an
  * END_SEGMENT slot. An ERROR slot has a struct ring_error at the offset of the first column. */
 struct ring_slot {
 	uint64_t sequence; /* the position at which the slot was published, counted like head */
@@ -91,12 +92,11 @@ struct ring_slot {
 			       this slot is row first_row / L + i of the lane in the segment */
 	uint8_t reserved[40];
 	struct cursor cursor; /* the cursor of the position after this slot */
-	struct ring_column column[RING_COLUMNS_MAX];
+	struct ring_column column[];
 };
 static_assert(offsetof(struct ring_slot, cursor) == 128, "the slot header is 128 bytes");
-static_assert(sizeof(struct ring_slot) <= 4096, "header, cursor and directory fit the first page");
 
-/* The error in an ERROR slot, stored after the slot's first page. */
+/* The error in an ERROR slot, stored after the slot's head. */
 struct ring_error {
 	char text[RING_ERROR_TEXT];
 	char key[RING_ERROR_KEY]; /* key of the object; "" = none */

@@ -11,7 +11,7 @@
 
 #define HUGE_PAGE_BYTES ((uint64_t)2 << 20)
 
-/* With this bound, at most 64 columns and 4096 slots, no computed size exceeds 2^59. */
+/* With this bound, at most 2050 columns and 4096 slots, every computed size is below 2^64. */
 #define COLUMN_BYTES_MAX ((uint64_t)1 << 40)
 
 /* ---- Geometry ---- */
@@ -21,18 +21,24 @@ static uint64_t aligned(uint64_t bytes)
 	return (bytes + RING_COLUMN_ALIGN - 1) / RING_COLUMN_ALIGN * RING_COLUMN_ALIGN;
 }
 
+uint64_t ring_head_bytes(const struct ring_geometry *geometry)
+{
+	return aligned(offsetof(struct ring_slot, column) + geometry->columns * sizeof(struct ring_column));
+}
+
 void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 		 uint64_t offset[RING_COLUMNS_MAX])
 {
-	uint64_t used = RING_COLUMN_ALIGN;
+	const uint64_t head = ring_head_bytes(geometry);
+	uint64_t used = head;
 
 	for (uint32_t i = 0; i < geometry->columns; i++) {
 		offset[i] = used;
 		used += aligned(geometry->column[i].capacity);
 	}
 	/* Every slot has space for the record of an ERROR slot. */
-	if (used < RING_COLUMN_ALIGN + aligned(sizeof(struct ring_error)))
-		used = RING_COLUMN_ALIGN + aligned(sizeof(struct ring_error));
+	if (used < head + aligned(sizeof(struct ring_error)))
+		used = head + aligned(sizeof(struct ring_error));
 	*ret_slot_bytes = used;
 }
 
@@ -128,6 +134,7 @@ int ring_map(struct ring *ring, struct error *err)
 	ring->slots = (uint8_t *)memory + RING_CONTROL_BYTES;
 	ring->pages = fstatfs(ring->fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? RING_HUGE_PAGES
 										  : RING_SMALL_PAGES;
+	ring->head_bytes = ring_head_bytes(&ring->geometry);
 	ring_layout(&ring->geometry, &ring->slot_bytes, ring->offset);
 	ring->guard = ring_guard_add(memory, ring->file_bytes);
 	if (ring->guard == RING_NO_GUARD)
@@ -188,7 +195,7 @@ static uint8_t *slot_bytes_of(const struct ring *ring, const struct ring_slot *s
 {
 	if (ring->writer)
 		return (uint8_t *)(uintptr_t)slot;
-	return ring->slots + (uint64_t)(slot - ring->copy) * ring->slot_bytes;
+	return ring->slots + ring_copy_index(ring, slot) * ring->slot_bytes;
 }
 
 void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, uint32_t column)
@@ -198,5 +205,5 @@ void *ring_column_data(const struct ring *ring, const struct ring_slot *slot, ui
 
 struct ring_error *ring_error_data(const struct ring *ring, const struct ring_slot *slot)
 {
-	return (struct ring_error *)(void *)(slot_bytes_of(ring, slot) + RING_COLUMN_ALIGN);
+	return (struct ring_error *)(void *)(slot_bytes_of(ring, slot) + ring->head_bytes);
 }

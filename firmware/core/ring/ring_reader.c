@@ -53,7 +53,7 @@ static int open_checked(struct ring *ring, const struct ring_control *control, s
 	ring->position = tail;
 	atomic_init(&ring->released, tail);
 	ring->done = calloc(ring->geometry.slots, sizeof(*ring->done));
-	ring->copy = calloc(ring->geometry.slots, sizeof(*ring->copy));
+	ring->copy = calloc(ring->geometry.slots, ring->head_bytes);
 	return ring->done && ring->copy ? 0 : error_set(err, -ENOMEM, "%s: no memory", ring->path);
 }
 
@@ -171,7 +171,7 @@ static int check_slot(const struct ring *ring, const struct ring_slot *slot, uin
 /* Copies the header of the next slot to memory that the writer cannot change, then checks the copy. */
 static int copy_slot(struct ring *ring, struct ring_slot **ret_slot, struct error *err)
 {
-	struct ring_slot *slot = &ring->copy[ring->position % ring->geometry.slots];
+	struct ring_slot *slot = ring_copy_at(ring, ring->position % ring->geometry.slots);
 	int r;
 
 	memcpy(slot, ring_slot_at(ring, ring->position),
@@ -230,7 +230,7 @@ int ring_next(struct ring *ring, const struct ring_slot **ret_slot, struct error
  * next start. */
 static void step_tail(struct ring *ring, uint64_t tail)
 {
-	const struct ring_slot *slot = &ring->copy[tail % ring->geometry.slots];
+	const struct ring_slot *slot = ring_copy_at(ring, tail % ring->geometry.slots);
 	struct ring_resume *resume = &ring->control->read_at[(tail + 1) & 1];
 
 	resume->generation = slot->generation;
@@ -280,7 +280,7 @@ void ring_release(struct ring *ring, const struct ring_slot *slot)
 {
 	/* D1: release, pairs with D2 in advance(): the caller is done with the bytes of the slot; seq_cst for
 	 * the reason given at L2. */
-	atomic_store_explicit(&ring->done[slot - ring->copy], 1, memory_order_seq_cst);
+	atomic_store_explicit(&ring->done[ring_copy_index(ring, slot)], 1, memory_order_seq_cst);
 	advance(ring);
 }
 

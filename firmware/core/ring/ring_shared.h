@@ -43,7 +43,7 @@
 
 #include <stdatomic.h>
 
-#define RING_CONTROL_BYTES ((size_t)3 * 4096)
+#define RING_CONTROL_BYTES ((size_t)43 * 4096)
 #define RING_SPIN_US       20u
 #define RING_WAIT_MAX_MS   1000u
 #define RING_GUARDS_MAX    64u
@@ -93,24 +93,26 @@ struct ring {
 	int guard; /* index of the entry in the table of ring_guard.c, or RING_NO_GUARD */
 	struct ring_control *control;
 	uint8_t *slots;
-	struct ring_geometry geometry; /* our checked copy, which the peer cannot change */
-	uint64_t slot_bytes, file_bytes;
+	struct ring_geometry geometry;               /* our checked copy, which the peer cannot change */
+	uint64_t head_bytes, slot_bytes, file_bytes; /* head_bytes: of a slot's head */
 	uint64_t offset[RING_COLUMNS_MAX];
-	uint64_t position;      /* writer: head; reader: position of the next slot to return */
-	uint64_t generation;    /* writer: generation of the slots that it commits; reader: generation of the
-				   slots that it accepts */
-	uint64_t seen_tail;     /* writer: tail at the last claim */
-	uint64_t seen_request;  /* writer: request at the last ring_request() */
-	uint64_t claimed;       /* writer: position after the last claimed slot */
-	uint64_t request;       /* reader: our copy of request */
-	struct ring_slot *copy; /* reader: copies of the headers of held slots, by slot index */
-	_Atomic uint8_t *done;  /* reader: slots released but not yet passed by tail, by slot index */
+	uint64_t position;     /* writer: head; reader: position of the next slot to return */
+	uint64_t generation;   /* writer: generation of the slots that it commits; reader: generation of the
+				  slots that it accepts */
+	uint64_t seen_tail;    /* writer: tail at the last claim */
+	uint64_t seen_request; /* writer: request at the last ring_request() */
+	uint64_t claimed;      /* writer: position after the last claimed slot */
+	uint64_t request;      /* reader: our copy of request */
+	uint8_t *copy;         /* reader: copies of the heads of held slots: ring_copy_at() */
+	_Atomic uint8_t *done; /* reader: slots released but not yet passed by tail, by slot index */
 	_Atomic uint64_t released;  /* reader: our copy of tail */
 	_Atomic uint32_t releasing; /* reader: the lock of advance(); 1: a thread moves tail */
 	char path[];
 };
 
 /* ring_map.c */
+/* Returns the bytes of a slot's head, in whole pages. */
+uint64_t ring_head_bytes(const struct ring_geometry *geometry);
 void ring_layout(const struct ring_geometry *geometry, uint64_t *ret_slot_bytes,
 		 uint64_t offset[RING_COLUMNS_MAX]);
 /* Checks that every number of the geometry is within its bounds, so that sizes computed from them cannot
@@ -135,6 +137,18 @@ struct ring *ring_new(const char *path, int fd, bool writer);
 static inline struct ring_slot *ring_slot_at(const struct ring *ring, uint64_t position)
 {
 	return (struct ring_slot *)(void *)(ring->slots + position % ring->geometry.slots * ring->slot_bytes);
+}
+
+/* Returns the reader's copy of the head of a slot, by slot index. */
+static inline struct ring_slot *ring_copy_at(const struct ring *ring, uint64_t index)
+{
+	return (struct ring_slot *)(void *)(ring->copy + index * ring->head_bytes);
+}
+
+/* Returns the index of a slot of which the reader has `slot`, a copy of the head. */
+static inline uint64_t ring_copy_index(const struct ring *ring, const struct ring_slot *slot)
+{
+	return (uint64_t)((const uint8_t *)slot - ring->copy) / ring->head_bytes;
 }
 
 /* ring_guard.c: guards memory whose access may raise SIGBUS. At most RING_GUARDS_MAX memories can be guarded
