@@ -225,6 +225,42 @@ int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *
 	return 0;
 }
 
+int gpu_receive(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data, uint64_t bytes,
+		struct gpu_event *ret_event, struct error *err)
+{
+	struct gpu_event before = { 0 };
+	cl_event after, event = NULL;
+	cl_int code = CL_SUCCESS;
+	int r;
+
+	if (!gpu->receiving)
+		gpu->receiving = clCreateCommandQueue(gpu->context, gpu->device, 0, &code);
+	if (code != CL_SUCCESS)
+		return cl_error(gpu, err, code, "clCreateCommandQueue");
+	if ((r = gpu_mark(gpu, &before, err)) < 0)
+		return r;
+	/* Another queue may wait only for commands that were flushed. */
+	after = before.handle;
+	r = gpu_flush(gpu, err);
+	if (r == 0)
+		code = clEnqueueReadBuffer(gpu->receiving, buffer->memory, CL_FALSE, offset, bytes, data, 1,
+					   &after, &event);
+	gpu_event_free(&before);
+	if (r == 0 && code == CL_SUCCESS)
+		code = clFlush(gpu->receiving);
+	if (event)
+		*ret_event = (struct gpu_event){ event, gpu };
+	if (code != CL_SUCCESS)
+		return cl_error(gpu, err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
+				offset);
+	return r;
+}
+
+void *gpu_buffer_memory(const struct gpu_buffer *buffer)
+{
+	return buffer->host;
+}
+
 int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to, struct gpu_event *ret_event,
 	     struct error *err)
 {

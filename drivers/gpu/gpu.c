@@ -114,6 +114,10 @@ void gpu_close(struct gpu *gpu)
 	}
 	if (gpu->transfers)
 		(void)clReleaseCommandQueue(gpu->transfers);
+	if (gpu->receiving) {
+		(void)finish(gpu->receiving);
+		(void)clReleaseCommandQueue(gpu->receiving);
+	}
 	if (gpu->sent)
 		(void)clReleaseEvent(gpu->sent);
 	if (gpu->sending) {
@@ -175,6 +179,17 @@ int gpu_finish(struct gpu *gpu, struct error *err)
 		     code = sent != CL_SUCCESS ? sent : done;
 
 	return code == CL_SUCCESS ? 0 : cl_error(gpu, err, code, "clWaitForEvents");
+}
+
+int gpu_mark(struct gpu *gpu, struct gpu_event *ret_event, struct error *err)
+{
+	cl_event event;
+	cl_int code = clEnqueueMarkerWithWaitList(gpu->queue, 0, NULL, &event);
+
+	if (code != CL_SUCCESS)
+		return cl_error(gpu, err, code, "clEnqueueMarkerWithWaitList");
+	*ret_event = (struct gpu_event){ event, gpu };
+	return 0;
 }
 
 int gpu_event_wait(const struct gpu_event *event, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A compute device through OpenCL 1.2 and the ICD loader: one context, one in-order queue, buffers, programs,
- * kernels. A CPU device (PoCL) uses host memory in place, without copies. A GPU has two more queues: one for
- * the copies of gpu_send(), one for those of gpu_buffer_fetch().
+ * kernels. A CPU device (PoCL) uses host memory in place, without copies. A GPU has more queues: one for the
+ * copies of gpu_send(), one for those of gpu_buffer_fetch(), one for those of gpu_receive().
  *
  * Order: gpu_list at any time; gpu_open -> gpu_program_build -> gpu_kernel_create -> (gpu_kernel_set*,
  * gpu_launch)* -> free in reverse. Cost: launches, writes, reads and copies only enqueue, unless they say
@@ -127,6 +127,17 @@ MUST_CHECK int gpu_await_sent(struct gpu *gpu, struct error *err);
  * event is complete. */
 MUST_CHECK int gpu_read(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data,
 			uint64_t bytes, struct gpu_event *ret_event, struct error *err);
+/* GPUs only: copies a range of the buffer into host memory, beside the commands that are enqueued from now
+ * on, and when those enqueued before are complete. No later kernel may write the range before the event is
+ * complete; then `data` is valid. Starts the commands before, as gpu_flush() does. The copy runs beside
+ * kernels where `data` is memory of a struct gpu_host and gpu_stages() says so. */
+MUST_CHECK int gpu_receive(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, void *data,
+			   uint64_t bytes, struct gpu_event *ret_event, struct error *err);
+/* CPU devices only: returns the memory of a buffer made by gpu_buffer_create(), which kernels use in place.
+ * The caller reads and writes those ranges of it that no kernel uses at that time. */
+void *gpu_buffer_memory(const struct gpu_buffer *buffer);
+/* Makes an event that is complete when all commands enqueued so far are. */
+MUST_CHECK int gpu_mark(struct gpu *gpu, struct gpu_event *ret_event, struct error *err);
 /* Copies the whole buffer `from` into `to`, which must be at least as large. */
 MUST_CHECK int gpu_copy(struct gpu *gpu, struct gpu_buffer *from, struct gpu_buffer *to,
 			struct gpu_event *ret_event, struct error *err);

@@ -19,6 +19,8 @@ struct gpu {
 	 * not waited for, or NULL */
 	cl_command_queue sending;
 	cl_event sent;
+	/* fourth queue, for gpu_receive(); NULL before the first of them */
+	cl_command_queue receiving;
 	bool cpu;
 	bool stages;             /* gpu_stages() returns this */
 	struct said *said;       /* owned: the last message of the driver about an error */

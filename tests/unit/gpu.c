@@ -214,6 +214,31 @@ static void test_memory(void **state)
 	gpu_buffer_free(a);
 }
 
+/* A CPU device shares its memory with the caller: each sees what the other wrote. */
+static void test_memory_in_place(void **state)
+{
+	struct gpu_buffer *buffer = NULL;
+	struct gpu_event event = { 0 };
+	struct error err = { 0 };
+	const float number = 3;
+	float back = 0, *memory;
+
+	(void)state;
+	if (!gpu_is_cpu(gpu))
+		skip();
+	must(gpu_buffer_create(gpu, 1024, &buffer, &err), &err);
+	memory = gpu_buffer_memory(buffer);
+	must(gpu_write(gpu, buffer, 0, &number, sizeof(number), false, &err), &err);
+	must(gpu_mark(gpu, &event, &err), &err);
+	must(gpu_event_wait(&event, &err), &err);
+	gpu_event_free(&event);
+	assert_true(memory[0] == 3);
+	memory[0] = 4;
+	must(gpu_read(gpu, buffer, 0, &back, sizeof(back), NULL, &err), &err);
+	assert_true(back == 4);
+	gpu_buffer_free(buffer);
+}
+
 /* Kernels and reads of overlapping ranges, which are freed from the oldest to the youngest. */
 static void test_ranges_are_freed_in_any_order(void **state)
 {
@@ -485,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_groups_of_the_second_dimension),
 		cmocka_unit_test(test_nvidia_keeps_kernels_beside_ours),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_in_place),
 		cmocka_unit_test(test_ranges_are_freed_in_any_order),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_build_errors),

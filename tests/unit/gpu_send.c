@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches that are copied to a GPU while the caller goes on, from pinned memory where the GPU has memory of
- * its own. tests/opencl/on runs this test also on a device that seems to have it (KILN_DEVICE_OWN_MEMORY). */
+/* Batches that are copied to a GPU, and results that are copied from it, while the caller goes on, from
+ * pinned memory where the GPU has memory of its own. tests/opencl/on runs this test also on a device that
+ * seems to have it (KILN_DEVICE_OWN_MEMORY). */
 #include "drivers/gpu/internal.h"
 #include "tests/reference.h"
 
@@ -92,9 +93,60 @@ static void test_send(void **state)
 	gpu_program_free(program);
 }
 
+/* Each range arrives as the kernels before left it, while the device goes on with kernels that write others.
+ */
+static void test_receive(void **state)
+{
+	enum { RANGES = 4, COUNT = GPU_ALIGN_BYTES / sizeof(float) };
+	const struct gpu_source source = { "test.cl", twice_text, strlen(twice_text) };
+	struct gpu_program *program = NULL;
+	struct gpu_kernel *kernel = NULL;
+	struct gpu_buffer *in = NULL, *out = NULL, *range[RANGES];
+	struct gpu_event event[RANGES] = { 0 };
+	struct gpu_host *memory = create();
+	float *const host = gpu_host_memory(memory);
+	struct error err = { 0 };
+
+	(void)state;
+	must(gpu_program_build(gpu, &source, 1, "", &program, &err), &err);
+	must(gpu_kernel_create(program, "twice", &kernel, &err), &err);
+	must(gpu_buffer_create(gpu, GPU_ALIGN_BYTES, &in, &err), &err);
+	must(gpu_buffer_create(gpu, RANGES * (uint64_t)GPU_ALIGN_BYTES, &out, &err), &err);
+	must(gpu_kernel_set_buffer(kernel, 0, in, &err), &err);
+	for (uint32_t round = 0; round < 20; round++) {
+		for (uint32_t i = 0; i < RANGES; i++) {
+			const float add = (float)(round * RANGES + i + 1);
+
+			if (round == 0)
+				must(gpu_buffer_sub(out, i * GPU_ALIGN_BYTES, GPU_ALIGN_BYTES, &range[i],
+						    &err),
+				     &err);
+			must(gpu_kernel_set_buffer(kernel, 1, range[i], &err), &err);
+			must(gpu_kernel_set(kernel, 2, &add, sizeof(add), &err), &err);
+			must(gpu_launch(gpu, kernel, (const uint64_t[]){ COUNT / 4, 1 }, &err), &err);
+			must(gpu_receive(gpu, out, i * GPU_ALIGN_BYTES, host + i * COUNT, GPU_ALIGN_BYTES,
+					 &event[i], &err),
+			     &err);
+		}
+		for (uint32_t i = 0; i < RANGES; i++) {
+			must(gpu_event_wait(&event[i], &err), &err);
+			gpu_event_free(&event[i]);
+			for (uint32_t k = 0; k < COUNT; k++)
+				assert_true(host[i * COUNT + k] == (float)(round * RANGES + i + 1));
+		}
+	}
+	for (uint32_t i = 0; i < RANGES; i++)
+		gpu_buffer_free(range[i]);
+	gpu_buffer_free(out);
+	gpu_buffer_free(in);
+	gpu_kernel_free(kernel);
+	gpu_program_free(program);
+	gpu_host_free(memory);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_send) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_send), cmocka_unit_test(test_receive) };
 	int failed = 0;
 
 	gpu = open_device();
