@@ -141,6 +141,9 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 	config.model.input = "sentence";
 	config.model.label = "label";
 	config.model.loss = "categorical_crossentropy";
+	config.model.huber_delta = 1;
+	config.model.focal_gamma = 2;
+	config.model.focal_alpha = 0.25;
 	config.model.layers = layers;
 	config.model.layer = layer;
 	config.optimizer.name = "adam";

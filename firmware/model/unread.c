@@ -2,6 +2,7 @@
 #include "model/unread.h"
 
 #include "model/graph/inputs.h"
+#include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
 #include "model/learn/schedules.h"
 #include "model/learn/update.h"
@@ -75,6 +76,34 @@ static bool is_cosine(const struct graph *graph)
 	return is_schedule(graph, "cosine");
 }
 
+/* Returns whether the loss is `one` or `other`, which may be NULL. Also true for an unknown loss. */
+static bool is_loss(const struct graph *graph, const char *one, const char *other)
+{
+	return !graph->loss || !strcmp(graph->loss->name, one) ||
+	       (other && !strcmp(graph->loss->name, other));
+}
+
+static bool is_huber(const struct graph *graph)
+{
+	return is_loss(graph, "huber", NULL);
+}
+
+static bool is_focal(const struct graph *graph)
+{
+	return is_loss(graph, "categorical_focal_crossentropy", "binary_focal_crossentropy");
+}
+
+static bool is_binary_focal(const struct graph *graph)
+{
+	return is_loss(graph, "binary_focal_crossentropy", NULL);
+}
+
+static bool reads_alpha(const struct graph *graph)
+{
+	return is_loss(graph, "categorical_focal_crossentropy", NULL) ||
+	       (is_binary_focal(graph) && graph->config->model.focal_balancing);
+}
+
 /* Returns whether there is a parameter that optimizer.lazy can change. Also true for optimizers other than
  * Adam, because another row of the table notes the key for those. */
 static bool has_lazy(const struct graph *graph)
@@ -136,6 +165,11 @@ static const struct {
 	const char *beside;
 } rows[] = {
 	{ "model.input", takes_input, "a layer that reads it", NULL },
+	{ "model.huber_delta", is_huber, "model.loss = \"huber\"", NULL },
+	{ "model.focal_gamma", is_focal, "a focal model.loss", NULL },
+	{ "model.focal_alpha", reads_alpha,
+	  "model.loss = \"categorical_focal_crossentropy\", or model.focal_balancing = true", NULL },
+	{ "model.focal_balancing", is_binary_focal, "model.loss = \"binary_focal_crossentropy\"", NULL },
 	{ "model.base_after", has_base, "model.base", NULL },
 	{ "model.base_trainable", has_base, "model.base", NULL },
 	{ "model.base_unfreeze_from", has_base, "model.base", NULL },

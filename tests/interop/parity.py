@@ -455,6 +455,41 @@ LOSSES = [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
           tf.tanh, [5], numbers, "float32", conf='sample_weight = "weight";', weighted=True)),
 ]]
 
+def positive(rng, rows):
+    return rng.uniform(0, 3, [rows, 5])
+
+
+def of(loss, activation=tf.identity):
+    """Keras's loss of what the activation makes of the layer before it."""
+    return lambda y, x, sample_weight: loss(y, activation(x), sample_weight)
+
+
+FOCAL = 'focal_gamma = 1.5; focal_alpha = 0.4;'
+LOSSES += [Row(name, TWO, TWO_KERAS, loss=loss) for name, loss in [
+    ("categorical focal", Loss("categorical_focal_crossentropy", SOFTMAX, KL.CategoricalFocalCrossentropy(from_logits=True),
+                               tf.nn.softmax, [5], one_hot(5))),
+    ("categorical focal, smoothing, class weights",
+     Loss("categorical_focal_crossentropy", SOFTMAX, KL.CategoricalFocalCrossentropy(0.4, 1.5, True, 0.1), tf.nn.softmax, [5],
+          one_hot(5), conf=f"{FOCAL} label_smoothing = 0.1; {BY_CLASS}", by_label=lambda y: CLASS_WEIGHTS[y.argmax(-1)])),
+    ("binary focal", Loss("binary_focal_crossentropy", SIGMOID, KL.BinaryFocalCrossentropy(from_logits=True), tf.nn.sigmoid, [5], bits)),
+    ("binary focal, balancing, smoothing",
+     Loss("binary_focal_crossentropy", SIGMOID, KL.BinaryFocalCrossentropy(True, 0.4, 1.5, True, 0.2), tf.nn.sigmoid, [5], bits,
+          "float32", conf=f"{FOCAL} focal_balancing = true; label_smoothing = 0.2;")),
+    ("mean absolute error", Loss("mean_absolute_error", "", KL.MeanAbsoluteError(), tf.identity, [5], numbers, "float32")),
+    ("huber", Loss("huber", "", KL.Huber(), tf.identity, [5], numbers, "float32")),
+    ("huber, delta, sample weights", Loss("huber", "", KL.Huber(0.5), tf.identity, [5], numbers, "float32",
+                                          conf='huber_delta = 0.5; sample_weight = "weight";', weighted=True)),
+    ("log cosh", Loss("log_cosh", "", KL.LogCosh(), tf.identity, [5], numbers, "float32")),
+    ("poisson", Loss("poisson", SIGMOID, of(KL.Poisson(), tf.sigmoid), tf.sigmoid, [5], positive, "float32")),
+    ("hinge, -1 and 1", Loss("hinge", "", KL.Hinge(), tf.identity, [5], lambda rng, rows: 2 * bits(rng, rows) - 1)),
+    ("hinge, 0 and 1", Loss("hinge", '{ op = "tanh"; }', of(KL.Hinge(), tf.tanh), tf.tanh, [5], bits)),
+    ("squared hinge", Loss("squared_hinge", "", KL.SquaredHinge(), tf.identity, [5], bits, "float32")),
+    ("kl divergence", Loss("kl_divergence", SOFTMAX, of(KL.KLDivergence(), tf.nn.softmax), tf.nn.softmax, [5], chances, "float32")),
+    ("cosine similarity", Loss("cosine_similarity", "", KL.CosineSimilarity(), tf.identity, [5], numbers, "float32")),
+    ("cosine similarity, sample weights", Loss("cosine_similarity", "", KL.CosineSimilarity(), tf.identity, [5], numbers, "float32",
+                                               conf='sample_weight = "weight";', weighted=True)),
+]]
+
 # Keras computes in 16 bits and rounds after every operation; Kiln rounds when it stores. They differ by some roundings of
 # 2^-8 or 2^-11, and by more where a sum is small beside its terms of both signs (a bias before a convolution).
 STORED = {"mixed_bfloat16": {"output": 2e-2, "loss": 2e-3, "gradient": 8e-2, "step": 0.1, "free": 0.2},

@@ -364,6 +364,8 @@ static const struct {
 	  "" },
 	{ "model: { base_pooling = \"avg\"; };",
 	  "k.conf:2: model.base_pooling: found \"avg\", which nothing reads, allowed: with model.base\n" },
+	{ "model: { huber_delta = 0.5; };", "k.conf:2: model.huber_delta: found 0.5, which nothing reads, "
+					    "allowed: with model.loss = \"huber\"\n" },
 	{ "early_stopping: { monitor = \"none\"; patience = 0; };", "" },
 	{ "optimizer: { name = \"sgd\"; beta_1 = 0.9; nesterov = false; momentum = 0.0; lazy "
 	  "= false; };",

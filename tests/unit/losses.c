@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/device.h"
+#include "tests/unit/loss_keys.h"
 #include "tests/unit/mistakes.h"
 
 #define ROWS    19u
@@ -43,6 +44,29 @@ static const struct {
 	{ "mean_squared_error", 0, 2 },
 	{ "mean_squared_error", ONE | SAMPLES, 0 },
 	{ "mean_squared_error", WHOLE | CLASSES, 0 },
+	{ "categorical_focal_crossentropy", WHOLE, 0 },
+	{ "categorical_focal_crossentropy", WHOLE | SMOOTH | SAMPLES, 2 },
+	{ "categorical_focal_crossentropy", CLASSES, 3 },
+	{ "binary_focal_crossentropy", WHOLE | ONE, 0 },
+	{ "binary_focal_crossentropy", ONE | SMOOTH | SAMPLES, 0 },
+	{ "binary_focal_crossentropy", WHOLE, 3 },
+	{ "binary_focal_crossentropy", CLASSES, 0 },
+	{ "mean_absolute_error", 0, 0 },
+	{ "mean_absolute_error", ONE | SAMPLES, 0 },
+	{ "huber", 0, 0 },
+	{ "huber", WHOLE | CLASSES, 0 },
+	{ "log_cosh", 0, 0 },
+	{ "log_cosh", ONE | SAMPLES, 0 },
+	{ "poisson", WHOLE, 0 },
+	{ "poisson", SAMPLES, 0 },
+	{ "hinge", WHOLE, 0 },
+	{ "hinge", ONE | SAMPLES, 0 },
+	{ "squared_hinge", WHOLE, 0 },
+	{ "squared_hinge", CLASSES, 0 },
+	{ "kl_divergence", 0, 0 },
+	{ "kl_divergence", WHOLE | SAMPLES, 0 },
+	{ "cosine_similarity", 0, 0 },
+	{ "cosine_similarity", WHOLE | SAMPLES, 0 },
 };
 #define CASES (sizeof(cases) / sizeof(*cases))
 
@@ -73,11 +97,12 @@ static struct config case_config(size_t c)
 	return config;
 }
 
-/* Sets keys that the tested loss allows. The graph was built with another loss, which may not allow them. */
+/* Sets keys that the tested loss reads. The graph was built with another loss, which may not allow them. */
 static void smooth(size_t c, struct config *config)
 {
 	config->model.top_k = cases[c].top_k;
 	config->model.label_smoothing = cases[c].options & SMOOTH ? 0.2 : 0;
+	set_loss_keys(config);
 }
 
 struct batch {
@@ -95,7 +120,7 @@ static void fill(size_t c, struct batch *batch)
 
 	memset(batch, 0, sizeof(*batch));
 	for (uint64_t i = 0; i < ROWS * outputs; i++)
-		batch->logits[i] = (double)(batch->z[i] = (float)(4 * noise(&seed)));
+		batch->logits[i] = (double)(batch->z[i] = some_output(cases[c].loss, &seed));
 	for (uint64_t r = 0; r < ROWS && !one; r += 4)
 		batch->logits[r * outputs + 1] = batch->z[r * outputs + 1] = batch->z[r * outputs + 4];
 	for (uint64_t r = 0; r < ROWS; r++) {
@@ -240,16 +265,19 @@ static void test_kernels_match_references(void **state)
 static void test_known_values(void **state)
 {
 	static const double z[] = { 1, 2, 0.5 }, hot[] = { 0, 1, 0 }, class[] = { 1 }, many[] = { 0, 1, 1 };
+	static const struct loss_settings plain, smooth_labels = { .smoothing = 0.1 };
 	double gradient[3];
 
 	(void)state;
-	assert_near(loss_find("categorical_crossentropy")->row(3, z, hot, 0, gradient), 0.4643687904, 1e-7);
-	assert_near(gradient[1], -0.3714683, 1e-7);
-	assert_near(loss_find("categorical_crossentropy")->row(3, z, hot, 0.1, NULL), 0.5477021336, 1e-7);
-	assert_near(loss_find("sparse_categorical_crossentropy")->row(3, z, class, 0, NULL), 0.4643687904,
+	assert_near(loss_find("categorical_crossentropy")->row(3, z, hot, &plain, gradient), 0.4643687904,
 		    1e-7);
-	assert_near(loss_find("binary_crossentropy")->row(3, z, many, 0, NULL), 0.6380888820, 1e-7);
-	assert_near(loss_find("mean_squared_error")->row(3, z, hot, 0, NULL), 0.75, 1e-12);
+	assert_near(gradient[1], -0.3714683, 1e-7);
+	assert_near(loss_find("categorical_crossentropy")->row(3, z, hot, &smooth_labels, NULL), 0.5477021336,
+		    1e-7);
+	assert_near(loss_find("sparse_categorical_crossentropy")->row(3, z, class, &plain, NULL),
+		    0.4643687904, 1e-7);
+	assert_near(loss_find("binary_crossentropy")->row(3, z, many, &plain, NULL), 0.6380888820, 1e-7);
+	assert_near(loss_find("mean_squared_error")->row(3, z, hot, &plain, NULL), 0.75, 1e-12);
 }
 
 /* ---- In a model ---- */

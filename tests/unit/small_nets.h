@@ -142,6 +142,22 @@ static void with_sgd(struct config *of)
 	of->model.loss = "mean_squared_error";
 }
 
+#define WITH_LOSS(name)                            \
+	static void with_##name(struct config *of) \
+	{                                          \
+		of->model.loss = #name;            \
+	}
+WITH_LOSS(categorical_focal_crossentropy)
+WITH_LOSS(binary_focal_crossentropy)
+WITH_LOSS(mean_absolute_error)
+WITH_LOSS(huber)
+WITH_LOSS(log_cosh)
+WITH_LOSS(poisson)
+WITH_LOSS(hinge)
+WITH_LOSS(squared_hinge)
+WITH_LOSS(kl_divergence)
+WITH_LOSS(cosine_similarity)
+
 static void with_momentum(struct config *of)
 {
 	of->optimizer.name = "sgd";
@@ -219,6 +235,16 @@ static const struct net nets[] = {
 	NET(tables, in_bfloat16),
 	NET(numbers_of_rows, with_sgd),
 	NET(yes_or_no, with_momentum),
+	NET(functions, with_categorical_focal_crossentropy),
+	NET(yes_or_no, with_binary_focal_crossentropy),
+	NET(numbers_of_rows, with_mean_absolute_error),
+	NET(numbers_of_rows, with_huber),
+	NET(numbers_of_rows, with_log_cosh),
+	NET(numbers_of_rows, with_poisson),
+	NET(numbers_of_rows, with_hinge),
+	NET(numbers_of_rows, with_squared_hinge),
+	NET(numbers_of_rows, with_kl_divergence),
+	NET(numbers_of_rows, with_cosine_similarity),
 	NET(dense_norms, in_lanes), /* the last one: LANES_NET */
 };
 

@@ -247,6 +247,8 @@ struct config {
 		int precision; /* enum config_precision; see model/plan/storage.h */
 		bool tensor_float_32;
 		double label_smoothing;
+		double huber_delta, focal_gamma, focal_alpha;
+		bool focal_balancing;
 		struct config_numbers class_weights; /* one for each class; empty = all weights are 1 */
 		const char *sample_weight;           /* name of a feature, "" = none */
 		uint64_t top_k;                      /* 0 = without this metric */

@@ -19,6 +19,11 @@ bool is_wrong_label(__global const long *whole, __global const float *real, size
 	__global const long *whole, __global const float *real, int by_class, __global const uchar *empty,          \
 		__global const float *sample, __global const float *class_weight
 
+#define LOSS_PARAMETERS                                                                                             \
+	__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit, __global stored *dz,    \
+		__global const float *scale, float weight, int rows, int outputs, float smoothing, float shape,     \
+		float ones, float zeros, int top
+
 /* Returns the row's label for output c. */
 float label_at(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs, int c)
 {

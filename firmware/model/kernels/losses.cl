@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses of each row of [rows, outputs] on CPU devices; row_losses.cl has those of GPUs. Work-group: 16 rows, one item for
+ * Cross-entropies of each row of [rows, outputs] on CPU devices; row_losses.cl has those of GPUs. Work-group: 16 rows, one item for
  * each row, but one item for all rows in a SINGLE kernel; sums run over the outputs in order.
  *
  * Every kernel has the same parameters:
@@ -12,13 +12,14 @@
  *   row_loss, row_hit (ROW_HIT | ROW_TOP | ROW_WRONG), dz (may be null): results
  *   scale         the loss scale, a factor of dz; null: 1
  *   weight        1 / valid rows, another factor of dz
+ *   smoothing, shape, ones, zeros   struct loss_settings of losses.h
  * For an invalid label (no class; for a cross-entropy, a number not within 0 .. 1) the kernel sets ROW_WRONG and writes
  * nothing else of the row.
  *
- * References: loss_reference() in losses.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding per output).
+ * Other losses: focal_losses.cl, number_losses.cl. References: loss_rows.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding per output).
  */
 
-#define LOSS __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void
+#include "loss_rows.clh"
 
 /* How many rows the item of a SINGLE kernel computes: exp() and log() of a vector of 16 numbers take no longer than of one
  * number. */
@@ -26,33 +27,6 @@
 typedef float16 lanes;
 #define lanes_of(lane)    get16(0, lane)
 #define to_lanes(x, lane) put16(x, 0, lane)
-
-/* Returns whether the row's label is invalid. A label is a class, or a number within 0 .. 1 for each output. */
-bool is_wrong_row(__global const long *whole, __global const float *real, int by_class, size_t r, int outputs)
-{
-	bool wrong = by_class && is_wrong_label(whole, real, r, outputs);
-
-	for (int c = 0; !by_class && c < outputs; c++)
-		wrong |= is_wrong_label(whole, real, r * outputs + c, 2);
-	return wrong;
-}
-
-/* Returns the bits ROW_HIT and ROW_TOP of a row with outputs z. `wanted` is the index of the right output. */
-uint class_hits(__global const stored *z, int outputs, int wanted, int top)
-{
-	int best = 0, above = 0;
-
-	for (int c = 0; c < outputs; c++) {
-		best = load(c, z) > load(best, z) ? c : best;
-		above += load(c, z) > load(wanted, z);
-	}
-	return (best == wanted ? ROW_HIT : 0) | (above < top ? ROW_TOP : 0);
-}
-
-uint hits(__global const stored *z, int outputs, float label, long wanted, int by_class, int top)
-{
-	return outputs == 1 && !by_class ? one_hit(load(0, z), label, top) : class_hits(z, outputs, wanted, top);
-}
 
 /* outputs_at() and labels_at() load output c, or its label, of LANE_ROWS rows from row r on. Row r + last is the last
  * one; it is loaded again instead of rows after it. */
@@ -77,9 +51,7 @@ lanes labels_at(__global const long *whole, __global const float *real, int by_c
 
 /* Softmax and categorical cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / outputs:
  *   loss = sum_c y_c * ((log sum exp(z - max z) + max z) - z_c),  dz = p * sum y - y */
-SINGLE softmax_crossentropy(GROUP_ID __global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			    __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
-			   float smoothing, int top)
+SINGLE softmax_crossentropy(GROUP_ID LOSS_PARAMETERS)
 {
 	const size_t r0 = (size_t)group_id(0) * LANE_ROWS;
 	const int last = min((long)LANE_ROWS, rows - (long)r0) - 1;
@@ -136,9 +108,7 @@ SINGLE softmax_crossentropy(GROUP_ID __global const stored *z, LABELS, __global 
 
 /* Sigmoid and binary cross-entropy in one formula, with y = label * (1 - smoothing) + smoothing / 2:
  *   loss = mean over outputs of max(z, 0) - z y + log(1 + exp(-|z|)),  dz = (1 / (1 + exp(-z)) - y) / outputs */
-LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-			  __global stored *dz, __global const float *scale, float weight, int rows, int outputs,
-			  float smoothing, int top)
+LOSS sigmoid_crossentropy(LOSS_PARAMETERS)
 {
 	const size_t r = get_global_id(0);
 	float loss = 0;
@@ -165,32 +135,4 @@ LOSS sigmoid_crossentropy(__global const stored *z, LABELS, __global float *row_
 	row_hit[r] = wrong ? ROW_WRONG
 		     : none ? 0
 			    : hits(z, outputs, label_at(whole, real, 0, r, outputs, 0), wanted, 0, top);
-}
-
-/* loss = mean over outputs of (z - label)^2, dz = 2 (z - label) / outputs; this loss counts no hits */
-LOSS squared_error(__global const stored *z, LABELS, __global float *row_loss, __global uint *row_hit,
-		   __global stored *dz, __global const float *scale, float weight, int rows, int outputs, float smoothing,
-		   int top)
-{
-	const size_t r = get_global_id(0);
-	float loss = 0;
-
-	if (r >= rows)
-		return;
-
-	const bool none = is_empty(empty, r);
-	const long wanted = none ? 0 : wanted_class(whole, real, 0, r, outputs);
-	const float counts = row_weight(sample, class_weight, r, wanted, max(2, outputs));
-
-	z += r * outputs;
-	weight *= scale_of(scale);
-	for (int c = 0; c < outputs; c++) {
-		const float d = load(c, z) - label_at(whole, real, 0, r, outputs, c);
-
-		loss += d * d;
-		if (dz)
-			store(none ? 0 : 2 * d * counts * weight / outputs, r * outputs + c, dz);
-	}
-	row_loss[r] = none ? 0 : loss / outputs * counts;
-	row_hit[r] = 0;
 }

@@ -2,6 +2,7 @@
 #include "model/learn/losses.h"
 
 #include "model/graph/op.h"
+#include "model/learn/loss_rows.h"
 #include "model/learn/loss_scale.h"
 #include "model/plan/rows.h"
 
@@ -9,105 +10,105 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- The rows' formulae ---- */
-
-static double softmax_row(uint64_t classes, const double *z, const double *label, double smoothing,
-			  double *dz)
-{
-	double most = z[0], sum = 0, labels = 0, loss = 0;
-
-	for (uint64_t c = 1; c < classes; c++)
-		most = z[c] > most ? z[c] : most;
-	for (uint64_t c = 0; c < classes; c++)
-		sum += exp(z[c] - most);
-	for (uint64_t c = 0; c < classes; c++) {
-		const double y = label[c] * (1 - smoothing) + smoothing / (double)classes;
-
-		labels += y;
-		loss += y * (log(sum) + most - z[c]);
-	}
-	for (uint64_t c = 0; dz && c < classes; c++)
-		dz[c] = exp(z[c] - most) / sum * labels - label[c] * (1 - smoothing) -
-			smoothing / (double)classes;
-	return loss;
-}
-
-static double sparse_row(uint64_t classes, const double *z, const double *label, double smoothing, double *dz)
-{
-	double most = z[0], sum = 0;
-
-	(void)smoothing;
-	for (uint64_t c = 1; c < classes; c++)
-		most = z[c] > most ? z[c] : most;
-	for (uint64_t c = 0; c < classes; c++)
-		sum += exp(z[c] - most);
-	for (uint64_t c = 0; dz && c < classes; c++)
-		dz[c] = exp(z[c] - most) / sum - ((double)c == *label);
-	return log(sum) + most - z[(uint64_t)*label];
-}
-
-static double sigmoid_row(uint64_t units, const double *z, const double *label, double smoothing, double *dz)
-{
-	double loss = 0;
-
-	for (uint64_t u = 0; u < units; u++) {
-		const double y = label[u] * (1 - smoothing) + 0.5 * smoothing;
-
-		loss += fmax(z[u], 0) - z[u] * y + log1p(exp(-fabs(z[u])));
-		if (dz)
-			dz[u] = (1 / (1 + exp(-z[u])) - y) / (double)units;
-	}
-	return loss / (double)units;
-}
-
-static double squared_row(uint64_t outputs, const double *z, const double *label, double smoothing,
-			  double *dz)
-{
-	double loss = 0;
-
-	(void)smoothing;
-	for (uint64_t i = 0; i < outputs; i++) {
-		loss += (z[i] - label[i]) * (z[i] - label[i]);
-		if (dz)
-			dz[i] = 2 * (z[i] - label[i]) / (double)outputs;
-	}
-	return loss / (double)outputs;
-}
-
 /* ---- The table ---- */
+
+static void huber_settings(const struct config *config, struct loss_settings *settings)
+{
+	settings->shape = config->model.huber_delta;
+}
+
+static void categorical_focal_settings(const struct config *config, struct loss_settings *settings)
+{
+	settings->shape = config->model.focal_gamma;
+	settings->ones = config->model.focal_alpha;
+}
+
+static void binary_focal_settings(const struct config *config, struct loss_settings *settings)
+{
+	const bool balances = config->model.focal_balancing;
+
+	settings->shape = config->model.focal_gamma;
+	settings->ones = balances ? config->model.focal_alpha : 1;
+	settings->zeros = balances ? 1 - config->model.focal_alpha : 1;
+}
+
+#define KERNELS(name) .kernel = #name, .kernel_group = #name "_group"
+#define NUMBERS(its_name, kernel, its_row)                                                       \
+	{                                                                                        \
+		.name = its_name, .kind = METRICS_NUMBERS, .float_label = true, KERNELS(kernel), \
+		.row = its_row                                                                   \
+	}
 
 static const struct loss losses[] = {
 	{ .name = "categorical_crossentropy",
 	  .kind = METRICS_CLASSES,
 	  .output_op = "softmax",
 	  .float_label = true,
+	  .one_row = true,
 	  .smooths = true,
 	  .label_limit = 2,
-	  .kernel = "softmax_crossentropy",
-	  .kernel_group = "softmax_crossentropy_group",
-	  .row = softmax_row },
+	  KERNELS(softmax_crossentropy),
+	  .row = loss_softmax_row },
 	{ .name = "sparse_categorical_crossentropy",
 	  .kind = METRICS_CLASSES,
 	  .output_op = "softmax",
 	  .class_label = true,
-	  .kernel = "softmax_crossentropy",
-	  .kernel_group = "softmax_crossentropy_group",
-	  .row = sparse_row },
+	  .one_row = true,
+	  KERNELS(softmax_crossentropy),
+	  .row = loss_sparse_row },
 	{ .name = "binary_crossentropy",
 	  .kind = METRICS_LABELS,
 	  .output_op = "sigmoid",
 	  .float_label = true,
+	  .one_row = true,
 	  .smooths = true,
 	  .label_limit = 2,
-	  .kernel = "sigmoid_crossentropy",
-	  .kernel_group = "sigmoid_crossentropy_group",
-	  .row = sigmoid_row },
-	{ .name = "mean_squared_error",
+	  KERNELS(sigmoid_crossentropy),
+	  .row = loss_sigmoid_row },
+	{ .name = "categorical_focal_crossentropy",
+	  .kind = METRICS_CLASSES,
+	  .output_op = "softmax",
+	  .float_label = true,
+	  .one_row = true,
+	  .smooths = true,
+	  .label_limit = 2,
+	  KERNELS(softmax_focal),
+	  .row = loss_softmax_focal_row,
+	  .settings = categorical_focal_settings },
+	{ .name = "binary_focal_crossentropy",
+	  .kind = METRICS_LABELS,
+	  .output_op = "sigmoid",
+	  .float_label = true,
+	  .one_row = true,
+	  .smooths = true,
+	  .label_limit = 2,
+	  KERNELS(sigmoid_focal),
+	  .row = loss_sigmoid_focal_row,
+	  .settings = binary_focal_settings },
+	NUMBERS("mean_squared_error", squared_error, loss_squared_row),
+	NUMBERS("mean_absolute_error", absolute_error, loss_absolute_row),
+	{ .name = "huber",
 	  .kind = METRICS_NUMBERS,
 	  .float_label = true,
-	  .kernel = "squared_error",
-	  .kernel_group = "squared_error_group",
-	  .row = squared_row },
+	  KERNELS(huber_error),
+	  .row = loss_huber_row,
+	  .settings = huber_settings },
+	NUMBERS("log_cosh", log_cosh_error, loss_log_cosh_row),
+	NUMBERS("poisson", poisson_error, loss_poisson_row),
+	NUMBERS("hinge", hinge_error, loss_hinge_row),
+	NUMBERS("squared_hinge", squared_hinge_error, loss_squared_hinge_row),
+	{ .name = "kl_divergence",
+	  .kind = METRICS_NUMBERS,
+	  .float_label = true,
+	  .one_row = true,
+	  KERNELS(divergence),
+	  .row = loss_divergence_row },
+	{ .name = "cosine_similarity",
+	  .kind = METRICS_NUMBERS,
+	  .float_label = true,
+	  .one_row = true,
+	  KERNELS(cosine_distance),
+	  .row = loss_cosine_row },
 };
 
 const struct loss *loss_find(const char *name)
@@ -121,7 +122,18 @@ const struct loss *loss_find(const char *name)
 const char *loss_names(void)
 {
 	return "categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy, "
-	       "mean_squared_error";
+	       "categorical_focal_crossentropy, binary_focal_crossentropy, mean_squared_error, "
+	       "mean_absolute_error, huber, log_cosh, poisson, hinge, squared_hinge, kl_divergence, "
+	       "cosine_similarity";
+}
+
+struct loss_settings loss_settings_of(const struct loss *loss, const struct config *config)
+{
+	struct loss_settings settings = { .smoothing = config->model.label_smoothing };
+
+	if (loss->settings)
+		loss->settings(config, &settings);
+	return settings;
 }
 
 /* ---- Checks ---- */
@@ -160,7 +172,7 @@ static void check_label(const struct graph *graph, struct mistakes *mistakes)
 			     "model.layers: found %" PRIu64 " outputs, allowed: %" PRIu64
 			     ", the classes of label '%s'",
 			     output->elements, label->elements, label->name);
-	else if (loss->output_op && tensor_outer(output) != 1)
+	else if (loss->one_row && tensor_outer(output) != 1)
 		mistakes_add(mistakes, graph->node[graph->nodes - 1].line,
 			     "model.layers: found %" PRIu64 " positions of %" PRIu64
 			     " outputs each, allowed with loss %s: 1",
@@ -293,6 +305,7 @@ void loss_emit(struct plan *plan, bool training)
 	const bool by_class = training && graph->class_weights != GRAPH_NO_TENSOR;
 	bool add = false;
 	const uint32_t dz = training ? plan_gradient(plan, z, &add) : GRAPH_NO_TENSOR;
+	const struct loss_settings settings = loss_settings_of(loss, config);
 
 	/* `add` is false: only the first launch that stores into a gradient overwrites it, later launches
 	 * add, and the loss is the first launch of the backward pass. */
@@ -310,7 +323,8 @@ void loss_emit(struct plan *plan, bool training)
 				    OUT(graph->row_loss), OUT(graph->row_correct),
 				    argument_optional(dz, ARGUMENT_OUT), loss_scale_factor(graph),
 				    AT(ROW_WEIGHT), AT(ROWS), INT(graph_at(graph, z)->elements),
-				    FLOAT(config->model.label_smoothing), INT(config->model.top_k)),
+				    FLOAT(settings.smoothing), FLOAT(settings.shape), FLOAT(settings.ones),
+				    FLOAT(settings.zeros), INT(config->model.top_k)),
 		  });
 }
 
@@ -354,6 +368,7 @@ static void hits(const struct loss *loss, const struct loss_reference *r, uint64
 void loss_reference(const struct loss *loss, const struct loss_reference *r)
 {
 	const struct config_numbers *weights = &r->config->model.class_weights;
+	const struct loss_settings settings = loss_settings_of(loss, r->config);
 	uint64_t valid = 0;
 
 	for (uint64_t row = 0; row < r->rows; row++)
@@ -368,8 +383,8 @@ void loss_reference(const struct loss *loss, const struct loss_reference *r)
 			weight *= weights->at[wanted];
 		if (r->sample)
 			weight *= r->sample[row];
-		r->row_loss[row] = weight * loss->row(r->outputs, r->z + row * r->outputs, label,
-						      r->config->model.label_smoothing, dz);
+		r->row_loss[row] =
+			weight * loss->row(r->outputs, r->z + row * r->outputs, label, &settings, dz);
 		for (uint64_t i = 0; dz && i < r->outputs; i++)
 			dz[i] *= weight / (double)(valid ? valid : 1);
 		hits(loss, r, row);

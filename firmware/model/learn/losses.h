@@ -22,6 +22,8 @@
  *   - with a label that is a class: the largest output is that class;
  *   - otherwise: the largest output and the largest number of the label are at the same index.
  * A loss of METRICS_NUMBERS has neither accuracy nor hits.
+ *
+ * The formulae in float64 are in loss_rows.h.
  */
 #pragma once
 
@@ -32,6 +34,13 @@ struct plan;
 
 /* Flags that the kernel of a loss writes for each row, in addition to the loss; see kernels/losses.cl. */
 enum row_hit { ROW_HIT = 1, ROW_TOP = 2, ROW_WRONG = 4 };
+
+/* Numbers of the configuration that the formulae read. */
+struct loss_settings {
+	double smoothing;   /* model.label_smoothing */
+	double shape;       /* huber: model.huber_delta; focal: model.focal_gamma */
+	double ones, zeros; /* focal: factors of the loss where the label is 1, and where it is 0 */
+};
 
 struct loss_reference {
 	uint64_t rows, outputs, label_elements;
@@ -51,18 +60,23 @@ struct loss {
 	const char *output_op;  /* required op of the last layer, computed by the kernel; NULL: any op */
 	bool class_label; /* true: the label is a class, int64 [1]; false: it has a number for each output */
 	bool float_label; /* the label may be float32, too */
+	bool one_row;     /* the loss is one of all outputs of a row, which therefore are of one position */
 	bool smooths;     /* model.label_smoothing may be set */
 	uint64_t label_limit; /* numbers of a label lie within 0 .. label_limit - 1; 0 = any number; with
 			       * class_label the limit is the number of outputs */
 	const char *kernel, *kernel_group; /* the kernel on CPU devices, and the one on others */
 	/* Reference in float64: returns one row's loss and writes its gradient unless dz is NULL, both
 	 * without weights. */
-	double (*row)(uint64_t outputs, const double *z, const double *label, double smoothing, double *dz);
+	double (*row)(uint64_t outputs, const double *z, const double *label,
+		      const struct loss_settings *settings, double *dz);
+	/* Sets shape, ones and zeros. NULL: the formula does not read them. */
+	void (*settings)(const struct config *config, struct loss_settings *settings);
 };
 
 /* Returns the loss of this name, or NULL. */
 const struct loss *loss_find(const char *name);
 const char *loss_names(void);
+struct loss_settings loss_settings_of(const struct loss *loss, const struct config *config);
 /* Notes a mistake wherever the last layer, the label or a key of `model` does not fit the loss. */
 void loss_check(const struct graph *graph, struct mistakes *mistakes);
 

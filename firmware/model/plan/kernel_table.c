@@ -19,6 +19,12 @@
 #define WGMMA_CONVOLUTIONS(size, ...)                     \
 	{ "wgmma_conv_" #size, KERNEL_FILE_conv_mma, 0 }, \
 		{ "wgmma_conv_kernel_" #size, KERNEL_FILE_conv_mma, 0 },
+/* The kernel of CPU devices and that of GPUs. */
+#define LOSS(name, file)                              \
+	{ #name, KERNEL_FILE_##file, 0 },             \
+	{                                             \
+#name "_group", KERNEL_FILE_##file, 0 \
+	}
 
 const struct kernel kernel_table[] = {
 	/* gemm.cl */
@@ -122,11 +128,22 @@ const struct kernel kernel_table[] = {
 	/* losses.cl */
 	{ "softmax_crossentropy", KERNEL_FILE_losses, KERNEL_SINGLE },
 	{ "sigmoid_crossentropy", KERNEL_FILE_losses, 0 },
-	{ "squared_error", KERNEL_FILE_losses, 0 },
 	/* row_losses.cl */
 	{ "softmax_crossentropy_group", KERNEL_FILE_row_losses, 0 },
 	{ "sigmoid_crossentropy_group", KERNEL_FILE_row_losses, 0 },
-	{ "squared_error_group", KERNEL_FILE_row_losses, 0 },
+	/* focal_losses.cl */
+	LOSS(softmax_focal, focal_losses),
+	LOSS(sigmoid_focal, focal_losses),
+	/* number_losses.cl */
+	LOSS(squared_error, number_losses),
+	LOSS(absolute_error, number_losses),
+	LOSS(huber_error, number_losses),
+	LOSS(log_cosh_error, number_losses),
+	LOSS(poisson_error, number_losses),
+	LOSS(hinge_error, number_losses),
+	LOSS(squared_hinge_error, number_losses),
+	LOSS(divergence, number_losses),
+	LOSS(cosine_distance, number_losses),
 	/* confusion.cl */
 	{ "confusion", KERNEL_FILE_confusion, 0 },
 	/* metrics.cl */

@@ -34,6 +34,8 @@
 	each(embedding) \
 	each(losses) \
 	each(row_losses) \
+	each(focal_losses) \
+	each(number_losses) \
 	each(confusion) \
 	each(metrics) \
 	each(update) \
