@@ -78,12 +78,11 @@ static int run_part(struct model *model, struct plan *plan, uint32_t k, struct p
 	/* Random numbers depend on the row of the batch, lane after lane. */
 	values->part = share->first + k;
 	values->first_row += values->part * (uint32_t)graph->batch_rows;
-	if (training)
-		values->row_weight = 1.0f / (float)(graph->batch_rows * graph->parts);
-	r = plan_run(plan, model->gpu, values, err);
-	if (r == 0 && training)
-		r = share_add(model, k, err);
-	if (r < 0 || !training || !last)
+	if (!training)
+		return plan_run(plan, model->gpu, values, err);
+	values->row_weight = 1.0f / (float)(graph->batch_rows * graph->parts);
+	r = share_train(model, values, k, err);
+	if (r < 0 || !last)
 		return r;
 	values->rows = values->valid_rows = 0;
 	return plan_run(&share->apply, model->gpu, values, err);
@@ -106,7 +105,7 @@ static int run(struct model *model, struct plan *plan, const struct model_batch 
 	if (r < 0)
 		return r;
 	/* Other processes wait for the sum of this step: the caller looks at model_fault() instead. */
-	if (model->fault.what && !(model->share.sum && plan == &model->train))
+	if (model->fault.what && !(model->share.exchange.buckets && plan == &model->train))
 		return state_fault(model, &model->fault, &model->bad, err);
 	drop_unticketed(model);
 	if (model->given - model->handed_back == model->flights)

@@ -31,8 +31,8 @@
  *   kernels/  OpenCL sources, embedded at build
  * The files of this folder use the folders: build.h (a graph from a configuration), layout.h (the offsets of
  * tensors), memory.h (how much memory they need), passes.h (launches of a step), share.h (the micro-batches
- * of a process), model.h, state.h, feed.h, adapt.h, checkpoint.h, weights.h, convert.h, config_text.h,
- * self_test.h.
+ * of a process), exchange.h (gradients between processes), model.h, state.h, feed.h, adapt.h, checkpoint.h,
+ * weights.h, convert.h, config_text.h, self_test.h.
  */
 #pragma once
 
@@ -106,15 +106,30 @@ const struct graph *model_graph(const struct model *model);
  * (version = CURSOR_VERSION, all else zero). Blocks. */
 MUST_CHECK int model_init(struct model *model, struct error *err);
 
-/* Adds to `values` [count] those of all other processes of the run, in the order of the tree of plan/parts.h.
- * Blocks. */
-typedef int (*model_sum_fn)(void *arg, float *values, uint64_t count, struct error *err);
+/* How a process of a run exchanges with the others; drivers/ranks/ranks.h says what the two halves are, and
+ * which chunk is whose. All processes make the same calls in the same order. */
+enum model_half {
+	MODEL_REDUCE, /* the own chunk becomes the sum of all processes, in the order of the tree of
+		       * plan/parts.h
+		       */
+	MODEL_SPREAD, /* all chunks become those of their owners */
+};
+struct model_exchange {
+	/* Begins a half of the exchange of `values` [count], which are the callee's until wait() has returned
+	 * for the ticket or a later one. The halves run in the order of their starts. */
+	int (*start)(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
+		     struct error *err);
+	int (*wait)(void *arg, uint64_t ticket, struct error *err); /* blocks */
+	void *arg;
+	uint64_t bucket_bytes; /* of gradients that are exchanged at a time (exchange.h) */
+};
 /* Tells which micro-batches of each step (plan/parts.h) this process computes: `count` from `first` on, an
- * aligned subtree. Others compute the rest, and `sum` adds their gradients; NULL where there are no others. A
- * batch then has the rows of these lanes, side by side: `count` times run.batch_rows / order.lanes. After
- * model_open() it is all micro-batches. Call it before the first batch. Errors: -EINVAL out of range. */
-MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count, model_sum_fn sum, void *arg,
-			   struct error *err);
+ * aligned subtree. Others compute the rest, and `exchange` adds their gradients; NULL where there are no
+ * others. A batch then has the rows of these lanes, side by side: `count` times run.batch_rows / order.lanes.
+ * After model_open() it is all micro-batches. Call it before the first batch. Errors: -EINVAL out of range;
+ * -ENOMEM. */
+MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
+			   const struct model_exchange *exchange, struct error *err);
 
 /* The sums of loss and metrics of a micro-batch, since the last model_metrics_reset(). */
 struct model_sums {
@@ -145,8 +160,8 @@ MUST_CHECK int model_batch_memory(struct model *model, void *memory, uint64_t by
 /* Enqueues one batch. If MODEL_BATCHES_AHEAD batches are in flight, first waits for the oldest of them.
  * Errors: -EDOM an earlier batch made the loss or a parameter NaN or infinite; the text names tensor and
  * step, and if the batch itself has such a number its input, row and element. All later calls return this
- * error, too. With the `sum` of model_share() no call returns it, because the others wait for the sum of this
- * step: look at model_fault() before each batch. -EBUSY MODEL_TICKETS_MAX tickets wait for
+ * error, too. With other processes (model_share()) no call returns it, because they wait for the gradients of
+ * this step: look at model_fault() before each batch. -EBUSY MODEL_TICKETS_MAX tickets wait for
  * model_batch_done(). */
 #define MODEL_BATCHES_AHEAD 2u
 #define MODEL_TICKETS_MAX   16u

@@ -34,15 +34,12 @@ static int make_splits(struct model *model, struct error *err)
 
 int share_open(struct model *model, struct error *err)
 {
-	const uint32_t vectors = (uint32_t)(arena_bytes(model) / (16 * sizeof(float)));
 	struct share *share = &model->share;
 	int r = gpu_kernel_create(model->program, "add_part", &share->add, err);
 
 	share->count = model->graph.parts;
 	if (r == 0)
 		r = gpu_kernel_set_buffer(share->add, 0, model->arena[ARENA_GRADIENT], err);
-	if (r == 0)
-		r = gpu_kernel_set(share->add, 2, &vectors, sizeof(vectors), err);
 	return r == 0 ? make_splits(model, err) : r;
 }
 
@@ -57,7 +54,7 @@ void share_close(struct model *model)
 	for (uint32_t turn = 0; turn < MODEL_BATCHES_AHEAD; turn++)
 		for (uint32_t i = 0; i < MODEL_INPUTS_MAX; i++)
 			free(share->splits[turn][i]);
-	free(share->host);
+	exchange_close(&share->exchange);
 }
 
 /* ---- The batch of a micro-batch ---- */
@@ -151,62 +148,91 @@ static int keep(struct model *model, uint32_t level, struct error *err)
 	return r;
 }
 
-/* Adds the sum that waits on a level to the gradient arena, as the left one. */
-static int add(struct model *model, uint32_t level, struct error *err)
+/* Adds the sum that waits on a level to a range of the gradient arena, as the left one. */
+static int add(struct model *model, uint32_t level, uint64_t first, uint64_t end, struct error *err)
 {
-	const uint64_t vectors = arena_bytes(model) / (16 * sizeof(float)),
-		       groups[2] = { divide_up(vectors, PART_CHUNK), 1 };
-	int r = gpu_kernel_set_buffer(model->share.add, 1, model->share.waiting[level], err);
+	const uint32_t from = (uint32_t)(first / (16 * sizeof(float))),
+		       to = (uint32_t)(end / (16 * sizeof(float)));
+	const uint64_t groups[2] = { divide_up(to - from, PART_CHUNK), 1 };
+	struct gpu_kernel *kernel = model->share.add;
+	int r = gpu_kernel_set_buffer(kernel, 1, model->share.waiting[level], err);
 
-	return r < 0 ? r : gpu_launch(model->gpu, model->share.add, groups, err);
-}
-
-/* Adds the gradients of the other processes, in their memory. */
-static int add_others(struct model *model, struct error *err)
-{
-	struct share *share = &model->share;
-	const uint64_t bytes = arena_bytes(model);
-	int r;
-
-	if (!share->host)
-		share->host = malloc(bytes);
-	if (!share->host)
-		return error_set(err, -ENOMEM, "gradients of %" PRIu64 " bytes: out of memory", bytes);
-	r = gpu_read(model->gpu, model->arena[ARENA_GRADIENT], 0, share->host, bytes, NULL, err);
 	if (r == 0)
-		r = share->sum(share->arg, share->host, bytes / sizeof(float), err);
-	return r < 0 ? r
-		     : gpu_write(model->gpu, model->arena[ARENA_GRADIENT], 0, share->host, bytes, true, err);
+		r = gpu_kernel_set(kernel, 2, &from, sizeof(from), err);
+	if (r == 0)
+		r = gpu_kernel_set(kernel, 3, &to, sizeof(to), err);
+	return r < 0 ? r : gpu_launch(model->gpu, kernel, groups, err);
 }
 
-/* The bits of k are the sums that wait: 2^level micro-batches on each level whose bit is set. */
-int share_add(struct model *model, uint32_t k, struct error *err)
+/* The bits of k are the sums that wait: 2^level micro-batches on each level whose bit is set. Returns the
+ * level up to which micro-batch k completes sums; the last one completes all. */
+static uint32_t top_of(const struct share *share, uint32_t k)
+{
+	uint32_t level = 0;
+
+	while (k >> level && (k >> level & 1 || k + 1 == share->count))
+		level++;
+	return level;
+}
+
+/* Adds to a range of the gradient arena what waits for micro-batch k. */
+static int add_waiting(struct model *model, uint32_t k, uint64_t first, uint64_t end, struct error *err)
+{
+	const uint32_t top = top_of(&model->share, k);
+	int r = 0;
+
+	for (uint32_t level = 0; r == 0 && level < top; level++)
+		if (k >> level & 1)
+			r = add(model, level, first, end, err);
+	return r;
+}
+
+/* Trains the last micro-batch of this process. Each bucket leaves as soon as the backward pass has finished
+ * it. */
+static int train_last(struct model *model, const struct plan_values *values, uint32_t k, struct error *err)
+{
+	const struct exchange *exchange = &model->share.exchange;
+	uint32_t at = 0;
+	int r = 0;
+
+	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
+		const struct bucket *bucket = &exchange->bucket[b];
+
+		r = plan_run_to(&model->train, model->gpu, values, bucket->ready, &at, err);
+		if (r == 0)
+			r = add_waiting(model, k, bucket->first, bucket->end, err);
+		if (r == 0)
+			r = exchange_take(model, b, err);
+	}
+	if (r == 0)
+		r = plan_run_to(&model->train, model->gpu, values, model->train.launches, &at, err);
+	if (r == 0)
+		r = gpu_flush(model->gpu, err);
+	return r < 0 ? r : exchange_run(model, err);
+}
+
+int share_train(struct model *model, const struct plan_values *values, uint32_t k, struct error *err)
 {
 	const struct share *share = &model->share;
 	const bool last = k + 1 == share->count;
-	uint32_t level = 0;
-	int r = 0;
+	int r;
 
-	for (; r == 0 && k >> level; level++) {
-		if (k >> level & 1)
-			r = add(model, level, err);
-		else if (!last)
-			break;
-	}
-	if (r < 0 || (last && share->count == model->graph.parts))
-		return r;
-	return last ? add_others(model, err) : keep(model, level, err);
+	if (last && share->exchange.buckets)
+		return train_last(model, values, k, err);
+	r = plan_run(&model->train, model->gpu, values, err);
+	if (r == 0)
+		r = add_waiting(model, k, 0, arena_bytes(model), err);
+	return r < 0 || last ? r : keep(model, top_of(share, k), err);
 }
 
-int model_share(struct model *model, uint32_t first, uint32_t count, model_sum_fn sum, void *arg,
+int model_share(struct model *model, uint32_t first, uint32_t count, const struct model_exchange *exchange,
 		struct error *err)
 {
-	if (!count || first + count > model->graph.parts || (count < model->graph.parts && !sum))
+	if (!count || first + count > model->graph.parts || (count < model->graph.parts && !exchange))
 		return error_set(err, -EINVAL, "micro-batches: found %u from %u on, allowed: some of 0 .. %u",
 				 count, first, model->graph.parts - 1);
 	model->share.first = first;
 	model->share.count = count;
-	model->share.sum = sum;
-	model->share.arg = arg;
-	return 0;
+	exchange_close(&model->share.exchange);
+	return count < model->graph.parts ? exchange_open(model, exchange, err) : 0;
 }

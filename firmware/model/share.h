@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "model/exchange.h"
 #include "model/model.h"
 #include "model/plan/plan.h"
 
@@ -19,9 +20,7 @@ struct share {
 	struct plan apply;     /* what follows the sum */
 	struct gpu_kernel *add;
 	struct gpu_buffer *waiting[SHARE_LEVELS]; /* sums of 2^level micro-batches; NULL: not needed so far */
-	model_sum_fn sum;
-	void *arg;
-	float *host; /* the gradient arena while `sum` adds those of the other processes */
+	struct exchange exchange;                 /* with the other processes */
 	/* Row splits of a micro-batch: those of the batch from another row on. In turn, because a batch may
 	 * still be read while the next one is prepared. */
 	int64_t *splits[MODEL_BATCHES_AHEAD][MODEL_INPUTS_MAX];
@@ -37,6 +36,8 @@ void share_close(struct model *model);
 MUST_CHECK int share_cut(struct model *model, const struct model_batch *batch, uint32_t k, uint64_t turn,
 			 struct model_batch *ret_part, struct error *err);
 
-/* Enqueues the sums that micro-batch k completes. After the last one the gradient arena has the sum of all
- * micro-batches of the step, also of those of other processes; then blocks while these add theirs. */
-MUST_CHECK int share_add(struct model *model, uint32_t k, struct error *err);
+/* Enqueues the training of micro-batch k and the sums that it completes. After the last one the gradient
+ * arena has the sum of all micro-batches of the step. Where other processes compute some of them, blocks
+ * until these have added theirs. */
+MUST_CHECK int share_train(struct model *model, const struct plan_values *values, uint32_t k,
+			   struct error *err);

@@ -56,8 +56,9 @@ int world_broadcast(struct train *train, void *data, uint64_t bytes, uint32_t ro
 	return exchanged(r, err);
 }
 
-/* Adds the gradients of the other ranks: model_sum_fn. */
-static int sum(void *arg, float *values, uint64_t count, struct error *err)
+/* start() of struct model_exchange. */
+static int start(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
+		 struct error *err)
 {
 	struct train *train = arg;
 	struct ranks *ranks = train->world.ranks;
@@ -67,13 +68,20 @@ static int sum(void *arg, float *values, uint64_t count, struct error *err)
 					  .values = values,
 					  .count = count };
 	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
-	uint64_t ticket;
-	int r = ranks_reduce_start(ranks, &all, &ticket, err);
+	int r = half == MODEL_REDUCE ? ranks_reduce_start(ranks, &all, ret_ticket, err)
+				     : ranks_spread_start(ranks, &all, ret_ticket, err);
 
-	if (r == 0)
-		r = ranks_spread_start(ranks, &all, &ticket, err);
-	if (r == 0)
-		r = ranks_wait(ranks, ticket, err);
+	alive_wait_end(train->worker, lease);
+	return exchanged(r, err);
+}
+
+/* wait() of struct model_exchange. */
+static int await(void *arg, uint64_t ticket, struct error *err)
+{
+	struct train *train = arg;
+	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
+	int r = ranks_wait(train->world.ranks, ticket, err);
+
 	alive_wait_end(train->worker, lease);
 	return exchanged(r, err);
 }
@@ -186,7 +194,12 @@ static int join(struct train *train, struct error *err)
 	order_rank_lanes(lanes, world->count, world->rank, &first, &own[0]);
 	log_info("rank %u of %u, on box %u of %u: %u of %u lanes", world->rank, world->count,
 		 ranks_where(world->ranks, world->rank)->box + 1, ranks_boxes(world->ranks), own[0], lanes);
-	return model_share(train->model, first, own[0], sum, train, err);
+	return model_share(train->model, first, own[0],
+			   &(struct model_exchange){ .start = start,
+						     .wait = await,
+						     .arg = train,
+						     .bucket_bytes = train->run.config.ranks.bucket_bytes },
+			   err);
 }
 
 int world_join(struct train *train, struct error *err)

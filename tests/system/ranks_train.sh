@@ -142,9 +142,9 @@ fails corrupt 2 65 failed '^rank [01] on .*: fetchd: .*CRC.*object train-0000[37
 ranks_config diverges "" "" 'optimizer: { name = "sgd"; learning_rate = 1e6; };
 	model: { layers = ( { op = "dense"; units = 16; }, { op = "dense"; units = 2; }, { op = "softmax"; } ); };'
 fails diverges 3 65 failed 'step [0-9]*: .* became NaN or infinite'
-# One number of the gradients of rank 1 becomes wrong on its way to the device: a bit of it.
+# In step 9, sums that rank 0 sends to rank 1 become wrong on their way.
 ranks_config wrong "" "" "$net ranks: { check_steps = 5; };"
-export LD_PRELOAD=$KILN_BUILD/system/preload/wrong_bit.so KILN_WRONG_RANK=1 KILN_WRONG_WRITE=17
+export LD_PRELOAD=$KILN_BUILD/system/preload/wrong_bit.so KILN_WRONG_RANK=0 KILN_WRONG_SEND=35
 fails wrong 3 65 failed "step [0-9]*[05]: rank 1 on .* has other weights in '[a-z_/0-9]*' than rank 0 on "
 unset LD_PRELOAD
 ranks_config narrow "" "" "$net"

@@ -5,6 +5,7 @@
  * rows. The gradients of one step are those of a batch that is not cut. Each process is a thread with a
  * device of its own.
  */
+#include "drivers/ranks/ranks.h"
 #include "drivers/ranks/sum.h"
 #include "model/memory.h"
 #include "tests/reference.h"
@@ -21,6 +22,8 @@
 #define ROWS_ALL  (LANES * ROWS)
 #define STEPS     3u
 #define WORLD_MAX LANES
+/* A network has several buckets. */
+#define BUCKET_BYTES 1024u
 
 /* The rows of one batch, in the order of lanes. */
 struct rows {
@@ -110,13 +113,15 @@ struct world {
 struct process {
 	struct world *world;
 	uint32_t number, first, lanes;
+	uint64_t started; /* halves of exchanges */
 	struct model *model;
 	struct gpu *gpu;
 	pthread_t thread;
 };
 
-/* Process 0 adds for all. */
-static int sum(void *arg, float *values, uint64_t count, struct error *err)
+/* Each process adds its own chunk, or copies those of the others. */
+static int start(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
+		 struct error *err)
 {
 	struct process *process = arg;
 	struct world *world = process->world;
@@ -124,12 +129,28 @@ static int sum(void *arg, float *values, uint64_t count, struct error *err)
 	(void)err;
 	world->values[process->number] = values;
 	(void)pthread_barrier_wait(&world->barrier);
-	if (process->number == 0)
-		sum_tree(world->values, world->steps, world->count, values, count);
+	for (uint32_t p = 0; p < world->count; p++) {
+		const struct ranks_chunk chunk = ranks_chunk(count, world->count, p);
+		float *addend[WORLD_MAX];
+
+		for (uint32_t other = 0; other < world->count; other++)
+			addend[other] = world->values[other] + chunk.first;
+		if (half == MODEL_REDUCE && p == process->number)
+			sum_tree(addend, world->steps, world->count, values + chunk.first, chunk.count);
+		if (half == MODEL_SPREAD && p != process->number)
+			memcpy(values + chunk.first, addend[p], chunk.count * sizeof(*values));
+	}
 	(void)pthread_barrier_wait(&world->barrier);
-	if (process->number > 0)
-		memcpy(values, world->values[0], count * sizeof(*values));
-	(void)pthread_barrier_wait(&world->barrier);
+	*ret_ticket = ++process->started;
+	return 0;
+}
+
+static int await(void *arg, uint64_t ticket, struct error *err)
+{
+	const struct process *process = arg;
+
+	(void)err;
+	assert_in_range(ticket, 1, process->started);
 	return 0;
 }
 
@@ -163,7 +184,7 @@ static void open_process(struct process *process, struct world *world, uint32_t 
 	harness_must(model_open(process->gpu, world->config, true, &process->model, &err), &err);
 	assert_int_equal(model_parts(process->model), LANES);
 	harness_must(model_share(process->model, process->first, process->lanes,
-				 world->count > 1 ? sum : NULL, process, &err),
+				 &(struct model_exchange){ start, await, process, BUCKET_BYTES }, &err),
 		     &err);
 	harness_must(model_init(process->model, &err), &err);
 }
@@ -322,6 +343,55 @@ static void test_gradients_are_those_of_the_whole_batch(void **state)
 	}
 }
 
+/* ---- Buckets ---- */
+
+static int count_starts(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
+			struct error *err)
+{
+	(void)half, (void)values, (void)count, (void)err;
+	*ret_ticket = ++*(uint64_t *)arg;
+	return 0;
+}
+
+static int count_nothing(void *arg, uint64_t ticket, struct error *err)
+{
+	(void)arg, (void)ticket, (void)err;
+	return 0;
+}
+
+static uint64_t starts;
+static const struct model_exchange nobody = { count_starts, count_nothing, &starts, BUCKET_BYTES };
+
+/* All gradients are in one bucket each, and the last layer's leave first, while the backward pass goes on. */
+static void test_buckets_leave_one_after_the_other(void **state)
+{
+	struct config of = lanes_of(&nets[0]);
+	const struct exchange *exchange;
+	struct model *model = NULL;
+	struct error err = { 0 };
+	uint64_t end;
+
+	(void)state;
+	harness_must(model_open(gpu_of[0], &of, true, &model, &err), &err);
+	harness_must(model_share(model, 2, 1, &nobody, &err), &err);
+	exchange = &model->share.exchange;
+	end = model->graph.arena_bytes[ARENA_GRADIENT];
+	assert_in_range(exchange->buckets, 3, end / BUCKET_BYTES + 1);
+	for (uint32_t b = 0; b < exchange->buckets; b++) {
+		const struct bucket *bucket = &exchange->bucket[b];
+
+		assert_int_equal(bucket->end, end);
+		assert_true(bucket->first < bucket->end && bucket->end - bucket->first <= BUCKET_BYTES);
+		end = bucket->first;
+		if (b > 0)
+			assert_true(bucket->ready >= exchange->bucket[b - 1].ready);
+	}
+	assert_int_equal(end, 0);
+	assert_true(exchange->bucket[0].ready < exchange->bucket[exchange->buckets - 1].ready);
+	assert_true(exchange->bucket[exchange->buckets - 1].ready < model->train.launches);
+	model_close(model);
+}
+
 /* ---- Memory ---- */
 
 /* Two sums wait at most: of one micro-batch, and of two. */
@@ -338,7 +408,7 @@ static void test_memory_is_known(void **state)
 				 3 * model->graph.arena_bytes[ARENA_GRADIENT] +
 				 model->graph.arena_bytes[ARENA_WORK]);
 	assert_int_equal(model_batch_rows(model), ROWS_ALL);
-	harness_must(model_share(model, 2, 1, sum, NULL, &err), &err);
+	harness_must(model_share(model, 2, 1, &nobody, &err), &err);
 	assert_int_equal(model_batch_rows(model), ROWS);
 	model_close(model);
 }
@@ -360,8 +430,8 @@ static void test_errors(void **state)
 	(void)state;
 	harness_must(model_open(gpu, &of, true, &model, &err), &err);
 	harness_must(model_init(model, &err), &err);
-	assert_int_equal(model_share(model, 2, 3, sum, NULL, &err), -EINVAL);
-	assert_int_equal(model_share(model, 0, 2, NULL, NULL, &err), -EINVAL);
+	assert_int_equal(model_share(model, 2, 3, &nobody, &err), -EINVAL);
+	assert_int_equal(model_share(model, 0, 2, NULL, &err), -EINVAL);
 	batch = batch_at(&model->graph, 0, 0, 2, splits);
 	assert_int_equal(model_train(model, &batch, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "expected 3 of each of 4 lanes"));
@@ -379,15 +449,9 @@ static void test_errors(void **state)
 	model_close(model);
 }
 
-static int count_sums(void *arg, float *values, uint64_t count, struct error *err)
-{
-	(void)values, (void)count, (void)err;
-	++*(unsigned *)arg;
-	return 0;
-}
-
-/* Other processes wait for each sum, so a process with a bad number takes part in the steps that follow. */
-static void test_a_fault_leaves_no_sum_out(void **state)
+/* Other processes wait for each bucket, so a process with a bad number takes part in the steps that follow.
+ */
+static void test_a_fault_leaves_no_bucket_out(void **state)
 {
 	struct config of = lanes_of(&nets[0]);
 	struct model *model = NULL;
@@ -396,20 +460,21 @@ static void test_a_fault_leaves_no_sum_out(void **state)
 	struct error err = { 0 };
 	struct model_metrics metrics;
 	static float bad[ROWS_ALL * NUMBERS];
-	unsigned sums = 0;
+	uint64_t before = starts, of_step;
 	uint32_t row = 0;
 
 	(void)state;
 	harness_must(model_open(gpu_of[0], &of, true, &model, &err), &err);
 	harness_must(model_init(model, &err), &err);
-	harness_must(model_share(model, 0, 2, count_sums, &sums, &err), &err);
+	harness_must(model_share(model, 0, 2, &nobody, &err), &err);
+	of_step = 2 * model->share.exchange.buckets;
 	batch = batch_at(&model->graph, 0, 0, 2, splits);
 	memcpy(bad, batch.input[0], 2 * ROWS * INPUTS * sizeof(float));
 	bad[4 * INPUTS + 3] = (float)NAN;
 	batch.input[0] = bad;
 	for (unsigned step = 1; step <= 4; step++) {
 		harness_must(model_train(model, &batch, &err), &err);
-		assert_int_equal(sums, step);
+		assert_int_equal(starts - before, step * of_step);
 	}
 	assert_int_equal(model_metrics(model, &metrics, &err), -EDOM);
 	assert_int_equal(model_fault(model, &row, &err), -EDOM);
@@ -443,9 +508,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_worlds_have_the_same_bits),
 		cmocka_unit_test(test_gradients_are_those_of_the_whole_batch),
+		cmocka_unit_test(test_buckets_leave_one_after_the_other),
 		cmocka_unit_test(test_memory_is_known),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_a_fault_leaves_no_sum_out),
+		cmocka_unit_test(test_a_fault_leaves_no_bucket_out),
 	};
 
 	for (uint32_t step = 0; step < STEPS; step++)

@@ -28,10 +28,12 @@ GRADIENTS begin_part(__global float *rows, uint vectors, int valid_rows)
 	}
 }
 
-/* G = S + G */
-GRADIENTS add_part(__global float *G, __global const float *S, uint vectors)
+/* G = S + G of the float16 [from, to) */
+GRADIENTS add_part(__global float *G, __global const float *S, uint from, uint to)
 {
-	OWN_PART
+	const size_t first = (from + (size_t)get_group_id(0) * PART_CHUNK) * (16 / WIDTH);
+	const size_t end = min(first + PART_CHUNK * (16 / WIDTH), (size_t)to * (16 / WIDTH));
+
 	for (EACH_OF_PART(i))
 		put_numbers(get_numbers(i, S) + get_numbers(i, G), i, G);
 }

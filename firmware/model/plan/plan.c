@@ -227,10 +227,11 @@ static uint64_t groups_of(const struct extent *extent, uint64_t rows)
 	return size ? divide_up(size, tile) + extent->extra : 1;
 }
 
-int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values, struct error *err)
+int plan_run_to(struct plan *plan, struct gpu *gpu, const struct plan_values *values, uint32_t end,
+		uint32_t *at, struct error *err)
 {
-	for (uint32_t i = 0; i < plan->launches; i = next(plan, i)) {
-		struct launch *launch = &plan->launch[i];
+	for (; *at < end; *at = next(plan, *at)) {
+		struct launch *launch = &plan->launch[*at];
 		const uint64_t groups[2] = { groups_of(&launch->groups[0], (uint64_t)values->rows),
 					     groups_of(&launch->groups[1], (uint64_t)values->rows) };
 		int r = set_arguments(plan, launch, values, err);
@@ -242,7 +243,40 @@ int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *value
 		if (r < 0)
 			return r;
 	}
-	plan->last = *values;
-	plan->bound = true;
+	if (*at >= plan->launches) {
+		plan->last = *values;
+		plan->bound = true;
+	}
 	return 0;
+}
+
+int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values, struct error *err)
+{
+	uint32_t at = 0;
+
+	return plan_run_to(plan, gpu, values, plan->launches, &at, err);
+}
+
+static bool uses(const struct plan *plan, const struct launch *launch, enum arena arena, uint64_t from,
+		 uint64_t to)
+{
+	for (uint32_t i = 0; i < launch->arguments; i++) {
+		const struct tensor *tensor;
+
+		if (!argument_is_tensor(&launch->argument[i]))
+			continue;
+		tensor = graph_at(plan->graph, launch->argument[i].tensor);
+		if (tensor->arena == arena && tensor->offset < to && tensor_end(tensor) > from)
+			return true;
+	}
+	return false;
+}
+
+uint32_t plan_uses_end(const struct plan *plan, enum arena arena, uint64_t from, uint64_t to)
+{
+	uint32_t end = plan->launches;
+
+	while (end > 0 && !uses(plan, &plan->launch[end - 1], arena, from, to))
+		end--;
+	return end;
 }

@@ -155,6 +155,13 @@ MUST_CHECK int plan_bind(struct plan *plan, struct gpu_program *program, struct 
 			 struct error *err);
 MUST_CHECK int plan_run(struct plan *plan, struct gpu *gpu, const struct plan_values *values,
 			struct error *err);
+/* Enqueues a part of a run: from launch *at on those before launch `end`, and the rest of the chain that the
+ * last of them is in. Sets *at to the launch that is next. A run begins with *at = 0 and ends with *at =
+ * plan->launches; all its calls have the same values. */
+MUST_CHECK int plan_run_to(struct plan *plan, struct gpu *gpu, const struct plan_values *values, uint32_t end,
+			   uint32_t *at, struct error *err);
+/* Returns 1 + the last launch with a tensor that has bytes in [from, to) of an arena; 0: there is none. */
+uint32_t plan_uses_end(const struct plan *plan, enum arena arena, uint64_t from, uint64_t to);
 
 #define IN(t)                                      \
 	{                                          \
