@@ -51,8 +51,9 @@ a_shard() { # folder
 	"$KILN_BUILD/system/make_shards" "$1" train 1 1 plain 512
 }
 
+# Waits until the command succeeds. "seconds" is what a quiet machine needs at most: a busy one has three times as long.
 wait_for() { # seconds, command...
-	local until=$((SECONDS + $1))
+	local until=$((SECONDS + 3 * $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $until ] || return 1

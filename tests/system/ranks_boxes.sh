@@ -35,7 +35,7 @@ at_leader() {
 }
 
 lead() { # certificate's folder, job, arguments of ranks_peer after the library
-	at_leader timeout 50 "$KILN_BUILD/system/ranks_lead" "$2" "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-$1" box-1,box-2,box-3 \
+	at_leader timeout 100 "$KILN_BUILD/system/ranks_lead" "$2" "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-$1" box-1,box-2,box-3 \
 		/usr/libexec/kiln/ranks_peer /usr/libexec/kiln/kiln-ranks.so "${@:3}" 2>&1
 }
 
@@ -126,9 +126,10 @@ refused 'found the address 10.94.0.1, allowed: addresses in ranks.network, 10.93
 on 2
 says 10 "the other box says so, too" 'box-1 at 10.93.0.1|admin at 10.93.0.1: refused: rank.check needs the role ranks' -u kiln-controld
 for shell in /bin/sh /usr/lib/klibc/bin/sh; do
-	out=$(at_leader timeout 20 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 $shell -c true 2>&1)
+	out=$(at_leader timeout 60 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 $shell -c true 2>&1)
 	[ $? != 0 ] && grep -q "Executable: $shell" <<<"$out" && grep -q 'Node: box-2' <<<"$out"
 	ok $? "a shell as a rank: the unit can run no $shell" "$out"
+	wait_for 20 nothing_left # a box refuses a job that has not ended there
 done
 on 3
 cp "$root/usr/libexec/kiln/kiln-fetchd" "$root/usr/libexec/kiln/kiln-traind"

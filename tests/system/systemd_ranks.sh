@@ -20,7 +20,7 @@ night 2 >"$root/etc/kiln/kiln.conf"
 is "$(steer config.reload)" ok "a configuration with device.count = 2"
 timer_soon
 becomes 60 running "the timer starts the night"
-wait_for 30 passed 0
+wait_for 60 passed 0
 ok $? "two ranks train" "$(journal -n 40)"
 [ "$(newest)" != "" ] || exit
 is "$(property traind ActiveState) $(property fetchd ActiveState)" "active active" "both units are ready" "$(journal -n 40)"
