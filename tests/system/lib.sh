@@ -51,13 +51,15 @@ a_shard() { # folder
 	"$KILN_BUILD/system/make_shards" "$1" train 1 1 plain 512
 }
 
-# Waits until the command succeeds. "seconds" is what a quiet machine needs at most: a busy one has three times as long.
+# Waits until the command succeeds. "seconds" is what a quiet machine needs at most: a busy one has three times as long. The
+# pauses grow, because a command that is tried again and again takes time from the other tests.
 wait_for() { # seconds, command...
-	local until=$((SECONDS + 3 * $1))
+	local until=$((SECONDS + 3 * $1)) tries=0
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $until ] || return 1
-		sleep 0.05
+		tries=$((tries + 1))
+		if [ $tries -lt 10 ]; then sleep 0.05; else sleep 0.2; fi
 	done
 }
 
