@@ -14,6 +14,26 @@ why_not() {
 reason=$(why_not)
 [ -z "$reason" ] || { skip "Kiln under systemd" "$reason"; exit; }
 
+# Kernels that the units of one test have compiled serve the units of all: a start that compiles takes 10 s of CPU time and more.
+unit_kernels=$POCL_CACHE_DIR.units
+
+bring_kernels() {
+	local unit
+	for unit in traind rank; do
+		mkdir -p "$unit_kernels/$unit" "$root/var/cache/kiln-$unit"
+		flock "$unit_kernels" cp -r "$unit_kernels/$unit/." "$root/var/cache/kiln-$unit/" # systemd gives them to the unit's user
+	done
+}
+
+# After the end of the container: PoCL renames its files into place, so all but its temporary files are whole.
+keep_kernels() {
+	local unit
+	for unit in traind rank; do
+		rm -rf "$root/var/cache/kiln-$unit/"{tempfile_*,kernels}
+		flock "$unit_kernels" cp -rn --no-preserve=ownership "$root/var/cache/kiln-$unit/." "$unit_kernels/$unit/"
+	done
+}
+
 # ---- The container ----
 
 # Mounts this machine's /usr with Kiln installed over it; everything else belongs to the container.
@@ -46,6 +66,7 @@ make_root() {
 	systemctl --root="$root" preset kiln-{provision,network,resume,uploadd,controld}.service kiln-steer.socket kiln-{finished,promote,report,slots}.path \
 		kiln-nightly.timer >/dev/null 2>&1
 	clock_wait 0
+	bring_kernels
 }
 
 drop_in() { # unit, section, lines: a drop-in for the installed system; each call adds one
@@ -114,9 +135,10 @@ cleanup() {
 	leave_nothing
 }
 
-# Removes the cgroups and the mount of a container that has ended.
+# Keeps the kernels of a container that has ended; removes its cgroups and its mount.
 leave_nothing() {
 	local cgroup
+	keep_kernels
 	for cgroup in $(cgroups "$machine"); do
 		wait_for 10 find "$cgroup" -depth -type d -exec rmdir {} +
 	done
