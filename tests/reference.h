@@ -149,8 +149,12 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 	config.optimizer.name = "adam";
 	config.optimizer.learning_rate = 1e-3;
 	config.optimizer.beta_1 = 0.9;
-	config.optimizer.beta_2 = 0.999;
 	config.optimizer.epsilon = 1e-7;
+	config.optimizer.rho = 0.9;
+	config.optimizer.initial_accumulator_value = 0.1;
+	config.optimizer.power = 1;
+	config.optimizer.t_mul = 2;
+	config.optimizer.m_mul = 1;
 	config.optimizer.schedule = "constant";
 	config.optimizer.gradient_accumulation_steps = 1;
 	config.optimizer.ema_momentum = 0.99;
@@ -217,6 +221,9 @@ UNUSED_OK static void reference_open(struct reference *reference, const struct g
 			(*tables[t])[i] = zeros(graph_at(graph, i)->elements *
 						(graph_at(graph, i)->rows ? graph->batch_rows : 1));
 	}
+	for (uint32_t i = 0; graph->optimizer->first && i < graph->tensors; i++)
+		for (uint64_t e = 0; e < graph_at(graph, i)->elements; e++)
+			reference->slot[0][i][e] = graph->optimizer->first(graph->config);
 }
 
 UNUSED_OK static void reference_close(struct reference *reference)

@@ -55,7 +55,20 @@ static void add_gradients(struct graph *graph)
 				graph_at(graph, graph->node[i].input[0])->gradient;
 }
 
-static void add_slot(struct graph *graph, const char *slot)
+/* Gives a slot its initial contents. */
+static void fill_slot(struct tensor *tensor, double first)
+{
+	float *numbers = malloc(tensor->elements * sizeof(*numbers));
+
+	if (!numbers)
+		abort(); /* no memory: end the program, like graph_tensor() */
+	for (uint64_t i = 0; i < tensor->elements; i++)
+		numbers[i] = (float)first;
+	tensor->constant = numbers;
+}
+
+/* Adds a slot of each trainable parameter, which holds `first` before the first update. */
+static void add_slot(struct graph *graph, const char *slot, double first)
 {
 	const uint32_t count = graph->tensors;
 
@@ -70,7 +83,10 @@ static void add_slot(struct graph *graph, const char *slot)
 		/* The lengths of layer names are bounded, so the text fits. */
 		(void)snprintf(tensor.name, sizeof(tensor.name), "optimizer/%.12s/%.120s", slot,
 			       graph->tensor[i]->name);
-		(void)graph_tensor(graph, &tensor);
+		const uint32_t added = graph_tensor(graph, &tensor);
+
+		if (first != 0)
+			fill_slot(graph->tensor[added], first);
 	}
 }
 
@@ -86,12 +102,15 @@ static bool averages(const struct graph *graph)
 
 static void add_slots(struct graph *graph)
 {
-	for (uint32_t s = 0; s < graph->optimizer->slots(graph->config); s++)
-		add_slot(graph, graph->optimizer->slot[s]);
+	const struct optimizer *optimizer = graph->optimizer;
+	const double first = optimizer->first ? optimizer->first(graph->config) : 0;
+
+	for (uint32_t s = 0; s < optimizer->slots(graph->config); s++)
+		add_slot(graph, optimizer->slot[s], first);
 	if (accumulates(graph))
-		add_slot(graph, "accumulator");
+		add_slot(graph, "accumulator", 0);
 	if (averages(graph))
-		add_slot(graph, "average");
+		add_slot(graph, "average", 0);
 }
 
 static void set_some_offsets(struct graph *graph, enum arena arena, enum role role, bool trainable_alone)

@@ -11,28 +11,55 @@
 
 /* ---- Which configurations read a key ---- */
 
-/* Returns whether the optimizer is `one` or `other`, which may be NULL. Also true for an unknown optimizer,
- * so that its keys are not noted. */
-static bool is_optimizer(const struct graph *graph, const char *one, const char *other)
+/* Returns whether a name is in a list of names that are separated by commas. Also true for a name that its
+ * table lacks
+ * (`known` false), so that the keys beside it are not noted. */
+static bool is_one_of(const char *list, const char *name, bool known)
 {
-	const char *name = graph->config->optimizer.name;
+	for (size_t bytes; known && (bytes = config_next_name(&list)) > 0; list += bytes)
+		if (strlen(name) == bytes && !memcmp(name, list, bytes))
+			return true;
+	return !known;
+}
 
-	return !graph->optimizer || !strcmp(name, one) || (other && !strcmp(name, other));
+static bool is_optimizer(const struct graph *graph, const char *list)
+{
+	return is_one_of(list, graph->config->optimizer.name, graph->optimizer != NULL);
 }
 
 static bool is_adam(const struct graph *graph)
 {
-	return is_optimizer(graph, "adam", "adamw");
+	return is_optimizer(graph, "adam,adamw");
 }
 
-static bool is_sgd(const struct graph *graph)
+static bool has_betas(const struct graph *graph)
 {
-	return is_optimizer(graph, "sgd", NULL);
+	return is_optimizer(graph, "adam,adamw,adamax,lion");
+}
+
+static bool has_epsilon(const struct graph *graph)
+{
+	return is_optimizer(graph, "adam,adamw,adamax,rmsprop,adagrad");
+}
+
+static bool is_rmsprop(const struct graph *graph)
+{
+	return is_optimizer(graph, "rmsprop");
+}
+
+static bool is_adagrad(const struct graph *graph)
+{
+	return is_optimizer(graph, "adagrad");
 }
 
 static bool has_momentum(const struct graph *graph)
 {
-	return !graph->optimizer || (is_sgd(graph) && graph->config->optimizer.momentum > 0);
+	return is_optimizer(graph, "sgd,rmsprop");
+}
+
+static bool has_nesterov(const struct graph *graph)
+{
+	return !graph->optimizer || (is_optimizer(graph, "sgd") && graph->config->optimizer.momentum > 0);
 }
 
 static bool decays(const struct graph *graph)
@@ -50,11 +77,11 @@ static bool warms_up(const struct graph *graph)
 	return graph->config->optimizer.warmup_steps > 0;
 }
 
-static bool is_schedule(const struct graph *graph, const char *wanted)
+static bool is_schedule(const struct graph *graph, const char *list)
 {
 	const char *name = graph->config->optimizer.schedule;
 
-	return !name || !schedule_find(name) || !strcmp(name, wanted);
+	return is_one_of(list, name, name && schedule_find(name));
 }
 
 static bool is_step(const struct graph *graph)
@@ -71,36 +98,49 @@ static bool reads_rate(const struct graph *graph)
 	return !name || strcmp(name, "step") != 0;
 }
 
-static bool is_cosine(const struct graph *graph)
+static bool has_end(const struct graph *graph)
 {
-	return is_schedule(graph, "cosine");
+	return is_schedule(graph, "cosine,linear,polynomial,cosine_restarts,one_cycle");
 }
 
-/* Returns whether the loss is `one` or `other`, which may be NULL. Also true for an unknown loss. */
-static bool is_loss(const struct graph *graph, const char *one, const char *other)
+static bool has_last_rate(const struct graph *graph)
 {
-	return !graph->loss || !strcmp(graph->loss->name, one) ||
-	       (other && !strcmp(graph->loss->name, other));
+	return is_schedule(graph, "cosine,linear,polynomial,cosine_restarts");
+}
+
+static bool is_polynomial(const struct graph *graph)
+{
+	return is_schedule(graph, "polynomial");
+}
+
+static bool restarts(const struct graph *graph)
+{
+	return is_schedule(graph, "cosine_restarts");
+}
+
+static bool is_loss(const struct graph *graph, const char *list)
+{
+	return is_one_of(list, graph->config->model.loss, graph->loss != NULL);
 }
 
 static bool is_huber(const struct graph *graph)
 {
-	return is_loss(graph, "huber", NULL);
+	return is_loss(graph, "huber");
 }
 
 static bool is_focal(const struct graph *graph)
 {
-	return is_loss(graph, "categorical_focal_crossentropy", "binary_focal_crossentropy");
+	return is_loss(graph, "categorical_focal_crossentropy,binary_focal_crossentropy");
 }
 
 static bool is_binary_focal(const struct graph *graph)
 {
-	return is_loss(graph, "binary_focal_crossentropy", NULL);
+	return is_loss(graph, "binary_focal_crossentropy");
 }
 
 static bool reads_alpha(const struct graph *graph)
 {
-	return is_loss(graph, "categorical_focal_crossentropy", NULL) ||
+	return is_loss(graph, "categorical_focal_crossentropy") ||
 	       (is_binary_focal(graph) && graph->config->model.focal_balancing);
 }
 
@@ -154,6 +194,8 @@ static bool keeps_best(const struct graph *graph)
 /* ---- The table ---- */
 
 #define ADAMS    "optimizer.name = \"adam\" or \"adamw\""
+#define BETAS    "optimizer.name = \"adam\", \"adamw\", \"adamax\" or \"lion\""
+#define ENDS     "optimizer.schedule = \"cosine\", \"linear\", \"polynomial\""
 #define MONITORS "one of \"loss\", \"accuracy\", \"val_loss\", \"val_accuracy\""
 
 static const struct {
@@ -177,12 +219,14 @@ static const struct {
 	{ "model.base_scaling", has_base, "model.base", NULL },
 	{ "model.weights_layers", starts_from_weights, "model.weights", NULL },
 	{ "model.weights_skip_mismatch", starts_from_weights, "model.weights", NULL },
-	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule = \"constant\" or \"cosine\"", NULL },
-	{ "optimizer.beta_1", is_adam, ADAMS, NULL },
-	{ "optimizer.beta_2", is_adam, ADAMS, NULL },
-	{ "optimizer.epsilon", is_adam, ADAMS, NULL },
-	{ "optimizer.momentum", is_sgd, "optimizer.name = \"sgd\"", NULL },
-	{ "optimizer.nesterov", has_momentum, "optimizer.name = \"sgd\" and optimizer.momentum above 0",
+	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule other than \"step\"", NULL },
+	{ "optimizer.beta_1", has_betas, BETAS, NULL },
+	{ "optimizer.beta_2", has_betas, BETAS, NULL },
+	{ "optimizer.epsilon", has_epsilon, "optimizer.name other than \"sgd\" and \"lion\"", NULL },
+	{ "optimizer.momentum", has_momentum, "optimizer.name = \"sgd\" or \"rmsprop\"", NULL },
+	{ "optimizer.rho", is_rmsprop, "optimizer.name = \"rmsprop\"", NULL },
+	{ "optimizer.initial_accumulator_value", is_adagrad, "optimizer.name = \"adagrad\"", NULL },
+	{ "optimizer.nesterov", has_nesterov, "optimizer.name = \"sgd\" and optimizer.momentum above 0",
 	  NULL },
 	{ "optimizer.lazy", is_adam, ADAMS, NULL },
 	{ "optimizer.lazy", has_lazy, "an embedding or embedding_bag that is not frozen", NULL },
@@ -190,8 +234,11 @@ static const struct {
 	  "optimizer.weight_decay above 0, or optimizer.name = \"adamw\"", NULL },
 	{ "optimizer.boundaries", is_step, "optimizer.schedule = \"step\"", NULL },
 	{ "optimizer.values", is_step, "optimizer.schedule = \"step\"", NULL },
-	{ "optimizer.decay_steps", is_cosine, "optimizer.schedule = \"cosine\"", NULL },
-	{ "optimizer.alpha", is_cosine, "optimizer.schedule = \"cosine\"", NULL },
+	{ "optimizer.decay_steps", has_end, ENDS ", \"cosine_restarts\" or \"one_cycle\"", NULL },
+	{ "optimizer.alpha", has_last_rate, ENDS " or \"cosine_restarts\"", NULL },
+	{ "optimizer.power", is_polynomial, "optimizer.schedule = \"polynomial\"", NULL },
+	{ "optimizer.t_mul", restarts, "optimizer.schedule = \"cosine_restarts\"", NULL },
+	{ "optimizer.m_mul", restarts, "optimizer.schedule = \"cosine_restarts\"", NULL },
 	{ "optimizer.warmup_from", warms_up, "optimizer.warmup_steps above 0", NULL },
 	{ "optimizer.ema_momentum", averages, "optimizer.use_ema = true", "optimizer.use_ema" },
 	{ "optimizer.ema_overwrite_frequency", averages, "optimizer.use_ema = true", NULL },

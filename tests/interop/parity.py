@@ -364,6 +364,27 @@ def scaled_to(norm):
     return lambda gradients: {name: g * norm / max(norm, norm_of(gradients.values())) for name, g in gradients.items()}
 
 
+OPTIMIZERS += [Row(name, TWO, TWO_KERAS, optimizer=optimizer) for name, optimizer in [
+    ("rmsprop", Optimizer('name = "rmsprop";', lambda: keras.optimizers.RMSprop(), v="_velocities")),
+    ("rmsprop, momentum", Optimizer('name = "rmsprop"; momentum = 0.8; rho = 0.7; epsilon = 1e-5; weight_decay = 0.1;',
+                                    lambda: keras.optimizers.RMSprop(0.001, 0.7, 0.8, 1e-5, weight_decay=0.1), v="_velocities",
+                                    m="_momentums")),
+    ("adagrad", Optimizer('name = "adagrad";', lambda: keras.optimizers.Adagrad(), sum="_accumulators")),
+    ("adagrad, own first sum", Optimizer('name = "adagrad"; learning_rate = 0.02; initial_accumulator_value = 0.01; epsilon = 1e-4;',
+                                         lambda: keras.optimizers.Adagrad(0.02, 0.01, 1e-4), sum="_accumulators")),
+    ("adamax", Optimizer('name = "adamax";', lambda: keras.optimizers.Adamax(), m="_m", u="_u")),
+    ("lion", Optimizer('name = "lion"; learning_rate = 0.0001; weight_decay = 0.1;',
+                       lambda: keras.optimizers.Lion(0.0001, weight_decay=0.1), m="_momentums")),
+    ("schedule polynomial",
+     Optimizer('name = "sgd"; schedule = "polynomial"; learning_rate = 0.05; decay_steps = 60; alpha = 0.2; power = 2;',
+               lambda: SGD(SCHEDULES.PolynomialDecay(0.05, 60, 0.01, 2.0)))),
+    ("schedule linear", Optimizer('name = "sgd"; schedule = "linear"; learning_rate = 0.05; decay_steps = 60; alpha = 0.2;',
+                                  lambda: SGD(SCHEDULES.PolynomialDecay(0.05, 60, 0.01)))),
+    ("schedule cosine_restarts",
+     Optimizer('name = "sgd"; schedule = "cosine_restarts"; learning_rate = 0.05; decay_steps = 7; t_mul = 1.5; m_mul = 0.8; alpha = 0.1;',
+               lambda: SGD(SCHEDULES.CosineDecayRestarts(0.05, 7, 1.5, 0.8, 0.1)))),
+]]
+
 # While gradients accumulate, the buffer holds neither the batch's gradients nor those applied: compare the slots instead.
 OPTIMIZERS += [Row(name, TWO, TWO_KERAS, optimizer=optimizer) for name, optimizer in [
     ("adamw", Optimizer('name = "adamw";', lambda: keras.optimizers.AdamW(), **MV)),

@@ -303,7 +303,9 @@ static void test_check_with_the_model(void **state)
  * read. A default value is no mistake, because a file may list all keys. */
 #define DENSE_OF(input) \
 	"{ op = \"dense\"; inputs = [ \"" input "\" ]; units = 2; }, { op = \"softmax\"; } ); };"
-#define WITH_ADAM ", which nothing reads, allowed: with optimizer.name = \"adam\" or \"adamw\"\n"
+#define WITH_ADAM                                                \
+	", which nothing reads, allowed: with optimizer.name = " \
+	"\"adam\", \"adamw\", \"adamax\" or \"lion\"\n"
 #define WITH_MONITOR(group)                                       \
 	", which nothing reads, allowed: with " group             \
 	".monitor, one of \"loss\", \"accuracy\", \"val_loss\", " \
@@ -330,10 +332,10 @@ static const struct {
 	{ "optimizer: { schedule = \"step\"; boundaries = [ 1 ]; values = [ 0.1, 0.01 ]; learning_rate = "
 	  "0.1; };",
 	  "k.conf:2: optimizer.learning_rate: found 0.1, which nothing reads, allowed: with "
-	  "optimizer.schedule = \"constant\" or \"cosine\"\n" },
+	  "optimizer.schedule other than \"step\"\n" },
 	{ "optimizer: { momentum = 0.9; };", "k.conf:2: optimizer.momentum: found 0.9, which "
 					     "nothing reads, allowed: with optimizer.name = "
-					     "\"sgd\"\n" },
+					     "\"sgd\" or \"rmsprop\"\n" },
 	{ "optimizer: { name = \"adamw\"; nesterov = true; };",
 	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
 	  "optimizer.name = "
@@ -341,7 +343,9 @@ static const struct {
 	{ "optimizer: { name = \"sgd\"; nesterov = true; beta_1 = 0.8; beta_2 = 0.8; epsilon "
 	  "= 0.1; };",
 	  "k.conf:2: optimizer.beta_1: found 0.8" WITH_ADAM "k.conf:2: optimizer.beta_2: found 0.8" WITH_ADAM
-	  "k.conf:2: optimizer.epsilon: found 0.1" WITH_ADAM
+	  "k.conf:2: optimizer.epsilon: found 0.1, which nothing reads, allowed: with optimizer.name other "
+	  "than "
+	  "\"sgd\" and \"lion\"\n"
 	  "k.conf:2: optimizer.nesterov: found true, which nothing reads, allowed: with "
 	  "optimizer.name = "
 	  "\"sgd\" and optimizer.momentum above 0\n" },

@@ -170,8 +170,8 @@ static void test_mistakes_around_layers(void **state)
 	config.model.loss = "mse";
 	expect(&config, "model.loss: found \"mse\", allowed: categorical_crossentropy");
 	config.model.loss = "categorical_crossentropy";
-	config.optimizer.name = "lion";
-	expect(&config, "optimizer.name: found \"lion\", allowed: adam, adamw, sgd");
+	config.optimizer.name = "tiger";
+	expect(&config, "optimizer.name: found \"tiger\", allowed: adam, adamw, sgd");
 	config.optimizer.name = "adam";
 	config.optimizer.clipnorm = config.optimizer.global_clipnorm = 1;
 	expect(&config,

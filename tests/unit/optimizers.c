@@ -165,6 +165,65 @@ static void test_sgd(void **state)
 	follows(&config);
 }
 
+static void test_rmsprop(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "rmsprop";
+	follows(&config);
+	config.optimizer.learning_rate = 0.01;
+	config.optimizer.rho = 0.5;
+	config.optimizer.epsilon = 1e-3;
+	config.optimizer.weight_decay = 0.3;
+	follows(&config);
+	config.optimizer.momentum = 0.9;
+	follows(&config);
+}
+
+static void test_adagrad(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "adagrad";
+	config.optimizer.learning_rate = 0.1;
+	follows(&config);
+	config.optimizer.initial_accumulator_value = 0.01;
+	config.optimizer.epsilon = 1e-3;
+	config.optimizer.weight_decay = 0.3;
+	follows(&config);
+}
+
+static void test_adamax(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "adamax";
+	follows(&config);
+	config.optimizer.learning_rate = 0.1;
+	config.optimizer.beta_1 = 0.5;
+	config.optimizer.beta_2 = 0.7;
+	config.optimizer.epsilon = 1e-3;
+	config.optimizer.weight_decay = 0.3;
+	follows(&config);
+}
+
+static void test_lion(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.name = "lion";
+	follows(&config);
+	config.optimizer.learning_rate = 0.1;
+	config.optimizer.beta_1 = 0.5;
+	config.optimizer.beta_2 = 0.7;
+	config.optimizer.weight_decay = 0.3;
+	follows(&config);
+}
+
 /* Compares gradients beyond the limit of clipping and gradients within it. */
 static void test_clips(void **state)
 {
@@ -338,8 +397,7 @@ static void test_values(void **state)
 	config.optimizer.ema_overwrite_frequency = 2;
 	config.optimizer.schedule = "cosine";
 	config.optimizer.decay_steps = 10;
-	/* so that Adam's correction of its first steps is 1 */
-	config.optimizer.beta_1 = config.optimizer.beta_2 = 0;
+	config.optimizer.name = "sgd"; /* whose rate has no correction in the first steps */
 	assert_int_equal(graph_build(&config, true, &graph, &err), 0);
 	for (uint64_t step = 0; step < 8; step++) {
 		optimizer_values(&graph, step, &values);
@@ -397,6 +455,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adam),         cmocka_unit_test(test_adamw),
+		cmocka_unit_test(test_rmsprop),      cmocka_unit_test(test_adagrad),
+		cmocka_unit_test(test_adamax),       cmocka_unit_test(test_lion),
 		cmocka_unit_test(test_sgd),          cmocka_unit_test(test_clips),
 		cmocka_unit_test(test_accumulation), cmocka_unit_test(test_average),
 		cmocka_unit_test(test_penalties),    cmocka_unit_test(test_penalty_sum),

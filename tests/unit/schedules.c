@@ -86,13 +86,60 @@ static void test_cosine(void **state)
 		{ 58, 0.05 }, { 108, 0 }, { 500, 0 });
 }
 
-static void test_mistakes(void **state)
+/* Expected values: keras.optimizers.schedules.PolynomialDecay(0.1, 100, 0.01, power=1 and 2). */
+static void test_polynomial(void **state)
 {
 	struct config config = base_config();
 
 	(void)state;
 	config.optimizer.schedule = "linear";
-	expect(&config, "k.conf:1: optimizer.schedule: found \"linear\", allowed: constant, step, cosine");
+	config.optimizer.decay_steps = 100;
+	config.optimizer.alpha = 0.1;
+	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.0991 }, { 50, 0.055 }, { 99, 0.0109 }, { 100, 0.01 },
+		{ 900, 0.01 });
+	config.optimizer.schedule = "polynomial";
+	FOLLOWS(&config, { 0, 0.1 }, { 50, 0.055 }, { 900, 0.01 });
+	config.optimizer.power = 2;
+	FOLLOWS(&config, { 0, 0.1 }, { 1, 0.098209 }, { 50, 0.0325 }, { 99, 0.010009 }, { 900, 0.01 });
+}
+
+/* Expected values: keras.optimizers.schedules.CosineDecayRestarts(0.1, 10, t_mul=2 and 1, m_mul=0.5,
+ * alpha=0.1). */
+static void test_restarts(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "cosine_restarts";
+	config.optimizer.decay_steps = 10;
+	config.optimizer.m_mul = 0.5;
+	config.optimizer.alpha = 0.1;
+	FOLLOWS(&config, { 0, 0.1 }, { 5, 0.055 }, { 9, 0.01220246 }, { 10, 0.055 }, { 11, 0.05472299 },
+		{ 20, 0.0325 }, { 29, 0.01027701 }, { 30, 0.0325 }, { 69, 0.01003468 }, { 70, 0.02125 });
+	config.optimizer.t_mul = 1;
+	FOLLOWS(&config, { 0, 0.1 }, { 10, 0.055 }, { 15, 0.0325 }, { 25, 0.02125 });
+}
+
+/* Expected values: torch.optim.lr_scheduler.OneCycleLR(0.1, total_steps=100). */
+static void test_one_cycle(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "one_cycle";
+	config.optimizer.decay_steps = 100;
+	FOLLOWS(&config, { 0, 0.004 }, { 1, 0.004281378 }, { 10, 0.02951639 }, { 28, 0.09971862 },
+		{ 29, 0.1 }, { 30, 0.09994965 }, { 60, 0.05892801 }, { 98, 5.074647e-5 }, { 99, 4e-7 },
+		{ 500, 4e-7 });
+}
+
+static void test_mistakes(void **state)
+{
+	struct config config = base_config();
+
+	(void)state;
+	config.optimizer.schedule = "stairs";
+	expect(&config, "k.conf:1: optimizer.schedule: found \"stairs\", allowed: constant, step, cosine");
 	config.optimizer.schedule = "constant";
 	config.optimizer.warmup_from = 0.1;
 	expect(&config, "optimizer.warmup_from: found 0.1, which nothing reads, allowed: with "
@@ -104,7 +151,7 @@ static void test_mistakes(void **state)
 	config.optimizer.decay_steps = 5;
 	expect(&config,
 	       "optimizer.decay_steps: found 5, which nothing reads, allowed: with optimizer.schedule = "
-	       "\"cosine\"");
+	       "\"cosine\", \"linear\", \"polynomial\", \"cosine_restarts\" or \"one_cycle\"");
 	config.optimizer.decay_steps = 0;
 	config.optimizer.schedule = "step";
 	expect(&config, "optimizer.boundaries: found nothing, allowed with schedule \"step\": at least one");
@@ -125,9 +172,9 @@ static void test_mistakes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_constant),
-		cmocka_unit_test(test_step),
-		cmocka_unit_test(test_cosine),
+		cmocka_unit_test(test_constant), cmocka_unit_test(test_step),
+		cmocka_unit_test(test_cosine),   cmocka_unit_test(test_polynomial),
+		cmocka_unit_test(test_restarts), cmocka_unit_test(test_one_cycle),
 		cmocka_unit_test(test_mistakes),
 	};
 

@@ -142,6 +142,16 @@ static void with_sgd(struct config *of)
 	of->model.loss = "mean_squared_error";
 }
 
+#define WITH_OPTIMIZER(its)                       \
+	static void with_##its(struct config *of) \
+	{                                         \
+		of->optimizer.name = #its;        \
+	}
+WITH_OPTIMIZER(rmsprop)
+WITH_OPTIMIZER(adagrad)
+WITH_OPTIMIZER(adamax)
+WITH_OPTIMIZER(lion)
+
 #define WITH_LOSS(name)                            \
 	static void with_##name(struct config *of) \
 	{                                          \
@@ -235,6 +245,10 @@ static const struct net nets[] = {
 	NET(tables, in_bfloat16),
 	NET(numbers_of_rows, with_sgd),
 	NET(yes_or_no, with_momentum),
+	NET(dense_norms, with_rmsprop),
+	NET(dense_norms, with_adagrad),
+	NET(dense_norms, with_adamax),
+	NET(dense_norms, with_lion),
 	NET(functions, with_categorical_focal_crossentropy),
 	NET(yes_or_no, with_binary_focal_crossentropy),
 	NET(numbers_of_rows, with_mean_absolute_error),

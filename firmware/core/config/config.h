@@ -270,7 +270,7 @@ struct config {
 	} model;
 	struct {
 		const char *name; /* name of a row in the model's table of optimizers */
-		double learning_rate, beta_1, beta_2, epsilon, momentum;
+		double learning_rate, beta_1, beta_2, epsilon, momentum, rho, initial_accumulator_value;
 		bool nesterov, lazy;
 		double weight_decay;
 		const char *exclude_from_weight_decay; /* parts of parameter names, separated by commas */
@@ -278,7 +278,7 @@ struct config {
 		uint64_t warmup_steps;
 		double warmup_from;
 		uint64_t decay_steps;
-		double alpha;
+		double alpha, power, t_mul, m_mul;
 		struct config_numbers boundaries, values;
 		double clipvalue, clipnorm, global_clipnorm; /* 0 = no clipping */
 		uint64_t gradient_accumulation_steps;

@@ -49,7 +49,7 @@ struct config_key {
 	const char *help;
 };
 
-#define CONFIG_KEYS_MAX 192u
+#define CONFIG_KEYS_MAX 256u
 
 extern const struct config_key config_keys[];
 extern const size_t config_keys_count;

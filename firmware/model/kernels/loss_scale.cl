@@ -28,10 +28,13 @@ GRADIENTS check_gradients(__global const float *G, uint vectors, __global uint *
 		bad[get_group_id(0)] = found > 0;
 }
 
-/* Returns Adam's factor at update t = 1, 2, ...: sqrt(1 - beta_2^t) / (1 - beta_1^t) */
+/* Returns the factor at update t = 1, 2, ...: of Adam sqrt(1 - beta_2^t) / (1 - beta_1^t); with one_minus_beta_2 0, for
+ * Adamax, 1 / (1 - beta_1^t) */
 float correction(float one_minus_beta_1, float one_minus_beta_2, float t)
 {
-	return sqrt(-expm1(t * log1p(-one_minus_beta_2))) / -expm1(t * log1p(-one_minus_beta_1));
+	const float root = one_minus_beta_2 > 0 ? sqrt(-expm1(t * log1p(-one_minus_beta_2))) : 1;
+
+	return root / -expm1(t * log1p(-one_minus_beta_1));
 }
 
 /* `skips` 1: a step with a gradient that is not finite updates nothing, and the optimizer does not count it; 0: the

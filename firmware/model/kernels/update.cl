@@ -5,7 +5,7 @@
  * UPDATE_GROUP items of a group updates one float4, so that neighbouring items access neighbouring memory. Build options
  * set both. The chunk_fault of FAULT_CHUNK elements becomes 1 + the index of
  * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays
- * 0. References: reference() in learn/adam.c and learn/sgd.c. Tolerance: 2^-20 relative to the step (sqrt
+ * 0. References: reference() in learn/adam.c, adaptive.c and sgd.c. Tolerance: 2^-20 relative to the step (sqrt
  * and division: 3 ulp).
  */
 
@@ -109,6 +109,110 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
 		p += nesterov ? momentum * m - step : m;
 
 		put_numbers(m, i, M);
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
+	}
+	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* The kernels of RMSprop, Adagrad, Adamax and Lion have the same parameters. M and V are slots; V is null where there is one
+ * slot. a, b, c: numbers of the formula. */
+#define UPDATE_PARAMETERS                                                                                        \
+	GROUP_ID __global float *P, __global const float *G, __global float *M, __global float *V, uint vectors, \
+		__global uint *chunk_fault, float rate, float decay, float a, float b, float c,                  \
+		__global const float *verdict
+
+/* a = rho, b = momentum, c = epsilon:
+ * m = a m + (1 - a) g^2; step = rate * g / sqrt(m + c); with V: v = b v + step, step = v; p -= step */
+UPDATE_SINGLE rmsprop(UPDATE_PARAMETERS)
+{
+	OWN(0, vectors)
+	exponents most = 0;
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (size_t i = first; i < end; i++) {
+		const numbers g = get_numbers(i, G), m = a * get_numbers(i, M) + (1 - a) * g * g;
+		numbers p = get_numbers(i, P), step = rate * g / sqrt(m + c);
+
+		put_numbers(m, i, M);
+		if (V) {
+			step += b * get_numbers(i, V);
+			put_numbers(step, i, V);
+		}
+		p -= p * decay;
+		p -= step;
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
+	}
+	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* c = epsilon: m += g^2; p -= rate * g / sqrt(m + c) */
+UPDATE_SINGLE adagrad(UPDATE_PARAMETERS)
+{
+	OWN(0, vectors)
+	exponents most = 0;
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (size_t i = first; i < end; i++) {
+		const numbers g = get_numbers(i, G), m = get_numbers(i, M) + g * g;
+		numbers p = get_numbers(i, P);
+
+		p -= p * decay;
+		p -= rate * g / sqrt(m + c);
+		put_numbers(m, i, M);
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
+	}
+	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* a = 1 - beta_1, b = beta_2, c = epsilon: m += (g - m) a; v = max(b v, |g|); p -= rate * m / (v + c)
+ * rate = learning rate / (1 - beta_1^t) */
+UPDATE_SINGLE adamax(UPDATE_PARAMETERS)
+{
+	OWN(0, vectors)
+	exponents most = 0;
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (size_t i = first; i < end; i++) {
+		const numbers g = get_numbers(i, G), v = fmax(b * get_numbers(i, V), fabs(g));
+		numbers p = get_numbers(i, P), m = get_numbers(i, M);
+
+		m += (g - m) * a;
+		p -= p * decay;
+		p -= rate * m / (v + c);
+		put_numbers(m, i, M);
+		put_numbers(v, i, V);
+		put_numbers(p, i, P);
+		most = max(most, exponents_of(p));
+	}
+	note_fault(most, P, first, end, chunk_fault);
+}
+
+/* a = beta_1, b = beta_2: p -= rate * sign(a m + (1 - a) g); m = b m + (1 - b) g */
+UPDATE_SINGLE lion(UPDATE_PARAMETERS)
+{
+	OWN(0, vectors)
+	exponents most = 0;
+
+	if (skips(verdict))
+		return;
+	rate = rate_of(verdict, rate);
+	for (size_t i = first; i < end; i++) {
+		const numbers g = get_numbers(i, G), m = get_numbers(i, M), way = a * m + (1 - a) * g;
+		numbers p = get_numbers(i, P);
+
+		p -= p * decay;
+		/* 0 * way: sign() of a NaN is 0, and 0 times a NaN or an infinity is a NaN */
+		p -= rate * sign(way) + 0 * way;
+		put_numbers(b * m + (1 - b) * g, i, M);
 		put_numbers(p, i, P);
 		most = max(most, exponents_of(p));
 	}

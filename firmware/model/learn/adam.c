@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+extern const struct optimizer optimizer_adam; /* adamw has the same beta_2 */
+
 static uint32_t adam_slots(const struct config *config)
 {
 	(void)config;
@@ -30,8 +32,8 @@ static void emit_range(struct plan *plan, uint64_t from, uint64_t to)
 				    INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
 				    UINT((uint32_t)from), UINT((uint32_t)to), OUT(graph->chunk_fault),
 				    AT(RATE), optimizer_decay(plan), FLOAT(1 - config->optimizer.beta_1),
-				    FLOAT(1 - config->optimizer.beta_2), FLOAT(config->optimizer.epsilon),
-				    loss_scale_verdict(graph)),
+				    FLOAT(1 - optimizer_beta_2(config, graph->optimizer)),
+				    FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph)),
 		  });
 }
 
@@ -44,20 +46,20 @@ static void emit_rows(struct plan *plan, const struct node *node)
 	const struct tensor *table = graph_at(graph, node->parameter[0]);
 	const bool excluded = optimizer_excluded(config, table->name);
 
-	plan_emit(
-		plan,
-		&(struct launch){
-			.kernel = plan->cpu ? "adam_rows" : "adam_rows_quads",
-			.on_update = true,
-			.groups = { { .per_row = rows.per_row, .tile = rows.tile } },
-			ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
-				  INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
-				  UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
-				  IN(rows.count), INT(rows.ids), INT(rows.columns), OUT(graph->chunk_fault),
-				  AT(RATE), excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
-				  FLOAT(1 - config->optimizer.beta_1), FLOAT(1 - config->optimizer.beta_2),
-				  FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph)),
-		});
+	plan_emit(plan, &(struct launch){
+				.kernel = plan->cpu ? "adam_rows" : "adam_rows_quads",
+				.on_update = true,
+				.groups = { { .per_row = rows.per_row, .tile = rows.tile } },
+				ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
+					  INOUT(graph->slot_region[0]), INOUT(graph->slot_region[1]),
+					  UINT((uint32_t)(table->offset / sizeof(float))), IN(rows.key),
+					  IN(rows.count), INT(rows.ids), INT(rows.columns),
+					  OUT(graph->chunk_fault), AT(RATE),
+					  excluded ? (struct argument)FLOAT(0) : (struct argument)AT(DECAY),
+					  FLOAT(1 - config->optimizer.beta_1),
+					  FLOAT(1 - optimizer_beta_2(config, graph->optimizer)),
+					  FLOAT(config->optimizer.epsilon), loss_scale_verdict(graph)),
+			});
 }
 
 /* Appends one launch for each lazy parameter, and one for all the parameters between two lazy ones. */
@@ -81,14 +83,14 @@ static void adam_emit(struct plan *plan)
 
 static double adam_correction(const struct config *config, uint64_t t)
 {
-	return sqrt(1 - pow(config->optimizer.beta_2, (double)t)) /
+	return sqrt(1 - pow(optimizer_beta_2(config, &optimizer_adam), (double)t)) /
 	       (1 - pow(config->optimizer.beta_1, (double)t));
 }
 
 static void adam_reference(const struct config *config, double rate, uint64_t t, uint64_t n,
 			   const double *gradient, double *parameter, double *m, double *v)
 {
-	const double b1 = config->optimizer.beta_1, b2 = config->optimizer.beta_2;
+	const double b1 = config->optimizer.beta_1, b2 = optimizer_beta_2(config, &optimizer_adam);
 	const double alpha = rate * adam_correction(config, t);
 
 	for (uint64_t i = 0; i < n; i++) {
@@ -98,10 +100,12 @@ static void adam_reference(const struct config *config, double rate, uint64_t t,
 	}
 }
 
-const struct optimizer optimizer_adam = {
-	"adam", 0.001, 0, { "m", "v" }, adam_slots, adam_emit, adam_correction, adam_reference,
-};
+#define ADAM(its_name, its_decay)                                                                     \
+	{                                                                                             \
+		.name = its_name, .learning_rate = 0.001, .weight_decay = its_decay, .beta_2 = 0.999, \
+		.slot = { "m", "v" }, .slots = adam_slots, .emit = adam_emit, .corrects_root = true,  \
+		.correction = adam_correction, .reference = adam_reference                            \
+	}
 
-const struct optimizer optimizer_adamw = {
-	"adamw", 0.001, 0.004, { "m", "v" }, adam_slots, adam_emit, adam_correction, adam_reference,
-};
+const struct optimizer optimizer_adam = ADAM("adam", 0);
+const struct optimizer optimizer_adamw = ADAM("adamw", 0.004);

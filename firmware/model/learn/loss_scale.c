@@ -2,6 +2,7 @@
 #include "model/learn/loss_scale.h"
 
 #include "model/learn/optimizers.h"
+#include "model/learn/update.h"
 
 #include <stdlib.h>
 
@@ -74,17 +75,20 @@ static void emit_verdict(struct plan *plan)
 	const struct graph *graph = plan->graph;
 	const struct loss_scale *scale = &graph->loss_scale;
 	const struct config *config = graph->config;
-	const bool counts = graph->optimizer->correction != NULL;
+	const struct optimizer *optimizer = graph->optimizer;
+	const bool counts = optimizer->correction != NULL;
 
-	plan_emit(plan, &(struct launch){
-				.kernel = "adapt_scale",
-				ARGUMENTS(IN(scale->bad), INT(chunks_of(graph)), INOUT(scale->scale),
-					  INOUT(scale->steps), OUT(scale->verdict),
-					  INT(config->optimizer.gradient_accumulation_steps == 1),
-					  FLOAT(counts ? 1 - config->optimizer.beta_1 : 0),
-					  FLOAT(counts ? 1 - config->optimizer.beta_2 : 0), AT(STEP),
-					  INOUT(graph->fault)),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "adapt_scale",
+			  ARGUMENTS(IN(scale->bad), INT(chunks_of(graph)), INOUT(scale->scale),
+				    INOUT(scale->steps), OUT(scale->verdict),
+				    INT(config->optimizer.gradient_accumulation_steps == 1),
+				    FLOAT(counts ? 1 - config->optimizer.beta_1 : 0),
+				    FLOAT(optimizer->corrects_root ? 1 - optimizer_beta_2(config, optimizer)
+								   : 0),
+				    AT(STEP), INOUT(graph->fault)),
+		  });
 }
 
 void loss_scale_emit(struct plan *plan)

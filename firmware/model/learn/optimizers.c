@@ -11,10 +11,14 @@
 
 /* ---- The table ---- */
 
-extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd; /* in adam.c, sgd.c */
+/* In adam.c, sgd.c and adaptive.c. */
+extern const struct optimizer optimizer_adam, optimizer_adamw, optimizer_sgd, optimizer_rmsprop,
+	optimizer_adagrad, optimizer_adamax, optimizer_lion;
 
-static const struct optimizer *const optimizers[] = { &optimizer_adam, &optimizer_adamw, &optimizer_sgd,
-						      NULL };
+static const struct optimizer *const optimizers[] = { &optimizer_adam,    &optimizer_adamw,
+						      &optimizer_sgd,     &optimizer_rmsprop,
+						      &optimizer_adagrad, &optimizer_adamax,
+						      &optimizer_lion,    NULL };
 
 const struct optimizer *optimizer_find(const char *name)
 {
@@ -26,7 +30,7 @@ const struct optimizer *optimizer_find(const char *name)
 
 const char *optimizer_names(void)
 {
-	return "adam, adamw, sgd";
+	return "adam, adamw, sgd, rmsprop, adagrad, adamax, lion";
 }
 
 /* Notes a mistake if there is more than one kind of clipping; as in Keras, only one is allowed. */

@@ -7,6 +7,9 @@
  * A step is a batch. With gradient_accumulation_steps N every Nth step is an update, and `t` counts updates.
  * The position within the N steps is the step modulo N, so a checkpoint holds it with the step. gradients.h
  * prepares the gradients before the optimizer reads them.
+ *
+ * Every update is elementwise: it changes a number of a parameter from this number, its gradient and its
+ * slots alone. So a part of the parameter region can be updated without the rest.
  */
 #pragma once
 
@@ -17,12 +20,17 @@ struct plan_values;
 
 struct optimizer {
 	const char *name;
-	double learning_rate, weight_decay; /* defaults for a config without these keys */
-	const char *slot[GRAPH_SLOTS_MAX];  /* names of the slots: tensors "optimizer/<slot>/<parameter>" */
+	double learning_rate, weight_decay, beta_2; /* defaults for a config without these keys; beta_2 0: not
+						     * read */
+	const char *slot[GRAPH_SLOTS_MAX]; /* names of the slots: tensors "optimizer/<slot>/<parameter>" */
 	/* Returns the number of slots that the optimizer uses with this configuration. */
 	uint32_t (*slots)(const struct config *config);
+	/* Returns the number that the slots hold before the first update. NULL: 0. */
+	double (*first)(const struct config *config);
 	void (*emit)(struct plan *plan);
-	/* Returns the factor of the learning rate at update t = 1, 2, ... NULL: the factor is always 1. */
+	/* Returns the factor of the learning rate at update t = 1, 2, ... NULL: the factor is always 1.
+	 * Otherwise it is 1 / (1 - beta_1^t), with `corrects_root` times sqrt(1 - beta_2^t). */
+	bool corrects_root;
 	double (*correction)(const struct config *config, uint64_t t);
 	/* Reference in float64: one update of n numbers at learning rate `rate`, without weight decay. */
 	void (*reference)(const struct config *config, double rate, uint64_t t, uint64_t n,

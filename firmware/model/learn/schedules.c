@@ -48,22 +48,78 @@ static double step_rate(const struct config *config, double rate, uint64_t step)
 	return config->optimizer.values.at[passed];
 }
 
-/* ---- cosine: Keras's CosineDecay ---- */
+/* ---- Schedules that have an end: they read optimizer.decay_steps ---- */
 
-static void cosine_check(const struct config *config, struct mistakes *mistakes)
+static void check_steps(const struct config *config, struct mistakes *mistakes)
 {
 	if (config->optimizer.decay_steps < 1)
 		mistakes_add(mistakes, config_line(config, "optimizer.schedule"),
-			     "optimizer.decay_steps: found 0, allowed with schedule \"cosine\": at least 1");
+			     "optimizer.decay_steps: found 0, allowed with schedule \"%s\": at least 1",
+			     config->optimizer.schedule);
 }
 
-static double cosine_rate(const struct config *config, double rate, uint64_t step)
+/* Returns how much of decay_steps is done: 0 .. 1. */
+static double done(const struct config *config, uint64_t step)
 {
 	const uint64_t steps = config->optimizer.decay_steps;
-	const double done = (double)(step < steps ? step : steps) / (double)steps;
-	const double alpha = config->optimizer.alpha;
 
-	return rate * ((1 - alpha) * 0.5 * (1 + cos(M_PI * done)) + alpha);
+	return (double)(step < steps ? step : steps) / (double)steps;
+}
+
+/* Returns the rate that is `left`, 1 .. 0, of the way above the last rate. */
+static double above_last(const struct config *config, double rate, double left)
+{
+	return rate * ((1 - config->optimizer.alpha) * left + config->optimizer.alpha);
+}
+
+/* Returns 1 .. 0 along half a cosine. */
+static double cosine(double part)
+{
+	return 0.5 * (1 + cos(M_PI * part));
+}
+
+/* Keras's CosineDecay. */
+static double cosine_rate(const struct config *config, double rate, uint64_t step)
+{
+	return above_last(config, rate, cosine(done(config, step)));
+}
+
+/* Keras's PolynomialDecay without `cycle`. */
+static double polynomial_rate(const struct config *config, double rate, uint64_t step)
+{
+	return above_last(config, rate, pow(1 - done(config, step), config->optimizer.power));
+}
+
+static double linear_rate(const struct config *config, double rate, uint64_t step)
+{
+	return above_last(config, rate, 1 - done(config, step));
+}
+
+/* Keras's CosineDecayRestarts: each period is t_mul times as long as the one before, and begins at m_mul
+ * times its rate.
+ */
+static double restarts_rate(const struct config *config, double rate, uint64_t step)
+{
+	double in_period = (double)step / (double)config->optimizer.decay_steps, length = 1, height = 1;
+
+	while (in_period >= length) {
+		in_period -= length;
+		length *= config->optimizer.t_mul;
+		height *= config->optimizer.m_mul;
+	}
+	return above_last(config, rate, height * cosine(in_period / length));
+}
+
+/* PyTorch's OneCycleLR with its defaults: the rate rises from 1/25 of the largest in the first 30 % of the
+ * steps, then falls to 1/10000 of the first. */
+static double one_cycle_rate(const struct config *config, double rate, uint64_t step)
+{
+	const double steps = (double)config->optimizer.decay_steps, top = 0.3 * steps - 1, last = steps - 1,
+		     at = fmin((double)step, last), first = rate / 25, least = first / 1e4;
+
+	if (at <= top)
+		return rate + (first - rate) * cosine(top > 0 ? at / top : 1);
+	return least + (rate - least) * cosine(last > top ? (at - top) / (last - top) : 1);
 }
 
 /* ---- The table ---- */
@@ -71,7 +127,11 @@ static double cosine_rate(const struct config *config, double rate, uint64_t ste
 static const struct schedule schedules[] = {
 	{ "constant", NULL, constant_rate },
 	{ "step", step_check, step_rate },
-	{ "cosine", cosine_check, cosine_rate },
+	{ "cosine", check_steps, cosine_rate },
+	{ "linear", check_steps, linear_rate },
+	{ "polynomial", check_steps, polynomial_rate },
+	{ "cosine_restarts", check_steps, restarts_rate },
+	{ "one_cycle", check_steps, one_cycle_rate },
 };
 
 const struct schedule *schedule_find(const char *name)
@@ -84,7 +144,7 @@ const struct schedule *schedule_find(const char *name)
 
 const char *schedule_names(void)
 {
-	return "constant, step, cosine";
+	return "constant, step, cosine, linear, polynomial, cosine_restarts, one_cycle";
 }
 
 void schedule_check(const struct config *config, struct mistakes *mistakes)

@@ -55,5 +55,10 @@ static void sgd_reference(const struct config *config, double rate, uint64_t t, 
 }
 
 const struct optimizer optimizer_sgd = {
-	"sgd", 0.01, 0, { "m" }, sgd_slots, sgd_emit, NULL, sgd_reference,
+	.name = "sgd",
+	.learning_rate = 0.01,
+	.slot = { "m" },
+	.slots = sgd_slots,
+	.emit = sgd_emit,
+	.reference = sgd_reference,
 };

@@ -21,6 +21,11 @@ double optimizer_weight_decay(const struct config *config, const struct optimize
 	return config->optimizer.weight_decay > 0 ? config->optimizer.weight_decay : optimizer->weight_decay;
 }
 
+double optimizer_beta_2(const struct config *config, const struct optimizer *optimizer)
+{
+	return config->optimizer.beta_2 > 0 ? config->optimizer.beta_2 : optimizer->beta_2;
+}
+
 bool optimizer_excluded(const struct config *config, const char *parameter)
 {
 	const char *list = config->optimizer.exclude_from_weight_decay;

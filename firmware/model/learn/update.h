@@ -16,6 +16,8 @@ uint64_t optimizer_vectors(const struct plan *plan);
 
 /* Returns the share of a parameter that weight decay subtracts in a step, divided by the learning rate. */
 double optimizer_weight_decay(const struct config *config, const struct optimizer *optimizer);
+/* Returns beta_2, of the configuration or the optimizer's default. */
+double optimizer_beta_2(const struct config *config, const struct optimizer *optimizer);
 /* Returns whether weight decay is on and some parameters are excluded from it. */
 bool optimizer_excludes(const struct graph *graph);
 /* Returns whether this parameter is excluded from weight decay. */

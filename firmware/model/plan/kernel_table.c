@@ -153,6 +153,10 @@ const struct kernel kernel_table[] = {
 	{ "adam", KERNEL_FILE_update, KERNEL_SINGLE },
 	{ "sgd", KERNEL_FILE_update, KERNEL_SINGLE },
 	{ "sgd_momentum", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "rmsprop", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "adagrad", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "adamax", KERNEL_FILE_update, KERNEL_SINGLE },
+	{ "lion", KERNEL_FILE_update, KERNEL_SINGLE },
 	{ "average", KERNEL_FILE_update, KERNEL_SINGLE },
 	/* gradients.cl */
 	{ "prepare_gradients", KERNEL_FILE_gradients, 0 },
