@@ -165,7 +165,7 @@ static void test_answers(void **state)
 	static const char dataset_text[] = "{\"classes\": [\"neg\", \"pos\"]}";
 	CLEANUP(json_free) cJSON *dataset = NULL;
 	const struct config classes = { .model = { .loss = "categorical_crossentropy" } },
-			    numbers = { .model = { .loss = "mean_squared_error" } };
+			    numbers = { .model = { .loss = "huber" } };
 	struct answers answers;
 
 	(void)state;

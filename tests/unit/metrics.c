@@ -249,12 +249,18 @@ static void test_labels_and_numbers(void **state)
 	shape.kind = METRICS_NUMBERS;
 	metrics = open_metrics(&shape);
 	harness_must(metrics_add(metrics, &batch, &err), &err);
-	assert_int_equal(metrics_values(metrics, value), 2);
+	assert_int_equal(metrics_values(metrics, value), 4);
 	assert_string_equal(value[0].name, "mean_squared_error");
 	assert_near(value[0].value,
 		    (3 * (0.01 + 0.04 + 0.36 + 0.25) / 4 + (0.01 + 0.09 + 0.04 + 0.49) / 4) / 4, 1e-7);
-	assert_near(value[1].value, (3 * (0.1 + 0.2 + 0.6 + 0.5) / 4 + (0.1 + 0.3 + 0.2 + 0.7) / 4) / 4,
+	assert_string_equal(value[1].name, "root_mean_squared_error");
+	assert_near(value[1].value, sqrt(value[0].value), 1e-12);
+	assert_string_equal(value[2].name, "mean_absolute_error");
+	assert_near(value[2].value, (3 * (0.1 + 0.2 + 0.6 + 0.5) / 4 + (0.1 + 0.3 + 0.2 + 0.7) / 4) / 4,
 		    1e-7);
+	/* The last output's label never changes: 0. */
+	assert_string_equal(value[3].name, "r2_score");
+	assert_near(value[3].value, (1 - 0.04 / 0.75 + 1 - 0.21 / 0.75 + 1 - 1.12 / 0.75 + 0) / 4, 1e-6);
 	metrics_close(metrics);
 }
 

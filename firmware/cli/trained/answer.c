@@ -2,6 +2,7 @@
 #include "cli/trained/answer.h"
 #include "core/base/visible.h"
 #include "core/run/dataset.h"
+#include "model/learn/losses.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,8 +10,9 @@
 
 struct answers answers_of(const struct config *config, uint64_t outputs)
 {
-	return (struct answers){ .outputs = outputs,
-				 .numbers = strcmp(config->model.loss, "mean_squared_error") == 0 };
+	const struct loss *loss = loss_find(config->model.loss);
+
+	return (struct answers){ .outputs = outputs, .numbers = loss && loss->kind == METRICS_NUMBERS };
 }
 
 static bool is_binary(const struct answers *answers)

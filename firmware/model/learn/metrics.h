@@ -59,7 +59,7 @@ double metrics_label_at(const struct metrics_shape *shape, const struct metrics_
 MUST_CHECK int metrics_add(struct metrics *metrics, const struct metrics_batch *batch, struct error *err);
 
 /* Writes the metrics that exist for this kind of labels (enum metrics_kind), in the order of the table in
- * metrics.c. Returns how many it wrote. */
+ * metric_table.c. Returns how many it wrote. */
 uint32_t metrics_values(const struct metrics *metrics,
 			struct metrics_value ret_values[static METRICS_VALUES_MAX]);
 /* Returns the confusion matrix [classes, classes]: the sum of the weights of all rows, by label (row) and
