@@ -476,6 +476,24 @@ static void test_resume_between_updates(void **state)
 	resumes(&config);
 }
 
+/* Each optimizer from its slots' first values on, and again from the slots of a checkpoint. */
+static void test_every_optimizer_resumes(void **state)
+{
+	static const char *const names[] = { "sgd", "rmsprop", "adagrad", "adamax", "lion" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct config config = small_config();
+
+		config.optimizer.name = names[i];
+		config.optimizer.momentum = i < 2 ? 0.9 : 0; /* of those that read it */
+		resumes(&config);
+		/* Lion's step is as large for a gradient near 0, whose sign is a matter of rounding. */
+		if (strcmp(names[i], "lion") != 0)
+			follows_reference(&config);
+	}
+}
+
 /* Use the average as the model; a second time changes nothing. */
 static void test_finalize(void **state)
 {
@@ -940,6 +958,7 @@ int main(void)
 		cmocka_unit_test(test_memory_that_is_not_pinned),
 		cmocka_unit_test(test_resume_continues_bits),
 		cmocka_unit_test(test_resume_between_updates),
+		cmocka_unit_test(test_every_optimizer_resumes),
 		cmocka_unit_test(test_finalize),
 		cmocka_unit_test(test_launches),
 		cmocka_unit_test(test_partial_batch),
