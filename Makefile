@@ -301,9 +301,10 @@ EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups,e
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
+plainly       = $(foreach t,$(2),opencl/$(1)/$t:$(call plain-kernels,$t)tests/opencl/on\ $(1)\ $t)
 # What belongs to `make test`: three minutes, and the root for rusticl and oclgrind, which runs each kernel with small shapes, except
 # those of warp groups: these take as long as all others.
-opencl-short  = $(call on-opencl,pocl-gpu,ops_block losses gpu_send) $(call on-opencl,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,losses) \
+opencl-short  = $(call plainly,pocl-gpu,ops_block losses gpu_send) $(call plainly,pocl-staged,gpu_send model storage) $(call on-opencl,rusticl,losses) \
 	$(call on-opencl,oclgrind-gpu,$(filter-out %warp_groups,$(EVERY_KERNEL))) \
 	$(call on-opencl,oclgrind,every_kernel@test_networks every_kernel@test_transpose)
 
@@ -315,11 +316,16 @@ LONG_WAITS   := $(foreach t,examples experiments gpu_kit lakefs objects store up
 # tests that kill a process at each step of code that other tests run.
 NOT_IN_ASAN  := conv_tiles embedding gemm gemm_mma gemm_tf32 losses_wide ops_image ops_norm ring_killed run_killed
 IN_ASAN      := $(filter-out $(NOT_IN_ASAN),$(notdir $(UNIT_TESTS)))
+# PoCL compiles kernels for most of the time of these tests; it does so in a quarter of the time where it does not optimize. They
+# look at what kernels compute, so that is as good for them; `make test-opencl` runs them with the kernels that users have, as do the
+# system tests here. Tests that compute much are faster with optimized kernels.
+COMPUTE_MUCH := gemm gemm_mma gemm_tf32 ops_image
+plain-kernels = $(if $(filter $(COMPUTE_MUCH),$(1)),,POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable\ )
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
 	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \
-	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$t) \
-	$(foreach t,$(IN_ASAN),asan/$t:build/asan/unit/$t) \
+	$(foreach t,$(UNIT_TESTS),unit/$(notdir $t):$(call plain-kernels,$(notdir $t))$t) \
+	$(foreach t,$(IN_ASAN),asan/$t:$(call plain-kernels,$t)build/asan/unit/$t) \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(opencl-short) \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tests/fuzz/corpora\ $(notdir $t)) \
