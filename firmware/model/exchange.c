@@ -1,52 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/exchange.h"
 
+#include "drivers/ranks/ranks.h"
+#include "model/learn/optimizers.h"
+#include "model/passes.h"
+#include "model/plan/chain.h"
 #include "model/plan/round.h"
 #include "model/state.h"
 
 #include <inttypes.h>
 
+#define VECTOR_BYTES (16 * sizeof(float))
+
 /* ---- Buckets ---- */
 
-static int cut(struct model *model, uint64_t bucket_bytes, struct error *err)
+static bool divides(const struct graph *graph, uint64_t bucket_bytes)
+{
+	return optimizer_divides(graph) && graph->arena_bytes[ARENA_GRADIENT] > bucket_bytes &&
+	       !graph->config->tensorboard.histogram_epochs;
+}
+
+/* Cuts the bytes [first, end) of the gradient arena. */
+static void cut(struct model *model, uint64_t first, uint64_t end, uint64_t bytes, bool divided)
 {
 	struct exchange *exchange = &model->share.exchange;
-	const uint64_t bytes = round_up(bucket_bytes, TENSOR_ALIGN);
-	uint64_t end = model->graph.arena_bytes[ARENA_GRADIENT];
-	uint32_t ready = 0;
+	uint32_t ready = exchange->buckets ? exchange->bucket[exchange->buckets - 1].ready : 0;
 
-	exchange->bucket = calloc(divide_up(end, bytes), sizeof(*exchange->bucket));
-	if (!exchange->bucket)
-		return error_set(err, -ENOMEM, "buckets of gradients: out of memory");
-	while (end > 0) {
+	while (end > first) {
 		struct bucket *bucket = &exchange->bucket[exchange->buckets++];
 
+		bucket->divided = divided;
 		bucket->end = end;
-		end = bucket->first = end > bytes ? end - bytes : 0;
+		end = bucket->first = end - first > bytes ? end - bytes : first;
 		bucket->ready = plan_uses_end(&model->train, ARENA_GRADIENT, bucket->first, bucket->end);
 		/* Buckets are taken in order. */
 		if (bucket->ready < ready)
 			bucket->ready = ready;
 		ready = bucket->ready;
 	}
+}
+
+static int cut_all(struct model *model, uint64_t bucket_bytes, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	const uint64_t bytes = round_up(bucket_bytes, TENSOR_ALIGN),
+		       end = model->graph.arena_bytes[ARENA_GRADIENT],
+		       parameters = graph_at(&model->graph, model->graph.gradient_region)->bytes;
+
+	/* Two cuts have at most one bucket more than one cut. */
+	exchange->bucket = calloc(divide_up(end, bytes) + 1, sizeof(*exchange->bucket));
+	if (!exchange->bucket)
+		return error_set(err, -ENOMEM, "buckets of gradients: out of memory");
+	exchange->divides = divides(&model->graph, bytes);
+	if (exchange->divides)
+		cut(model, parameters, end, bytes, false);
+	cut(model, 0, exchange->divides ? parameters : end, bytes, exchange->divides);
 	return 0;
+}
+
+static int ready_plan(struct model *model, struct plan *plan, struct error *err)
+{
+	int r = chain_plan(plan, model->gpu, model->arena, err);
+
+	return r < 0 ? r : plan_bind(plan, model->program, model->buffer, err);
+}
+
+/* Makes the plan that updates the own chunk of a bucket. Its kernels are those of share->apply. */
+static int plan_update(struct model *model, struct bucket *bucket, struct error *err)
+{
+	const struct model_exchange *with = &model->share.exchange.with;
+	const struct ranks_chunk own =
+		ranks_chunk((bucket->end - bucket->first) / sizeof(float), with->world, with->rank);
+
+	bucket->own_first = bucket->first + own.first * sizeof(float);
+	bucket->own_end = bucket->own_first + own.count * sizeof(float);
+	plan_init(&bucket->update, &model->graph, gpu_is_cpu(model->gpu));
+	if (own.count == 0)
+		return 0;
+	pass_emit_update(&bucket->update, bucket->own_first / VECTOR_BYTES, bucket->own_end / VECTOR_BYTES);
+	return ready_plan(model, &bucket->update, err);
+}
+
+static int plan_updates(struct model *model, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	int r;
+
+	if (!exchange->divides)
+		return 0;
+	plan_init(&exchange->settle, &model->graph, gpu_is_cpu(model->gpu));
+	pass_emit_settle(&exchange->settle);
+	r = ready_plan(model, &exchange->settle, err);
+	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
+		if (exchange->bucket[b].divided)
+			r = plan_update(model, &exchange->bucket[b], err);
+	return r;
 }
 
 int exchange_open(struct model *model, const struct model_exchange *with, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
-	int r = cut(model, with->bucket_bytes, err);
+	int r = cut_all(model, with->bucket_bytes, err);
 
 	exchange->with = *with;
+	if (r == 0)
+		r = plan_updates(model, err);
 	if (r < 0)
 		return r;
 	if (gpu_is_cpu(model->gpu)) {
-		exchange->arena = gpu_buffer_memory(model->arena[ARENA_GRADIENT]);
+		exchange->gradients = gpu_buffer_memory(model->arena[ARENA_GRADIENT]);
+		exchange->state = gpu_buffer_memory(model->arena[ARENA_STATE]);
 		return 0;
 	}
 	r = gpu_host_create(model->gpu, model->graph.arena_bytes[ARENA_GRADIENT], &exchange->host, err);
 	if (r == 0)
-		exchange->arena = gpu_host_memory(exchange->host);
+		exchange->gradients = exchange->state = gpu_host_memory(exchange->host);
 	return r;
 }
 
@@ -56,54 +124,68 @@ void exchange_close(struct exchange *exchange)
 		/* After an error a copy may still be on its way. */
 		(void)!gpu_event_wait(&exchange->bucket[b].taken, NULL);
 		gpu_event_free(&exchange->bucket[b].taken);
+		plan_done(&exchange->bucket[b].update);
 	}
+	plan_done(&exchange->settle);
 	gpu_host_free(exchange->host);
 	free(exchange->bucket);
 	*exchange = (struct exchange){ 0 };
 }
 
-/* ---- A step ---- */
+/* ---- Bytes between device and host ---- */
+
+/* Brings bytes of an arena to host memory when the commands enqueued so far are complete. */
+static int take(struct model *model, enum arena arena, uint8_t *host, uint64_t first, uint64_t end,
+		struct gpu_event *ret_taken, struct error *err)
+{
+	int r;
+
+	if (!gpu_is_cpu(model->gpu) && end > first)
+		return gpu_receive(model->gpu, model->arena[arena], first, host + first, end - first,
+				   ret_taken, err);
+	r = gpu_mark(model->gpu, ret_taken, err);
+	return r < 0 ? r : gpu_flush(model->gpu, err);
+}
+
+/* Brings bytes of host memory to an arena, for the commands that are enqueued afterwards. */
+static int give(struct model *model, enum arena arena, const uint8_t *host, uint64_t first, uint64_t end,
+		struct error *err)
+{
+	if (gpu_is_cpu(model->gpu) || end == first)
+		return 0;
+	return gpu_write(model->gpu, model->arena[arena], first, host + first, end - first, false, err);
+}
+
+/* Begins a half of the exchange of a bucket, whose bytes are in `host`. */
+static int start(const struct exchange *exchange, enum model_half half, uint8_t *host, struct bucket *bucket,
+		 struct error *err)
+{
+	return exchange->with.start(exchange->with.arg, half, (float *)(void *)(host + bucket->first),
+				    (bucket->end - bucket->first) / sizeof(float), &bucket->ticket, err);
+}
+
+static int await(const struct exchange *exchange, const struct bucket *bucket, struct error *err)
+{
+	return exchange->with.wait(exchange->with.arg, bucket->ticket, err);
+}
+
+static int await_taken(struct bucket *bucket, struct error *err)
+{
+	int r = gpu_event_wait(&bucket->taken, err);
+
+	gpu_event_free(&bucket->taken);
+	return r;
+}
+
+/* ---- Gradients ---- */
 
 int exchange_take(struct model *model, uint32_t b, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
 	struct bucket *bucket = &exchange->bucket[b];
-	int r;
 
-	if (!gpu_is_cpu(model->gpu))
-		return gpu_receive(model->gpu, model->arena[ARENA_GRADIENT], bucket->first,
-				   exchange->arena + bucket->first, bucket->end - bucket->first,
-				   &bucket->taken, err);
-	r = gpu_mark(model->gpu, &bucket->taken, err);
-	return r < 0 ? r : gpu_flush(model->gpu, err);
-}
-
-/* Begins the exchange of a bucket once it is in host memory. */
-static int begin(struct exchange *exchange, struct bucket *bucket, struct error *err)
-{
-	const struct model_exchange *with = &exchange->with;
-	float *values = (float *)(void *)(exchange->arena + bucket->first);
-	const uint64_t count = (bucket->end - bucket->first) / sizeof(*values);
-	int r = gpu_event_wait(&bucket->taken, err);
-
-	gpu_event_free(&bucket->taken);
-	if (r == 0)
-		r = with->start(with->arg, MODEL_REDUCE, values, count, &bucket->ticket, err);
-	if (r == 0)
-		r = with->start(with->arg, MODEL_SPREAD, values, count, &bucket->ticket, err);
-	return r;
-}
-
-/* Waits for the sums of a bucket and gives them to the device. */
-static int end(struct model *model, const struct bucket *bucket, struct error *err)
-{
-	const struct exchange *exchange = &model->share.exchange;
-	int r = exchange->with.wait(exchange->with.arg, bucket->ticket, err);
-
-	if (r < 0 || gpu_is_cpu(model->gpu))
-		return r;
-	return gpu_write(model->gpu, model->arena[ARENA_GRADIENT], bucket->first,
-			 exchange->arena + bucket->first, bucket->end - bucket->first, false, err);
+	return take(model, ARENA_GRADIENT, exchange->gradients, bucket->first, bucket->end, &bucket->taken,
+		    err);
 }
 
 int exchange_run(struct model *model, struct error *err)
@@ -111,9 +193,100 @@ int exchange_run(struct model *model, struct error *err)
 	struct exchange *exchange = &model->share.exchange;
 	int r = 0;
 
+	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
+		struct bucket *bucket = &exchange->bucket[b];
+
+		r = await_taken(bucket, err);
+		if (r == 0)
+			r = start(exchange, MODEL_REDUCE, exchange->gradients, bucket, err);
+		if (r == 0 && !bucket->divided)
+			r = start(exchange, MODEL_SPREAD, exchange->gradients, bucket, err);
+	}
+	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
+		const struct bucket *bucket = &exchange->bucket[b];
+
+		if (bucket->divided)
+			continue;
+		r = await(exchange, bucket, err);
+		if (r == 0)
+			r = give(model, ARENA_GRADIENT, exchange->gradients, bucket->first, bucket->end, err);
+	}
+	return r;
+}
+
+/* ---- The update divided ---- */
+
+/* Updates the own chunk of a bucket, and takes its weights. */
+static int update(struct model *model, struct bucket *bucket, const struct plan_values *values,
+		  struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	int r = await(exchange, bucket, err);
+
+	if (r == 0)
+		r = give(model, ARENA_GRADIENT, exchange->gradients, bucket->own_first, bucket->own_end, err);
+	if (r == 0)
+		r = plan_run(&bucket->update, model->gpu, values, err);
+	return r < 0 ? r
+		     : take(model, ARENA_STATE, exchange->state, bucket->own_first, bucket->own_end,
+			    &bucket->taken, err);
+}
+
+int exchange_update(struct model *model, const struct plan_values *values, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	struct bucket *const all = exchange->bucket;
+	int r = 0;
+
+	exchange->apart = true;
 	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
-		r = begin(exchange, &exchange->bucket[b], err);
+		if (all[b].divided)
+			r = update(model, &all[b], values, err);
 	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
-		r = end(model, &exchange->bucket[b], err);
+		if (all[b].divided && (r = await_taken(&all[b], err)) == 0)
+			r = start(exchange, MODEL_SPREAD_STATE, exchange->state, &all[b], err);
+	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
+		if (all[b].divided && (r = await(exchange, &all[b], err)) == 0)
+			r = give(model, ARENA_STATE, exchange->state, all[b].first, all[b].end, err);
+	return r < 0 ? r : plan_run(&exchange->settle, model->gpu, values, err);
+}
+
+/* Gathers a bucket of a slot, whose region begins at `offset` of the state arena. */
+static int gather(struct model *model, struct bucket *bucket, uint64_t offset, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	const bool cpu = gpu_is_cpu(model->gpu);
+	uint8_t *host = cpu ? exchange->state + offset : exchange->state;
+	int r = 0;
+
+	if (!cpu && bucket->own_end > bucket->own_first)
+		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset + bucket->own_first,
+			     host + bucket->own_first, bucket->own_end - bucket->own_first, NULL, err);
+	if (r == 0)
+		r = start(exchange, MODEL_SPREAD_STATE, host, bucket, err);
+	if (r == 0)
+		r = await(exchange, bucket, err);
+	if (r == 0 && !cpu)
+		r = gpu_write(model->gpu, model->arena[ARENA_STATE], offset + bucket->first,
+			      host + bucket->first, bucket->end - bucket->first, true, err);
+	return r;
+}
+
+int model_gather(struct model *model, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	const struct graph *graph = &model->graph;
+	int r = 0;
+
+	if (!exchange->apart)
+		return 0;
+	/* On a CPU device the slots are used in place. */
+	r = gpu_finish(model->gpu, err);
+	for (uint32_t s = 0; r == 0 && s < graph->optimizer->slots(graph->config); s++)
+		for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
+			if (exchange->bucket[b].divided)
+				r = gather(model, &exchange->bucket[b],
+					   graph_at(graph, graph->slot_region[s])->offset, err);
+	exchange->apart = r < 0;
 	return r;
 }

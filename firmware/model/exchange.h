@@ -8,24 +8,37 @@
  * are enqueued. While the device goes on with the layers before, the bucket travels. With several
  * micro-batches in a process, the others hide nothing, because a bucket is complete only in the last one.
  *
- * What waits for all buckets: everything after the sum (plan/parts.h). Clipping by a norm and the loss scale
- * need all gradients, and the update is one launch.
+ * The update divided (ZeRO, stage 1): each process updates its own chunk (ranks_chunk()) of each bucket of
+ * parameters and then gives the weights to the others, so it does 1 / world of the update, and as many bytes
+ * travel. Only `part_tail`, in buckets of its own, is summed for all. The slots of other chunks become out of
+ * date, and model_gather() collects them. Memory for them is not saved. The update is divided where
+ * - optimizer_divides(): the others, such as clipping by a norm and the loss scale, need all gradients first,
+ * - the gradients are more than one bucket: of a small network a second exchange takes longer than the
+ * update,
+ * - no histograms of gradients are written (tensorboard.histogram_epochs).
+ * Else all buckets are summed for all, and each process updates all parameters. The bits are the same.
  *
  * Copies: a CPU device exchanges the buckets in its own memory. Another device copies a bucket into host
  * memory, which is pinned where the driver can, on a queue of its own, and back on the queue of the kernels.
  *
- * Order: exchange_open -> (exchange_take of each bucket -> exchange_run)* -> exchange_close. One thread.
+ * Order: exchange_open -> (exchange_take of each bucket -> exchange_run -> exchange_update)* ->
+ * exchange_close. One thread.
  */
 #pragma once
 
 #include "drivers/gpu/gpu.h"
 #include "model/model.h"
+#include "model/plan/plan.h"
 
 struct bucket {
 	uint64_t first, end; /* bytes of the gradient arena */
 	uint32_t ready;      /* the bucket is complete after so many launches of the training plan */
 	struct gpu_event taken;
 	uint64_t ticket;
+	/* Where the update is divided, and the bucket is one of parameters: */
+	bool divided;
+	uint64_t own_first, own_end; /* bytes of the own chunk */
+	struct plan update;          /* of the own chunk */
 };
 
 struct exchange {
@@ -33,7 +46,11 @@ struct exchange {
 	struct bucket *bucket;
 	uint32_t buckets;      /* 0: there is no other process */
 	struct gpu_host *host; /* not on a CPU device */
-	uint8_t *arena; /* the gradient arena in host memory: that of `host`, or of the device itself */
+	/* The gradient arena and the parameter region in host memory: that of the device, or both `host`. */
+	uint8_t *gradients, *state;
+	bool divides;
+	bool apart;         /* slots of other processes are out of date */
+	struct plan settle; /* where the update is divided: what follows it */
 };
 
 /* Cuts the buckets. The training plan is ready to run. Errors: -ENOMEM. Call exchange_close() after an error,
@@ -43,6 +60,10 @@ void exchange_close(struct exchange *exchange);
 /* Takes bucket b = 0 .. buckets - 1, in this order, when the commands enqueued so far are complete. Later
  * commands do not use it before exchange_run() has returned. */
 MUST_CHECK int exchange_take(struct model *model, uint32_t b, struct error *err);
-/* Exchanges all buckets: commands enqueued afterwards find the sums of all processes in the gradient arena.
- * Blocks until all processes have taken part. Errors: those of struct model_exchange. */
+/* Exchanges all buckets that are taken: commands enqueued afterwards find the sums of all processes in the
+ * gradient arena. Where the update is divided, only begins the exchange of parameters. Blocks until all
+ * processes have taken part. Errors: those of struct model_exchange. */
 MUST_CHECK int exchange_run(struct model *model, struct error *err);
+/* Where `divides`, after exchange_run(): updates the own chunks, gives the weights to all, and does what
+ * follows the update. Blocks. */
+MUST_CHECK int exchange_update(struct model *model, const struct plan_values *values, struct error *err);

@@ -85,7 +85,7 @@ static int run_part(struct model *model, struct plan *plan, uint32_t k, struct p
 	if (r < 0 || !last)
 		return r;
 	values->rows = values->valid_rows = 0;
-	return plan_run(&share->apply, model->gpu, values, err);
+	return share_apply(model, values, err);
 }
 
 /* Enqueues a batch, or micro-batch k of it. */

@@ -109,12 +109,15 @@ MUST_CHECK int model_init(struct model *model, struct error *err);
 /* How a process of a run exchanges with the others; drivers/ranks/ranks.h says what the two halves are, and
  * which chunk is whose. All processes make the same calls in the same order. */
 enum model_half {
-	MODEL_REDUCE, /* the own chunk becomes the sum of all processes, in the order of the tree of
-		       * plan/parts.h
-		       */
-	MODEL_SPREAD, /* all chunks become those of their owners */
+	MODEL_SPREAD_STATE, /* like MODEL_SPREAD, of weights or slots: in float32, whatever the type of
+			       gradients */
+	MODEL_REDUCE,       /* the own chunk becomes the sum of all processes, in the order of the tree of
+			     * plan/parts.h
+			     */
+	MODEL_SPREAD,       /* all chunks become those of their owners */
 };
 struct model_exchange {
+	uint32_t world, rank; /* how many processes, and which one this is */
 	/* Begins a half of the exchange of `values` [count], which are the callee's until wait() has returned
 	 * for the ticket or a later one. The halves run in the order of their starts. */
 	int (*start)(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
@@ -130,6 +133,11 @@ struct model_exchange {
  * -ENOMEM. */
 MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
 			   const struct model_exchange *exchange, struct error *err);
+
+/* Gives all processes the optimizer's slots of all, where they divide the update among them (exchange.h):
+ * until then each has only its own up to date. Call it in all processes, before a snapshot of slots. Blocks.
+ * Errors: those of struct model_exchange. */
+MUST_CHECK int model_gather(struct model *model, struct error *err);
 
 /* The sums of loss and metrics of a micro-batch, since the last model_metrics_reset(). */
 struct model_sums {
@@ -226,8 +234,9 @@ MUST_CHECK int model_snapshot_tensors(struct model *model, const struct model_te
 void model_snapshot_release(struct model *model);
 
 /* Returns the gradients that the last training step gave the optimizer, under the names of their parameters.
- * Waits for the queue. The model owns the list and its data; they are valid until the next call. *ret_count
- * is 0 before the first step since model_open(): a checkpoint holds no gradients. */
+ * Waits for the queue. The model owns the list and its data; they are valid until the next call. Where
+ * processes divide the update among them (exchange.h), only the own chunks are the sums. *ret_count is 0
+ * before the first step since model_open(): a checkpoint holds no gradients. */
 MUST_CHECK int model_gradients(struct model *model, const struct model_tensor **ret_tensors,
 			       uint32_t *ret_count, struct error *err);
 

@@ -92,15 +92,37 @@ void pass_emit_train(struct plan *plan)
 	plan_fuse(plan);
 }
 
+/* Appends what layers do with the sums of all micro-batches. */
+static void emit_layers(struct plan *plan)
+{
+	const struct graph *graph = plan->graph;
+
+	for (uint32_t i = 0; i < graph->nodes; i++)
+		if (graph->node[i].op->apply && graph->node[i].trainable)
+			graph->node[i].op->apply(plan, &graph->node[i]);
+}
+
 void pass_emit_apply(struct plan *plan)
 {
 	const struct graph *graph = plan->graph;
 
-	parts_emit_weigh(plan);
-	for (uint32_t i = 0; i < graph->nodes; i++)
-		if (graph->node[i].op->apply && graph->node[i].trainable)
-			graph->node[i].op->apply(plan, &graph->node[i]);
+	parts_emit_weigh(plan, 0, graph_at(graph, graph->gradient_region)->elements / 16);
+	emit_layers(plan);
 	optimizer_emit(plan);
 	emit_metrics(plan, true, chunks_of(graph));
+	plan_fuse(plan);
+}
+
+void pass_emit_update(struct plan *plan, uint64_t from, uint64_t to)
+{
+	parts_emit_weigh(plan, from, to);
+	optimizer_emit_part(plan, from, to);
+	plan_fuse(plan);
+}
+
+void pass_emit_settle(struct plan *plan)
+{
+	emit_layers(plan);
+	emit_metrics(plan, true, chunks_of(plan->graph));
 	plan_fuse(plan);
 }

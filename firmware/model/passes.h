@@ -14,3 +14,7 @@ void pass_emit_evaluate(struct plan *plan);
 void pass_emit_train(struct plan *plan);
 /* With several micro-batches in a step: what follows the sum of their gradients. */
 void pass_emit_apply(struct plan *plan);
+/* The same apart, where optimizer_divides(): the update of float16 [from, to) of the parameter region; and
+ * what follows when all parts are updated. */
+void pass_emit_update(struct plan *plan, uint64_t from, uint64_t to);
+void pass_emit_settle(struct plan *plan);

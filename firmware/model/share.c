@@ -225,6 +225,14 @@ int share_train(struct model *model, const struct plan_values *values, uint32_t 
 	return r < 0 || last ? r : keep(model, top_of(share, k), err);
 }
 
+int share_apply(struct model *model, const struct plan_values *values, struct error *err)
+{
+	struct share *share = &model->share;
+
+	return share->exchange.divides ? exchange_update(model, values, err)
+				       : plan_run(&share->apply, model->gpu, values, err);
+}
+
 int model_share(struct model *model, uint32_t first, uint32_t count, const struct model_exchange *exchange,
 		struct error *err)
 {

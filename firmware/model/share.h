@@ -41,3 +41,5 @@ MUST_CHECK int share_cut(struct model *model, const struct model_batch *batch, u
  * until these have added theirs. */
 MUST_CHECK int share_train(struct model *model, const struct plan_values *values, uint32_t k,
 			   struct error *err);
+/* Enqueues what follows the sum. Blocks where processes divide the update among them (exchange.h). */
+MUST_CHECK int share_apply(struct model *model, const struct plan_values *values, struct error *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether all ranks of a run have the same weights: every ranks.check_steps steps they compare a checksum of
- * each parameter. A device or a network that computes or moves a number wrongly is found so, and named. Main
- * thread only.
+ * each parameter. A number that a network moves wrongly, or that one device alone changes, is found so, and
+ * named. Not found is a wrong gradient, which is in the sum of all ranks, and a wrong update where ranks
+ * divide the update among them (model/exchange.h). Main thread only.
  */
 #pragma once
 

@@ -62,9 +62,9 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 {
 	struct train *train = arg;
 	struct ranks *ranks = train->world.ranks;
-	const struct ranks_values all = { .type = train->run.config.ranks.exchange == EXCHANGE_BFLOAT16
-							  ? RANKS_BFLOAT16
-							  : RANKS_FLOAT32,
+	const bool rounds =
+		half != MODEL_SPREAD_STATE && train->run.config.ranks.exchange == EXCHANGE_BFLOAT16;
+	const struct ranks_values all = { .type = rounds ? RANKS_BFLOAT16 : RANKS_FLOAT32,
 					  .values = values,
 					  .count = count };
 	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
@@ -195,7 +195,9 @@ static int join(struct train *train, struct error *err)
 	log_info("rank %u of %u, on box %u of %u: %u of %u lanes", world->rank, world->count,
 		 ranks_where(world->ranks, world->rank)->box + 1, ranks_boxes(world->ranks), own[0], lanes);
 	return model_share(train->model, first, own[0],
-			   &(struct model_exchange){ .start = start,
+			   &(struct model_exchange){ .world = world->count,
+						     .rank = world->rank,
+						     .start = start,
 						     .wait = await,
 						     .arg = train,
 						     .bucket_bytes = train->run.config.ranks.bucket_bytes },

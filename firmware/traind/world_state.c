@@ -267,6 +267,8 @@ int world_collect(struct train *train, bool *ret_whole, struct error *err)
 		return 0;
 	static_assert(sizeof(place) == RANKS_RECORD_BYTES, "a cursor is one record");
 	model_cursor_get(train->model, &train->world.own);
+	if ((r = model_gather(train->model, err)) < 0)
+		return r;
 	if ((r = gather_sums(train, &sums, err)) < 0 || (r = find_place(train, &place, err)) < 0 ||
 	    (r = world_gather(train, &place, sizeof(place), all, err)) < 0 ||
 	    (r = collect_quarantine(train, err)) < 0)

@@ -90,7 +90,8 @@ kill_rank() { # one that does not lead
 }
 
 "$make_shards" "$work/long" train 41 203
-ranks_config changes "" "" "$net"
+# The gradients are several buckets, so the ranks divide the update, and checkpoints gather the state of the optimizer.
+ranks_config changes "" "" "${net/units = 16/units = 256} ranks: { bucket_bytes = 4096; check_steps = 50; };"
 sed -i "s,epochs = 3,epochs = 24,; s,/data,/long,; s,every_steps = 10,every_steps = 25," "$work/changes.conf"
 whole changes 1
 bits=$(model_bits) told=$(figures)

@@ -137,7 +137,7 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 			addend[other] = world->values[other] + chunk.first;
 		if (half == MODEL_REDUCE && p == process->number)
 			sum_tree(addend, world->steps, world->count, values + chunk.first, chunk.count);
-		if (half == MODEL_SPREAD && p != process->number)
+		if (half != MODEL_REDUCE && p != process->number)
 			memcpy(values + chunk.first, addend[p], chunk.count * sizeof(*values));
 	}
 	(void)pthread_barrier_wait(&world->barrier);
@@ -168,6 +168,7 @@ static void *run_process(void *arg)
 
 		harness_must(model_train(process->model, &batch, &err), &err);
 	}
+	harness_must(model_gather(process->model, &err), &err);
 	harness_must(model_sums_get(process->model, sums, &err), &err);
 	memcpy(world->sums + process->first, sums + process->first, process->lanes * sizeof(*sums));
 	(void)pthread_barrier_wait(&world->barrier);
@@ -184,10 +185,15 @@ static void open_process(struct process *process, struct world *world, uint32_t 
 	harness_must(model_open(process->gpu, world->config, true, &process->model, &err), &err);
 	assert_int_equal(model_parts(process->model), LANES);
 	harness_must(model_share(process->model, process->first, process->lanes,
-				 &(struct model_exchange){ start, await, process, BUCKET_BYTES }, &err),
+				 &(struct model_exchange){ world->count, number, start, await, process,
+							   BUCKET_BYTES },
+				 &err),
 		     &err);
 	harness_must(model_init(process->model, &err), &err);
 }
+
+/* How many worlds of several processes divided the update, or did not. */
+static unsigned divided, undivided;
 
 /* Trains in `count` processes. Returns the state of each in turn, which the caller frees. */
 static uint8_t *train_in(const struct config *config, uint32_t count, uint64_t *ret_bytes)
@@ -203,6 +209,8 @@ static uint8_t *train_in(const struct config *config, uint32_t count, uint64_t *
 		open_process(&process[p], &world, p);
 		lanes[p] = process[p].lanes;
 	}
+	divided += process[0].model->share.exchange.divides;
+	undivided += count > 1 && !process[0].model->share.exchange.divides;
 	assert_true(sum_steps(lanes, count, world.steps));
 	for (uint32_t p = 0; p < count; p++)
 		assert_int_equal(pthread_create(&process[p].thread, NULL, run_process, &process[p]), 0);
@@ -234,7 +242,9 @@ static bool is_chosen(size_t n)
 	} chosen[] = { { functions, in_float16 },     { joined, NULL },
 		       { dense_norms, NULL },         { pictures, NULL },
 		       { tables, with_accumulation }, { numbers_of_rows, with_sgd },
-		       { yes_or_no, with_momentum } };
+		       { yes_or_no, with_momentum },  { dense_norms, with_rmsprop },
+		       { dense_norms, with_adagrad }, { dense_norms, with_adamax },
+		       { dense_norms, with_lion } };
 
 	if (nets[n].layers == dense_norms && nets[n].shape[0] > 0)
 		return false;
@@ -254,6 +264,7 @@ static struct config lanes_of(const struct net *net)
 	return of;
 }
 
+/* Some of the networks divide the update among the processes, others cannot. */
 static void test_worlds_have_the_same_bits(void **state)
 {
 	(void)state;
@@ -275,6 +286,8 @@ static void test_worlds_have_the_same_bits(void **state)
 						 nets[n].label, p, count);
 		}
 	}
+	assert_in_range(divided, 6, 100);
+	assert_in_range(undivided, 6, 100);
 }
 
 /* ---- Beside a batch that is not cut ---- */
@@ -360,7 +373,7 @@ static int count_nothing(void *arg, uint64_t ticket, struct error *err)
 }
 
 static uint64_t starts;
-static const struct model_exchange nobody = { count_starts, count_nothing, &starts, BUCKET_BYTES };
+static const struct model_exchange nobody = { 2, 1, count_starts, count_nothing, &starts, BUCKET_BYTES };
 
 /* All gradients are in one bucket each, and the last layer's leave first, while the backward pass goes on. */
 static void test_buckets_leave_one_after_the_other(void **state)

@@ -9,16 +9,16 @@
 
 #define PART_CHUNK 256
 
-/* OWN_PART declares the numbers (groups.cl) [first, end) of the group's chunk. */
-#define OWN_PART                                                                        \
-	const size_t first = (size_t)get_group_id(0) * PART_CHUNK * (16 / WIDTH);       \
-	const size_t end = min(first + PART_CHUNK * (16 / WIDTH), (size_t)vectors * (16 / WIDTH));
+/* OWN_PART declares the numbers (groups.cl) [first, end) of the group's chunk, of the float16 [from, to). */
+#define OWN_PART(from, to)                                                                        \
+	const size_t first = ((from) + (size_t)get_group_id(0) * PART_CHUNK) * (16 / WIDTH);      \
+	const size_t end = min(first + PART_CHUNK * (16 / WIDTH), (size_t)(to) * (16 / WIDTH));
 #define EACH_OF_PART(i) size_t i = first + get_local_id(0); i < end; i += GRADIENT_GROUP
 
 /* Begins a micro-batch: writes its rows, and 0 into what follows them in the arena. */
 GRADIENTS begin_part(__global float *rows, uint vectors, int valid_rows)
 {
-	OWN_PART
+	OWN_PART(0, vectors)
 	for (EACH_OF_PART(i))
 		put_numbers((numbers)(0), i, rows);
 	barrier(CLK_GLOBAL_MEM_FENCE);
@@ -31,17 +31,15 @@ GRADIENTS begin_part(__global float *rows, uint vectors, int valid_rows)
 /* G = S + G of the float16 [from, to) */
 GRADIENTS add_part(__global float *G, __global const float *S, uint from, uint to)
 {
-	const size_t first = (from + (size_t)get_group_id(0) * PART_CHUNK) * (16 / WIDTH);
-	const size_t end = min(first + PART_CHUNK * (16 / WIDTH), (size_t)to * (16 / WIDTH));
-
+	OWN_PART(from, to)
 	for (EACH_OF_PART(i))
 		put_numbers(get_numbers(i, S) + get_numbers(i, G), i, G);
 }
 
-/* Gradients were divided by `batch_rows`: makes them those of the valid rows. */
-GRADIENTS weigh_parts(__global float *G, uint vectors, __global const float *rows, float batch_rows)
+/* Gradients were divided by `batch_rows`: makes the float16 [from, to) of them those of the valid rows. */
+GRADIENTS weigh_parts(__global float *G, uint from, uint to, __global const float *rows, float batch_rows)
 {
-	OWN_PART
+	OWN_PART(from, to)
 	const float valid = rows[0];
 
 	if (valid == batch_rows || valid == 0)

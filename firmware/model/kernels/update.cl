@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimizers over the whole parameter region: `vectors` float16 of parameters P, gradients G and slots, which have the
- * same layout. On a CPU device an item updates UPDATE_RUN neighbouring float16; on other devices each of the
+ * Optimizers over the float16 [from, to) of parameters P, gradients G and slots, which have the same layout. On a CPU device an item updates UPDATE_RUN neighbouring float16; on other devices each of the
  * UPDATE_GROUP items of a group updates one float4, so that neighbouring items access neighbouring memory. Build options
  * set both. The chunk_fault of FAULT_CHUNK elements becomes 1 + the index of
  * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays
@@ -68,10 +67,10 @@ UPDATE_SINGLE adam(GROUP_ID __global float *P, __global const float *G, __global
 }
 
 /* p -= rate * g */
-UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint vectors, __global uint *chunk_fault, float rate,
-	   float decay, __global const float *verdict)
+UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint from, uint to, __global uint *chunk_fault,
+	   float rate, float decay, __global const float *verdict)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -90,11 +89,11 @@ UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint vect
 }
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
-UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, __global float *M, uint vectors,
+UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, __global float *M, uint from, uint to,
 		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
 		    __global const float *verdict)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -118,15 +117,15 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
 /* The kernels of RMSprop, Adagrad, Adamax and Lion have the same parameters. M and V are slots; V is null where there is one
  * slot. a, b, c: numbers of the formula. */
 #define UPDATE_PARAMETERS                                                                                        \
-	GROUP_ID __global float *P, __global const float *G, __global float *M, __global float *V, uint vectors, \
-		__global uint *chunk_fault, float rate, float decay, float a, float b, float c,                  \
+	GROUP_ID __global float *P, __global const float *G, __global float *M, __global float *V, uint from,    \
+		uint to, __global uint *chunk_fault, float rate, float decay, float a, float b, float c,                  \
 		__global const float *verdict
 
 /* a = rho, b = momentum, c = epsilon:
  * m = a m + (1 - a) g^2; step = rate * g / sqrt(m + c); with V: v = b v + step, step = v; p -= step */
 UPDATE_SINGLE rmsprop(UPDATE_PARAMETERS)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -152,7 +151,7 @@ UPDATE_SINGLE rmsprop(UPDATE_PARAMETERS)
 /* c = epsilon: m += g^2; p -= rate * g / sqrt(m + c) */
 UPDATE_SINGLE adagrad(UPDATE_PARAMETERS)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -175,7 +174,7 @@ UPDATE_SINGLE adagrad(UPDATE_PARAMETERS)
  * rate = learning rate / (1 - beta_1^t) */
 UPDATE_SINGLE adamax(UPDATE_PARAMETERS)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -199,7 +198,7 @@ UPDATE_SINGLE adamax(UPDATE_PARAMETERS)
 /* a = beta_1, b = beta_2: p -= rate * sign(a m + (1 - a) g); m = b m + (1 - b) g */
 UPDATE_SINGLE lion(UPDATE_PARAMETERS)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 	exponents most = 0;
 
 	if (skips(verdict))
@@ -221,10 +220,10 @@ UPDATE_SINGLE lion(UPDATE_PARAMETERS)
 
 /* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Does not write chunk_fault: the update of p has
  * written it. */
-UPDATE_SINGLE average(GROUP_ID __global float *P, __global float *A, uint vectors, float momentum, int replaces,
+UPDATE_SINGLE average(GROUP_ID __global float *P, __global float *A, uint from, uint to, float momentum, int replaces,
 	       __global const float *verdict)
 {
-	OWN(0, vectors)
+	OWN(from, to)
 
 	if (skips(verdict))
 		return;

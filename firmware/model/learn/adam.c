@@ -63,10 +63,9 @@ static void emit_rows(struct plan *plan, const struct node *node)
 }
 
 /* Appends one launch for each lazy parameter, and one for all the parameters between two lazy ones. */
-static void adam_emit(struct plan *plan)
+static void adam_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
-	uint64_t from = 0;
 
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct node *node = &graph->node[i];
@@ -78,7 +77,7 @@ static void adam_emit(struct plan *plan)
 		emit_rows(plan, node);
 		from = tensor_end(table) / OPTIMIZER_VECTOR_BYTES;
 	}
-	emit_range(plan, from, optimizer_vectors(plan));
+	emit_range(plan, from, to);
 }
 
 static double adam_correction(const struct config *config, uint64_t t)

@@ -7,10 +7,10 @@
 #include <math.h>
 
 /* Appends the launch of a kernel of UPDATE_PARAMETERS (kernels/update.cl). */
-static void emit(struct plan *plan, const char *kernel, const double numbers[static 3])
+static void emit(struct plan *plan, uint64_t from, uint64_t to, const char *kernel,
+		 const double numbers[static 3])
 {
 	const struct graph *graph = plan->graph;
-	const uint64_t vectors = optimizer_vectors(plan);
 	const uint32_t second =
 		graph->optimizer->slots(graph->config) > 1 ? graph->slot_region[1] : GRAPH_NO_TENSOR;
 
@@ -18,11 +18,11 @@ static void emit(struct plan *plan, const char *kernel, const double numbers[sta
 		  &(struct launch){
 			  .kernel = kernel,
 			  .on_update = true,
-			  .groups = { optimizer_groups(plan, vectors) },
+			  .groups = { optimizer_groups(plan, to - from) },
 			  ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
 				    INOUT(graph->slot_region[0]), argument_optional(second, ARGUMENT_INOUT),
-				    UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-				    optimizer_decay(plan), FLOAT(numbers[0]), FLOAT(numbers[1]),
+				    UINT((uint32_t)from), UINT((uint32_t)to), OUT(graph->chunk_fault),
+				    AT(RATE), optimizer_decay(plan), FLOAT(numbers[0]), FLOAT(numbers[1]),
 				    FLOAT(numbers[2]), loss_scale_verdict(graph)),
 		  });
 }
@@ -46,11 +46,11 @@ static uint32_t rmsprop_slots(const struct config *config)
 	return config->optimizer.momentum > 0 ? 2 : 1;
 }
 
-static void rmsprop_emit(struct plan *plan)
+static void rmsprop_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct config *config = plan->graph->config;
 
-	emit(plan, "rmsprop",
+	emit(plan, from, to, "rmsprop",
 	     (double[]){ config->optimizer.rho, config->optimizer.momentum, config->optimizer.epsilon });
 }
 
@@ -87,9 +87,9 @@ static double adagrad_first(const struct config *config)
 	return config->optimizer.initial_accumulator_value;
 }
 
-static void adagrad_emit(struct plan *plan)
+static void adagrad_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
-	emit(plan, "adagrad", (double[]){ 0, 0, plan->graph->config->optimizer.epsilon });
+	emit(plan, from, to, "adagrad", (double[]){ 0, 0, plan->graph->config->optimizer.epsilon });
 }
 
 static void adagrad_reference(const struct config *config, double rate, uint64_t t, uint64_t n,
@@ -115,11 +115,11 @@ const struct optimizer optimizer_adagrad = {
 
 /* ---- Adamax ---- */
 
-static void adamax_emit(struct plan *plan)
+static void adamax_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct config *config = plan->graph->config;
 
-	emit(plan, "adamax",
+	emit(plan, from, to, "adamax",
 	     (double[]){ 1 - config->optimizer.beta_1, optimizer_beta_2(config, plan->graph->optimizer),
 			 config->optimizer.epsilon });
 }
@@ -157,11 +157,11 @@ const struct optimizer optimizer_adamax = {
 
 /* ---- Lion ---- */
 
-static void lion_emit(struct plan *plan)
+static void lion_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct config *config = plan->graph->config;
 
-	emit(plan, "lion",
+	emit(plan, from, to, "lion",
 	     (double[]){ config->optimizer.beta_1, optimizer_beta_2(config, plan->graph->optimizer), 0 });
 }
 

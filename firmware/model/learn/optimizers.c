@@ -138,8 +138,8 @@ static void emit_average(struct plan *plan)
 				.kernel = "average",
 				.groups = { optimizer_groups(plan, vectors) },
 				ARGUMENTS(INOUT(graph->parameter_region), INOUT(graph->average_region),
-					  UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM), AT(AVERAGE_REPLACES),
-					  loss_scale_verdict(graph)),
+					  UINT(0), UINT((uint32_t)vectors), AT(AVERAGE_MOMENTUM),
+					  AT(AVERAGE_REPLACES), loss_scale_verdict(graph)),
 			});
 }
 
@@ -162,9 +162,20 @@ void optimizer_emit(struct plan *plan)
 	gradients_emit(plan);
 	if (optimizer_excludes(plan->graph))
 		emit_decay(plan);
-	plan->graph->optimizer->emit(plan);
+	plan->graph->optimizer->emit(plan, 0, optimizer_vectors(plan));
 	if (plan->graph->average_region != GRAPH_NO_TENSOR)
 		emit_average(plan);
+}
+
+bool optimizer_divides(const struct graph *graph)
+{
+	return !graph->gradients.prepared && !optimizer_excludes(graph) && !graph->config->optimizer.lazy &&
+	       graph->average_region == GRAPH_NO_TENSOR && graph->loss_scale.verdict == GRAPH_NO_TENSOR;
+}
+
+void optimizer_emit_part(struct plan *plan, uint64_t from, uint64_t to)
+{
+	plan->graph->optimizer->emit(plan, from, to);
 }
 
 void optimizer_emit_final(struct plan *plan)

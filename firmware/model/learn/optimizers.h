@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of optimizers, with Keras's formulae and defaults. One launch updates the whole parameter region;
- * the padding between tensors has zero gradients and stays zero. With `lazy`, Adam updates each embedding in
- * a launch of its own, and only the rows that the batch names, like LazyAdam of TensorFlow Addons.
+ * The table of optimizers, with Keras's formulae and defaults. One launch updates the whole parameter region,
+ * or a part of it; the padding between tensors has zero gradients and stays zero. With `lazy`, Adam updates
+ * each embedding in a launch of its own, and only the rows that the batch names, like LazyAdam of TensorFlow
+ * Addons.
  *
  * A step is a batch. With gradient_accumulation_steps N every Nth step is an update, and `t` counts updates.
  * The position within the N steps is the step modulo N, so a checkpoint holds it with the step. gradients.h
@@ -27,7 +28,8 @@ struct optimizer {
 	uint32_t (*slots)(const struct config *config);
 	/* Returns the number that the slots hold before the first update. NULL: 0. */
 	double (*first)(const struct config *config);
-	void (*emit)(struct plan *plan);
+	/* Appends the update of float16 [from, to) of the parameter region. With `lazy`: of all of them. */
+	void (*emit)(struct plan *plan, uint64_t from, uint64_t to);
 	/* Returns the factor of the learning rate at update t = 1, 2, ... NULL: the factor is always 1.
 	 * Otherwise it is 1 / (1 - beta_1^t), with `corrects_root` times sqrt(1 - beta_2^t). */
 	bool corrects_root;
@@ -52,6 +54,12 @@ double optimizer_rate(const struct graph *graph, uint64_t step);
 
 /* Appends the launches that update the parameters from the gradients. */
 void optimizer_emit(struct plan *plan);
+/* Returns whether parts of the parameters can be updated apart in a step. They cannot with what needs sums or
+ * tables of all parameters: penalties, accumulation, clipping (gradients.h), the loss scale, `lazy`,
+ * exclude_from_weight_decay and use_ema. */
+bool optimizer_divides(const struct graph *graph);
+/* Where optimizer_divides(): appends the launches that update float16 [from, to) of the parameter region. */
+void optimizer_emit_part(struct plan *plan, uint64_t from, uint64_t to);
 /* Appends the launch that replaces the parameters by their moving average at the end of training. Appends
  * nothing without optimizer.use_ema. */
 void optimizer_emit_final(struct plan *plan);

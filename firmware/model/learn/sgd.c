@@ -8,32 +8,32 @@ static uint32_t sgd_slots(const struct config *config)
 	return config->optimizer.momentum > 0;
 }
 
-static void sgd_emit(struct plan *plan)
+static void sgd_emit(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
 	const struct config *config = graph->config;
-	const uint64_t vectors = optimizer_vectors(plan);
 
 	if (!sgd_slots(config)) {
-		plan_emit(plan, &(struct launch){
-					.kernel = "sgd",
-					.on_update = true,
-					.groups = { optimizer_groups(plan, vectors) },
-					ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
-						  UINT((uint32_t)vectors), OUT(graph->chunk_fault), AT(RATE),
-						  optimizer_decay(plan), loss_scale_verdict(graph)),
-				});
+		plan_emit(plan,
+			  &(struct launch){
+				  .kernel = "sgd",
+				  .on_update = true,
+				  .groups = { optimizer_groups(plan, to - from) },
+				  ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
+					    UINT((uint32_t)from), UINT((uint32_t)to), OUT(graph->chunk_fault),
+					    AT(RATE), optimizer_decay(plan), loss_scale_verdict(graph)),
+			  });
 		return;
 	}
 	plan_emit(plan, &(struct launch){
 				.kernel = "sgd_momentum",
 				.on_update = true,
-				.groups = { optimizer_groups(plan, vectors) },
+				.groups = { optimizer_groups(plan, to - from) },
 				ARGUMENTS(INOUT(graph->parameter_region), IN(graph->gradient_region),
-					  INOUT(graph->slot_region[0]), UINT((uint32_t)vectors),
-					  OUT(graph->chunk_fault), AT(RATE), optimizer_decay(plan),
-					  FLOAT(config->optimizer.momentum), INT(config->optimizer.nesterov),
-					  loss_scale_verdict(graph)),
+					  INOUT(graph->slot_region[0]), UINT((uint32_t)from),
+					  UINT((uint32_t)to), OUT(graph->chunk_fault), AT(RATE),
+					  optimizer_decay(plan), FLOAT(config->optimizer.momentum),
+					  INT(config->optimizer.nesterov), loss_scale_verdict(graph)),
 			});
 }
 

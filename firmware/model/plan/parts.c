@@ -23,17 +23,17 @@ void parts_emit_begin(struct plan *plan)
 			});
 }
 
-void parts_emit_weigh(struct plan *plan)
+void parts_emit_weigh(struct plan *plan, uint64_t from, uint64_t to)
 {
 	const struct graph *graph = plan->graph;
-	const uint64_t vectors = vectors_of(graph_at(graph, graph->gradient_region));
 
-	plan_emit(plan, &(struct launch){
-				.kernel = "weigh_parts",
-				.groups = { per_chunk(vectors) },
-				ARGUMENTS(INOUT(graph->gradient_region), UINT((uint32_t)vectors),
-					  IN(graph->part_rows), FLOAT(graph->batch_rows * graph->parts)),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "weigh_parts",
+			  .groups = { per_chunk(to - from) },
+			  ARGUMENTS(INOUT(graph->gradient_region), UINT((uint32_t)from), UINT((uint32_t)to),
+				    IN(graph->part_rows), FLOAT(graph->batch_rows * graph->parts)),
+		  });
 }
 
 void parts_emit_average(struct plan *plan, uint32_t state, double momentum)

@@ -30,6 +30,7 @@
 
 /* Appends the launch before the forward pass of a micro-batch: its rows, and zeros for the statistics. */
 void parts_emit_begin(struct plan *plan);
-/* Append launches after the sum: the weights of the rows; the average that is the state of a layer. */
-void parts_emit_weigh(struct plan *plan);
+/* Append launches after the sum: the weights of the rows, for float16 [from, to) of the gradients; the
+ * average that is the state of a layer. */
+void parts_emit_weigh(struct plan *plan, uint64_t from, uint64_t to);
 void parts_emit_average(struct plan *plan, uint32_t state, double momentum);
