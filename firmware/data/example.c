@@ -217,16 +217,97 @@ static int parse_feature(const struct parse *parse, uint32_t i, void *row, struc
 	return r;
 }
 
-static int parse_any(const struct example_schema *schema, struct wire example, void *const *ret_rows,
+static int parse_any(const struct example_schema *schema, struct wire record, void *const *ret_rows,
 		     struct error *err)
 {
 	struct parse parse = { .schema = schema };
-	int r = walk_entries(example, note_entry, &parse, err);
+	int r = walk_entries(record, note_entry, &parse, err);
 
 	for (uint32_t i = 0; r == 0 && i < schema->features; i++)
 		r = parse_feature(&parse, i, ret_rows[i], err);
+	if (r < 0 && example_other(record.at, wire_bytes(record)))
+		return error_prefix(err, "%s, not a tf.train.Example",
+				    example_other(record.at, wire_bytes(record)));
 	return r;
 }
+
+/* ---- Other messages ---- */
+
+/* Sets *ret to the value of the first field of this number. False: there is none, or the bytes are malformed.
+ */
+static bool first_field(struct wire wire, uint32_t wanted, struct wire *ret)
+{
+	while (wire.at < wire.end) {
+		uint32_t field, type;
+
+		if (!example_read_tag(&wire, &field, &type))
+			return false;
+		if (field == wanted && type == WIRE_BYTES)
+			return read_bytes(&wire, ret);
+		if (!example_skip_field(&wire, field, type))
+			return false;
+	}
+	return false;
+}
+
+/* tensorflow.serving.ExampleListWithContext: field 1 is an Example, so a map entry is one level deeper than
+ * in an Example, where this level has the text of a key. */
+static bool is_list_with_context(struct wire record)
+{
+	struct wire example, features, entry, key, value;
+
+	return first_field(record, 1, &example) && first_field(example, EXAMPLE_FEATURES, &features) &&
+	       first_field(features, FEATURES_ENTRY, &entry) && read_entry(entry, &key, &value) &&
+	       wire_bytes(key) > 0 && wire_bytes(value) > 0;
+}
+
+/* tf.train.SequenceExample: field 1 is as in an Example, field 2 has the feature_lists. */
+static bool is_sequence(struct wire record)
+{
+	struct wire lists, entry, key, value;
+
+	return first_field(record, 2, &lists) && first_field(lists, FEATURES_ENTRY, &entry) &&
+	       read_entry(entry, &key, &value) && wire_bytes(key) > 0;
+}
+
+const char *example_other(const void *data, uint64_t bytes)
+{
+	const struct wire record = { data, (const uint8_t *)data + bytes };
+
+	if (is_list_with_context(record))
+		return "ExampleListWithContext";
+	return is_sequence(record) ? "SequenceExample" : NULL;
+}
+
+#define FOUND (-EEXIST)
+
+static int find_any(void *context, struct wire key, struct wire value)
+{
+	const struct example_schema *schema = context;
+
+	(void)value;
+	for (uint32_t i = 0; i < schema->features; i++)
+		if (strlen(schema->feature[i].name) == wire_bytes(key) &&
+		    memcmp(schema->feature[i].name, key.at, wire_bytes(key)) == 0)
+			return FOUND;
+	return 0;
+}
+
+bool example_has_any(const struct example_schema *schema, const void *data, uint64_t bytes)
+{
+	const struct wire record = { data, (const uint8_t *)data + bytes };
+
+	return walk_entries(record, find_any, (void *)(uintptr_t)schema, NULL) < 0;
+}
+
+int example_no_feature(int code, const char *which, uint64_t records, const char *other, struct error *err)
+{
+	return error_set(err, code, "none of %s %" PRIu64 " records has a feature of the schema%s%s", which,
+			 records, other ? "; the first record is no tf.train.Example, but " : "",
+			 other ? other : "");
+}
+
+/* ---- Parsing ---- */
 
 int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
 		  void *const *ret_rows, struct error *err)

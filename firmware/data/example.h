@@ -70,6 +70,16 @@ uint64_t example_row_bytes(const struct example_feature *feature);
 MUST_CHECK int example_parse(const struct example_schema *schema, const void *data, uint64_t bytes,
 			     void *const *ret_rows, struct error *err);
 
+/* Returns whether a record has any feature of the schema; true, too, for bytes that are no Example, which
+ * example_parse() refuses. */
+bool example_has_any(const struct example_schema *schema, const void *data, uint64_t bytes);
+/* Returns the name of a message that is not tf.train.Example, told by its shape: "ExampleListWithContext" or
+ * "SequenceExample". NULL: none of these. */
+const char *example_other(const void *data, uint64_t bytes);
+/* Says that none of `records` records has a feature of the schema, which `which` calls "its" or "the first".
+ * `other`: what example_other() says of the first record. Returns `code`. */
+int example_no_feature(int code, const char *which, uint64_t records, const char *other, struct error *err);
+
 /* Serializes rows as TensorFlow does: packed lists, features in the schema's order.
  * Returns the bytes needed; the buffer is complete only when they fit `capacity`. */
 uint64_t example_write(const struct example_schema *schema, const void *const *rows, void *buffer,

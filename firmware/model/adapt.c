@@ -15,7 +15,7 @@ enum { MEAN, VARIANCE, STATISTICS };
 struct layer {
 	const char *statistic[STATISTICS]; /* names of the tensors that hold mean and variance */
 	uint32_t input;                    /* index of the layer's input in the batch */
-	bool bytes;                        /* the feature has numbers of uint8, not float */
+	enum dtype dtype;                  /* of the feature: F32, U8 or I64 */
 	uint64_t elements, columns;        /* how many numbers a row has; how many columns */
 	uint64_t first; /* the layer's place in the numbers of a lane: the mean of each column, then the
 			   squares: the sum of (x - mean)^2 of each column */
@@ -52,13 +52,13 @@ static struct statistics statistics_of(const struct layer *layer, double *number
 
 /* ---- Layers to adapt ---- */
 
-/* Returns the tensor of the feature that `tensor` is, or is outside training, or is a reshaped view of;
- * GRAPH_NO_TENSOR if `tensor` was computed. */
+/* Returns the tensor of the feature that `tensor` is, or is outside training, or is a reshaped view or a cast
+ * of; GRAPH_NO_TENSOR if `tensor` was computed. */
 static uint32_t feature_of(const struct graph *graph, uint32_t tensor)
 {
 	for (uint32_t i = graph->nodes; i-- > 0;)
 		if (graph->node[i].output == tensor &&
-		    (graph->node[i].op->view || graph->node[i].op->training_only))
+		    (graph->node[i].op->view || graph->node[i].op->training_only || graph->node[i].op->casts))
 			tensor = graph->node[i].input[0];
 	return graph_at(graph, tensor)->feature ? tensor : GRAPH_NO_TENSOR;
 }
@@ -118,7 +118,7 @@ static int add_layer(struct adapt *adapt, const struct node *node, const struct 
 	if (layer->input == graph->inputs)
 		return error_set(err, -EINVAL, "layer '%s': " NOT_OF_A_FEATURE, node->name, input->name,
 				 layer->statistic[MEAN], layer->statistic[VARIANCE]);
-	layer->bytes = graph_at(graph, graph->input[layer->input])->dtype == DTYPE_U8;
+	layer->dtype = graph_at(graph, graph->input[layer->input])->dtype;
 	layer->first = adapt->count;
 	adapt->count += 2 * layer->columns;
 	return 0;
@@ -167,7 +167,14 @@ void adapt_closep(struct adapt **adapt)
 
 static double number_at(const struct layer *layer, const void *input, uint64_t i)
 {
-	return layer->bytes ? ((const uint8_t *)input)[i] : (double)((const float *)input)[i];
+	switch (layer->dtype) {
+	case DTYPE_U8:
+		return ((const uint8_t *)input)[i];
+	case DTYPE_I64: /* as the layer reads it, behind the cast */
+		return (double)(float)((const int64_t *)input)[i];
+	default:
+		return (double)((const float *)input)[i];
+	}
 }
 
 /* Adds one number, from `first` on, to each column. `share` is 1 / the count of numbers in a column,

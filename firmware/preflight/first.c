@@ -101,6 +101,8 @@ struct look {
 	bool filtered, named; /* there is a filter; a record has its feature */
 	bool none;            /* the bytes hold no whole record */
 	bool misfit;          /* a record arrived intact and does not fit */
+	bool known;           /* a record has a feature of the schema */
+	const char *other;    /* what example_other() says of the first record */
 	bool number;          /* a record has a number that the network cannot take */
 	uint32_t records, matching;
 };
@@ -143,6 +145,15 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 	return r;
 }
 
+/* Errors: -EBADMSG no record has a feature of the schema, as kiln-fetchd refuses it. */
+static int check_known(struct look *look, struct error *err)
+{
+	if (look->known || look->records == 0)
+		return 0;
+	look->misfit = true;
+	return example_no_feature(-EBADMSG, "the first", look->records, look->other, err);
+}
+
 /* Parses the records of the begin of a shard; goes on where the filter has taken none yet. A record that the
  * begin cuts ends the list. Errors: that of the first record that does not fit; with look->none that of the
  * shard. */
@@ -157,13 +168,16 @@ static int look_at_all(const struct inflated *begin, struct rows *rows, struct l
 
 		look->none = r < 0 && look->records == 0;
 		if (r < 0)
-			return look->none ? r : 0;
+			return look->none ? r : check_known(look, err);
 		if (look_at(look, rows, &record, err) < 0)
 			return error_prefix(err, "record %u", look->records);
+		if (look->records == 0)
+			look->other = example_other(record.data, record.bytes);
+		look->known |= example_has_any(&rows->schema, record.data, record.bytes);
 		look->records++;
 		at = record.next;
 	}
-	return 0;
+	return check_known(look, err);
 }
 
 /* A number that no record has takes no record; a text that no record has is compared as the empty text. */

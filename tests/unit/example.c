@@ -560,6 +560,52 @@ static void describes(void **state)
 	assert_non_null(strstr(err.text, "not a tf.train.Example"));
 }
 
+/* Records that are no Example, and records without a feature of the schema. */
+static void others(void **state)
+{
+#define CONTEXT "1: {1: {1: \"q\" 2: {3: {1: {7}}}}}"
+	static const struct {
+		const char *text, *other;
+		bool any;
+	} cases[] = {
+		{ FEATURES(E("f", F("1", "2"))), NULL, true },
+		{ FEATURES(E("z", F("1", "2"))), NULL, false },
+		{ FEATURES(E("z", F("1", "2")) E("b", "")), NULL, true },
+		{ "1: {}", NULL, false },
+		{ "", NULL, false },
+		{ "x6b x69 x6c x6e", NULL, true },
+		/* Two examples and a context. */
+		{ "1: {" FEATURES(E("f", F("1", "2"))) "} 1: {" FEATURES(E("f", F("3", "4"))) "} 2: {" CONTEXT
+											      "}",
+		  "ExampleListWithContext", false },
+		{ "2: {" CONTEXT "} 1: {" FEATURES(E("f", F("1", "2"))) "}", "ExampleListWithContext",
+		  false },
+		/* A context and a feature list. */
+		{ FEATURES(E("q", F("1", "2"))) "2: {1: {1: \"f\" 2: {1: {" F("1", "2") "}}}}",
+		  "SequenceExample", false },
+		{ "2: {1: {1: \"f\" 2: {1: {" F("1", "2") "}}}}", "SequenceExample", false },
+	};
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(cases) / sizeof(*cases); n++) {
+		struct wire_text wire = { .at = cases[n].text };
+		const char *other;
+		struct error err = { 0 };
+		struct row row;
+
+		compile(&wire);
+		other = example_other(wire.bytes, wire.used);
+		print_message("# %s: %s\n", cases[n].text, other ? other : "-");
+		assert_int_equal(other != NULL, cases[n].other != NULL);
+		if (other) {
+			assert_string_equal(other, cases[n].other);
+			assert_int_equal(parse(wire.bytes, wire.used, &row, &err), -EBADMSG);
+			assert_non_null(strstr(err.text, cases[n].other));
+		}
+		assert_int_equal(example_has_any(&schema, wire.bytes, wire.used), cases[n].any);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,7 +613,7 @@ int main(void)
 		cmocka_unit_test(deep_groups),   cmocka_unit_test(known_bytes),
 		cmocka_unit_test(one_value),     cmocka_unit_test(both_ways_agree),
 		cmocka_unit_test(many_features), cmocka_unit_test(every_truncation_is_seen),
-		cmocka_unit_test(describes),
+		cmocka_unit_test(describes),     cmocka_unit_test(others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static const struct family {
 	{ "norm", " batch_norm layer_norm normalization " },
 	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
 		   "global_average_pooling2d " },
-	{ "embedding", " embedding embedding_bag " },
+	{ "embedding", " embedding embedding_bag cast " },
 	{ "picture", " rescaling random_flip random_rotation random_zoom random_translation random_shear "
 		     "random_contrast random_brightness random_crop center_crop " },
 };

@@ -4,6 +4,7 @@
 
 /* For ids and for ragged tokens: 3, 16 and 21 columns are a part of a block, one block, and more than one. */
 #define TABLE_OF(columns) INT_ATTRIBUTE("input_dim", TABLE), INT_ATTRIBUTE("output_dim", columns)
+static struct config_layer casts[] = { OP("cast", INPUTS_OF(1, "ids")), DENSE(5), SOFTMAX };
 static struct config_layer embeddings[] = { OP("embedding", INPUTS_OF(1, "ids"), ATTRIBUTES(2, TABLE_OF(3))),
 					    DENSE(4), OP("flatten"), DENSE(5), SOFTMAX };
 static struct config_layer embedding_frozen[] = {
@@ -31,7 +32,8 @@ static struct config_layer tables[] = {
 
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
-	NET(embeddings), NET(embedding_frozen), NET(bag_mean), NET(bag_sum), NET(bag_sqrtn), NET(tables),
+	NET(casts),   NET(embeddings), NET(embedding_frozen), NET(bag_mean),
+	NET(bag_sum), NET(bag_sqrtn),  NET(tables),
 };
 
 int main(void)

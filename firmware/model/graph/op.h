@@ -112,7 +112,9 @@ struct op {
 	/* The layer changes its input only while training; otherwise the output is the input. So adapt.h
 	 * looks through the layer at the data. */
 	bool training_only;
-	bool view; /* the output has the bytes of the input: no launches, and both have the same gradient */
+	bool casts; /* the output has the numbers of the input in another type; adapt.h looks through the
+		       layer */
+	bool view;  /* the output has the bytes of the input: no launches, and both have the same gradient */
 	uint32_t attributes;
 	const struct attribute_spec *attribute;
 	uint32_t parameters;

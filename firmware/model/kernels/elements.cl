@@ -287,6 +287,15 @@ ELEMENTS bytes_to_stored(__global const uchar *from, __global stored *to, int ro
 	CONVERT(get_group_id(0), (size_t)rows * columns, bytes_at, put_stored, store((float)from[at], at, to))
 }
 
+/* Converts a feature of int64: a work-item for each number. The conversion to float rounds to the nearest. */
+ELEMENTS integers_to_stored(__global const long *from, __global stored *to, int rows, int columns)
+{
+	const size_t at = get_global_id(0);
+
+	if (at < (size_t)rows * columns)
+		store(convert_float_rte(from[at]), at, to);
+}
+
 ELEMENTS from_stored(__global const stored *from, __global float *to, int rows, int columns)
 {
 	CONVERT(get_group_id(0), (size_t)rows * columns, stored_at, put_floats, to[at] = load(at, from))

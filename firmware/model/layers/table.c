@@ -23,6 +23,7 @@
 	row(batch_norm) \
 	row(layer_norm) \
 	row(normalization) \
+	row(cast) \
 	row(rescaling) \
 	row(preprocess_input) \
 	row(random_flip) \

@@ -63,6 +63,7 @@ const struct kernel kernel_table[] = {
 	{ "to_stored", KERNEL_FILE_elements, 0 },
 	{ "from_stored", KERNEL_FILE_elements, 0 },
 	{ "bytes_to_stored", KERNEL_FILE_elements, 0 },
+	{ "integers_to_stored", KERNEL_FILE_elements, 0 },
 	{ "rescale", KERNEL_FILE_elements, 0 },
 	{ "scale_channels", KERNEL_FILE_elements, 0 },
 	/* activation.cl */
