@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/batch.h"
 
+#include "data/preprocess.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -36,6 +38,7 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 					   EXAMPLE_ENCODED };
 
 	ret_schema->features = config->features;
+	ret_schema->made = config->made;
 	for (uint32_t i = 0; i < config->features; i++) {
 		const struct config_feature *from = &config->feature[i];
 		uint64_t elements = 1;
@@ -119,22 +122,23 @@ struct batch_slot batch_slot(const struct example_schema *schema, const struct r
 	return batch;
 }
 
-/* ---- Pictures ---- */
+/* ---- Decoders ---- */
 
-struct batch_pictures {
-	struct picture_decoder *decoder;
+struct batch_decoder {
+	struct picture_decoder *decoder; /* NULL: no feature is a picture */
+	struct preprocess *preprocess;   /* NULL: no feature is made of others */
 	struct picture_form form[EXAMPLE_FEATURES_MAX];
 	bool random[EXAMPLE_FEATURES_MAX]; /* random_crop */
 };
 
-int batch_pictures_new(const struct config *config, struct batch_pictures **ret_pictures, struct error *err)
+int batch_decoder_new(const struct config *config, struct batch_decoder **ret_pictures, struct error *err)
 {
-	CLEANUP(batch_pictures_freep) struct batch_pictures *pictures = calloc(1, sizeof(*pictures));
+	CLEANUP(batch_decoder_freep) struct batch_decoder *pictures = calloc(1, sizeof(*pictures));
 	bool any = false;
 	int r;
 
 	if (!pictures)
-		return error_set(err, -ENOMEM, "no memory for a decoder of pictures");
+		return error_set(err, -ENOMEM, "no memory for a decoder");
 	for (uint32_t i = 0; i < config->features; i++) {
 		if (config->feature[i].dtype != CONFIG_PICTURE)
 			continue;
@@ -142,25 +146,28 @@ int batch_pictures_new(const struct config *config, struct batch_pictures **ret_
 		pictures->form[i] = picture_form_of(&config->feature[i]);
 		pictures->random[i] = config->feature[i].random_crop;
 	}
-	r = any ? picture_decoder_new(&pictures->decoder, err) : 0;
-	if (r == 0)
-		*ret_pictures = any ? TAKE(pictures) : NULL;
-	return r;
+	if ((r = preprocess_open(config, &pictures->preprocess, err)) < 0 ||
+	    (r = any ? picture_decoder_new(&pictures->decoder, err) : 0) < 0)
+		return r;
+	*ret_pictures = any || pictures->preprocess ? TAKE(pictures) : NULL;
+	return 0;
 }
 
-void batch_pictures_freep(struct batch_pictures **pictures)
+void batch_decoder_freep(struct batch_decoder **pictures)
 {
-	if (*pictures)
+	if (*pictures) {
 		picture_decoder_free((*pictures)->decoder);
+		preprocess_freep(&(*pictures)->preprocess);
+	}
 	free(TAKE(*pictures));
 }
 
-uint64_t batch_pictures_warnings(const struct batch_pictures *pictures)
+uint64_t batch_decoder_warnings(const struct batch_decoder *pictures)
 {
-	return pictures ? picture_warnings(pictures->decoder) : 0;
+	return pictures && pictures->decoder ? picture_warnings(pictures->decoder) : 0;
 }
 
-static int decode_pictures(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+static int decode_pictures(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
 			   const struct example_encoded encoded[static EXAMPLE_FEATURES_MAX],
 			   const uint64_t *bits, struct error *err)
 {
@@ -179,7 +186,13 @@ static int decode_pictures(const struct batch_slot *batch, struct batch_pictures
 	return 0;
 }
 
-int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+int batch_make(const struct batch_slot *batch, const struct batch_decoder *decoder, uint32_t row,
+	       struct error *err)
+{
+	return decoder && decoder->preprocess ? preprocess_row(decoder->preprocess, batch, row, err) : 0;
+}
+
+int batch_parse(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
 		const void *record, uint64_t bytes, const uint64_t *bits, struct error *err)
 {
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
@@ -199,6 +212,8 @@ int batch_parse(const struct batch_slot *batch, struct batch_pictures *pictures,
 	r = example_parse(batch->schema, record, bytes, rows, err);
 	if (r == 0 && pictures)
 		r = decode_pictures(batch, pictures, row, encoded, bits, err);
+	if (r == 0)
+		r = batch_make(batch, pictures, row, err);
 	batch->empty[row] = 0;
 	if (r < 0)
 		batch_empty_row(batch, row);
@@ -221,7 +236,7 @@ static int set_label(const struct example_feature *feature, int64_t *row, uint64
 	return 0;
 }
 
-int batch_object(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+int batch_object(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
 		 const void *object, uint64_t bytes, uint64_t label, const uint64_t *bits, struct error *err)
 {
 	struct example_encoded encoded[EXAMPLE_FEATURES_MAX];

@@ -86,6 +86,28 @@ static int read_feature(const struct example_feature *feature, struct wire value
 	return fit_count(feature, row.count, ret_count, err);
 }
 
+bool example_put_bytes(const struct example_feature *feature, void *row, uint64_t value, const void *bytes,
+		       uint64_t count)
+{
+	const struct wire wire = { bytes, (const uint8_t *)bytes + count };
+
+	if (count > feature->bytes_max && !feature->truncate)
+		return false;
+	put_bytes_value(feature, (uint8_t *)row + value * bytes_stride(feature), wire);
+	return true;
+}
+
+const uint8_t *example_bytes_at(const struct example_feature *feature, const void *row, uint64_t value,
+				uint64_t *ret_count)
+{
+	const uint8_t *at = (const uint8_t *)row + value * bytes_stride(feature);
+	uint32_t count;
+
+	memcpy(&count, at, sizeof(count));
+	*ret_count = count < feature->bytes_max ? count : feature->bytes_max;
+	return at + sizeof(count);
+}
+
 /* ---- The map ---- */
 
 /* Reads one map entry: key and value in any order. A missing key is the empty key, a missing value is an
@@ -169,7 +191,7 @@ static int note_entry(void *context, struct wire key, struct wire value)
 {
 	struct parse *parse = context;
 
-	for (uint32_t i = 0; i < parse->schema->features; i++) {
+	for (uint32_t i = 0; i < record_features(parse->schema); i++) {
 		const char *name = parse->schema->feature[i].name;
 
 		if (strlen(name) == wire_bytes(key) && memcmp(name, key.at, wire_bytes(key)) == 0 &&
@@ -223,7 +245,7 @@ static int parse_any(const struct example_schema *schema, struct wire record, vo
 	struct parse parse = { .schema = schema };
 	int r = walk_entries(record, note_entry, &parse, err);
 
-	for (uint32_t i = 0; r == 0 && i < schema->features; i++)
+	for (uint32_t i = 0; r == 0 && i < record_features(schema); i++)
 		r = parse_feature(&parse, i, ret_rows[i], err);
 	if (r < 0 && example_other(record.at, wire_bytes(record)))
 		return error_prefix(err, "%s, not a tf.train.Example",
@@ -286,7 +308,7 @@ static int find_any(void *context, struct wire key, struct wire value)
 	const struct example_schema *schema = context;
 
 	(void)value;
-	for (uint32_t i = 0; i < schema->features; i++)
+	for (uint32_t i = 0; i < record_features(schema); i++)
 		if (strlen(schema->feature[i].name) == wire_bytes(key) &&
 		    memcmp(schema->feature[i].name, key.at, wire_bytes(key)) == 0)
 			return FOUND;

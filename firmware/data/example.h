@@ -58,6 +58,7 @@ struct example_encoded {
 
 struct example_schema {
 	uint32_t features;
+	uint32_t made; /* the last `made` features are not in records: the parser leaves their rows alone */
 	struct example_feature feature[EXAMPLE_FEATURES_MAX];
 };
 
@@ -79,6 +80,14 @@ const char *example_other(const void *data, uint64_t bytes);
 /* Says that none of `records` records has a feature of the schema, which `which` calls "its" or "the first".
  * `other`: what example_other() says of the first record. Returns `code`. */
 int example_no_feature(int code, const char *which, uint64_t records, const char *other, struct error *err);
+
+/* Writes a value of EXAMPLE_BYTES, number `value` of a row, as the parser does: length, bytes, zeros. False:
+ * it is longer than bytes_max, and may not be cut off. */
+bool example_put_bytes(const struct example_feature *feature, void *row, uint64_t value, const void *bytes,
+		       uint64_t count);
+/* Returns value number `value` of a row of EXAMPLE_BYTES, and its length, which is at most bytes_max. */
+const uint8_t *example_bytes_at(const struct example_feature *feature, const void *row, uint64_t value,
+				uint64_t *ret_count);
 
 /* Serializes rows as TensorFlow does: packed lists, features in the schema's order.
  * Returns the bytes needed; the buffer is complete only when they fit `capacity`. */

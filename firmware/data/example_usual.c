@@ -137,14 +137,15 @@ WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire v
  * the same order, so the first comparison nearly always matches. */
 WIRE_INLINE uint32_t find(const struct example_schema *schema, struct wire key, uint32_t first)
 {
-	for (uint32_t n = 0; n < schema->features; n++) {
-		uint32_t i = first + n < schema->features ? first + n : first + n - schema->features;
+	for (uint32_t n = 0; n < record_features(schema); n++) {
+		uint32_t i =
+			first + n < record_features(schema) ? first + n : first + n - record_features(schema);
 		const char *name = schema->feature[i].name;
 
 		if (strlen(name) == wire_bytes(key) && memcmp(name, key.at, wire_bytes(key)) == 0)
 			return i;
 	}
-	return schema->features;
+	return record_features(schema);
 }
 
 bool example_parse_usual(const struct example_schema *schema, struct wire example, void *const *ret_rows)
@@ -155,7 +156,7 @@ bool example_parse_usual(const struct example_schema *schema, struct wire exampl
 
 	if (!open_field(&example, TAG(EXAMPLE_FEATURES), &features) || example.at != example.end)
 		return false;
-	memset(seen, 0, (schema->features + 63) / 64 * sizeof(*seen));
+	memset(seen, 0, (record_features(schema) + 63) / 64 * sizeof(*seen));
 	while (features.at < features.end) {
 		uint32_t i;
 
@@ -164,13 +165,13 @@ bool example_parse_usual(const struct example_schema *schema, struct wire exampl
 		    !open_field(&entry, TAG(ENTRY_VALUE), &value) || entry.at != entry.end)
 			return false;
 		i = find(schema, key, next);
-		if (i == schema->features)
+		if (i == record_features(schema))
 			continue;
 		if (seen[i / 64] >> i % 64 & 1 || !read_value(&schema->feature[i], value, ret_rows[i]))
 			return false;
 		seen[i / 64] |= UINT64_C(1) << i % 64;
 		found++;
-		next = i + 1 < schema->features ? i + 1 : 0;
+		next = i + 1 < record_features(schema) ? i + 1 : 0;
 	}
-	return found == schema->features;
+	return found == record_features(schema);
 }

@@ -71,6 +71,12 @@ WIRE_INLINE bool read_bytes(struct wire *wire, struct wire *ret)
 	return true;
 }
 
+/* Returns the number of features that records have. */
+static inline uint32_t record_features(const struct example_schema *schema)
+{
+	return schema->features - schema->made;
+}
+
 /* Returns the number of values that a row has space for. */
 static inline uint64_t values_max(const struct example_feature *feature)
 {

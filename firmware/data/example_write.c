@@ -127,10 +127,10 @@ uint64_t example_write(const struct example_schema *schema, const void *const *r
 {
 	struct out entries = { 0 }, out = { buffer, 0, capacity };
 
-	for (uint32_t i = 0; i < schema->features; i++)
+	for (uint32_t i = 0; i < schema->features - schema->made; i++)
 		put_entry(&entries, &schema->feature[i], rows[i]);
 	put_header(&out, 1, entries.used);
-	for (uint32_t i = 0; i < schema->features; i++)
+	for (uint32_t i = 0; i < schema->features - schema->made; i++)
 		put_entry(&out, &schema->feature[i], rows[i]);
 	return out.used;
 }

@@ -53,7 +53,7 @@ static int read_begin(struct store *store, const struct store_object *shard, uin
 struct rows {
 	struct example_schema schema;
 	struct batch_slot batch;
-	struct batch_pictures *pictures;
+	struct batch_decoder *pictures;
 	void *row[EXAMPLE_FEATURES_MAX]; /* as example_parse() takes them */
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
 	int64_t splits[EXAMPLE_FEATURES_MAX][2];
@@ -64,7 +64,7 @@ struct rows {
 static void rows_done(struct rows *rows)
 {
 	free(rows->memory);
-	batch_pictures_freep(&rows->pictures);
+	batch_decoder_freep(&rows->pictures);
 }
 
 static int rows_open(const struct config *config, struct rows *ret_rows, struct error *err)
@@ -72,7 +72,7 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 	uint64_t bytes = 0;
 	int r = batch_schema(config, &ret_rows->schema, err);
 
-	if (r < 0 || (r = batch_pictures_new(config, &ret_rows->pictures, err)) < 0)
+	if (r < 0 || (r = batch_decoder_new(config, &ret_rows->pictures, err)) < 0)
 		return r;
 	numbers_of(config, &ret_rows->numbers);
 	ret_rows->batch = (struct batch_slot){ .schema = &ret_rows->schema, .empty = &ret_rows->empty };

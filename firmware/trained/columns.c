@@ -69,12 +69,17 @@ static int bind_model(struct columns *columns, const struct model *model, struct
 		       : error_set(err, -EINVAL, "the network reads a feature that is not in `schema`");
 }
 
-bool columns_reads(const struct columns *columns, uint32_t feature)
+bool columns_reads(const struct columns *columns, uint32_t feature) // NOLINT(misc-no-recursion)
 {
+	const struct config *config = columns->config;
 	const void *values = columns->batch.values[feature];
 
 	for (uint32_t i = 0; i < columns->inputs; i++)
 		if (columns->input[i] == values)
+			return true;
+	/* A made feature is behind the one that it is made of, so the recursion ends. */
+	for (uint32_t i = config->features - config->made; i < config->features; i++)
+		if (config->feature[i].made_by->from == feature && columns_reads(columns, i))
 			return true;
 	return columns->labels && (columns->label == values || columns->weight == values);
 }
@@ -85,7 +90,8 @@ int columns_open(const struct config *config, const struct model *model, bool la
 	int r = batch_schema(config, &ret_columns->schema, err);
 
 	ret_columns->labels = labels;
-	if (r < 0 || (r = batch_pictures_new(config, &ret_columns->pictures, err)) < 0 ||
+	ret_columns->config = config;
+	if (r < 0 || (r = batch_decoder_new(config, &ret_columns->pictures, err)) < 0 ||
 	    (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
 	    (r = bind_model(ret_columns, model, err)) < 0)
 		return r;
@@ -102,7 +108,7 @@ void columns_done(struct columns *columns)
 		free(columns->batch.splits[i]);
 	}
 	free(columns->batch.empty);
-	batch_pictures_freep(&columns->pictures);
+	batch_decoder_freep(&columns->pictures);
 }
 
 void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch)

@@ -13,7 +13,8 @@
 struct columns {
 	struct example_schema schema;
 	struct batch_slot batch;
-	struct batch_pictures *pictures;
+	const struct config *config;
+	struct batch_decoder *pictures;
 	bool labels;
 	uint32_t inputs;
 	const void *input[MODEL_INPUTS_MAX], *label, *weight;
@@ -29,6 +30,6 @@ void columns_done(struct columns *columns);
  * is written. */
 void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch);
 
-/* Returns true where the model reads this feature of the schema as an input or, with `labels`, as label or
- * sample weight. */
+/* Returns true where the model reads this feature of the schema, or one that `preprocess` makes of it, as an
+ * input or, with `labels`, as label or sample weight. */
 bool columns_reads(const struct columns *columns, uint32_t feature);

@@ -60,11 +60,25 @@ static int add_byte(struct values *values, const cJSON *item, struct error *err)
 	return 0;
 }
 
+static int add_text(struct values *values, const cJSON *item, struct error *err)
+{
+	const char *text = cJSON_GetStringValue(item);
+
+	if (!text)
+		return refuse(values, item, "a string", err);
+	if (values->count < values->capacity &&
+	    !example_put_bytes(values->feature, values->row, values->count, text, strlen(text)))
+		return refuse(values, item, "a string of at most bytes_max bytes", err);
+	return 0;
+}
+
 static int add_value(struct values *values, const cJSON *item, struct error *err)
 {
 	switch (values->feature->dtype) {
 	case EXAMPLE_INT64:
 		return add_integer(values, item, err);
+	case EXAMPLE_BYTES:
+		return add_text(values, item, err);
 	case EXAMPLE_UINT8:
 	case EXAMPLE_ENCODED:
 		return add_byte(values, item, err);
@@ -99,7 +113,9 @@ static int fill(const struct values *values, struct error *err)
 		return error_set(err, -EBADMSG, "\"%s\": found nothing, expected %" PRIu64 " numbers",
 				 feature->name, feature->elements);
 	for (uint64_t i = 0; i < feature->elements; i++)
-		if (feature->dtype == EXAMPLE_INT64)
+		if (feature->dtype == EXAMPLE_BYTES)
+			(void)example_put_bytes(feature, values->row, i, "", 0);
+		else if (feature->dtype == EXAMPLE_INT64)
 			((int64_t *)values->row)[i] = (int64_t)feature->fill;
 		else if (feature->dtype == EXAMPLE_UINT8)
 			((uint8_t *)values->row)[i] = (uint8_t)feature->fill;
@@ -143,7 +159,7 @@ static int check_names(const struct config *config, const cJSON *object, struct 
 		char names[512] = "";
 		bool known = false;
 
-		for (uint32_t i = 0; i < config->features; i++) {
+		for (uint32_t i = 0; i < config->features - config->made; i++) {
 			const size_t used = strlen(names);
 
 			known = known || strcmp(config->feature[i].name, member->string) == 0;
@@ -162,10 +178,10 @@ int features_add(const struct columns *columns, const struct config *config, con
 {
 	int r = check_names(config, object, err);
 
-	for (uint32_t i = 0; r == 0 && i < columns->schema.features; i++)
+	for (uint32_t i = 0; r == 0 && i < columns->schema.features - columns->schema.made; i++)
 		if (columns_reads(columns, i))
 			r = add_feature(columns, i, object, row, err);
 		else if (columns->batch.splits[i])
 			columns->batch.splits[i][row + 1] = 0;
-	return r;
+	return r < 0 ? r : batch_make(&columns->batch, columns->pictures, row, err);
 }

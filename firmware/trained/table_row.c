@@ -121,11 +121,14 @@ static int translate(const cJSON *dataset, const struct config *config, const st
 {
 	const char *label = cJSON_GetStringValue(json_member(dataset, "label"));
 
-	if (!column->feature || strcmp(column->type, "bytes") == 0 ||
-	    !config_feature_named(config, column->feature)) {
+	if (!column->feature || !config_feature_named(config, column->feature) ||
+	    (strcmp(column->type, "bytes") == 0 &&
+	     is_missing(cJSON_GetObjectItemCaseSensitive(object, column->name)))) {
 		cJSON_DeleteItemFromObjectCaseSensitive(object, column->name);
 		return 0;
 	}
+	if (strcmp(column->type, "bytes") == 0) /* a row of `preprocess` reads the text */
+		return 0;
 	if (strcmp(column->feature, column->name) == 0)
 		return translate_own(dataset, column, label && strcmp(label, column->name) == 0, object, err);
 	/* The first of these columns sees whether the object has the list. */

@@ -233,7 +233,7 @@ static void objects(void **state)
 	static const struct jpeg_kind kind = { .space = JCS_RGB, .written = JCS_UNKNOWN, .quality = 95 };
 	struct config config = { .run.batch_rows = 3, .ring.slots = 4, .features = 2 };
 	uint8_t pixels[SIDE * SIDE * 3], image[3][SIDE * SIDE * 3], empty[3];
-	CLEANUP(batch_pictures_freep) struct batch_pictures *pictures = NULL;
+	CLEANUP(batch_decoder_freep) struct batch_decoder *pictures = NULL;
 	struct example_schema made;
 	int64_t label[3][2];
 	struct batch_slot batch = { .schema = &made, .empty = empty };
@@ -254,7 +254,7 @@ static void objects(void **state)
 		.name = "label", .dtype = CONFIG_INT64, .rank = 1, .shape = { 2 }, .bytes_max = 9
 	};
 	assert_int_equal(batch_schema(&config, &made, &err), 0);
-	assert_int_equal(batch_pictures_new(&config, &pictures, &err), 0);
+	assert_int_equal(batch_decoder_new(&config, &pictures, &err), 0);
 	batch.values[0] = image[0];
 	batch.values[1] = (uint8_t *)label;
 	batch.row_bytes[0] = batch_row_bytes(&made.feature[0]);

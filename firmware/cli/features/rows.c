@@ -40,7 +40,7 @@ struct rows {
 
 	struct stores stores;
 	pthread_mutex_t lock;
-	struct batch_pictures *idle[PARALLEL_THREADS_MAX]; /* that no thread uses */
+	struct batch_decoder *idle[PARALLEL_THREADS_MAX]; /* that no thread uses */
 	uint32_t idles;
 };
 
@@ -85,7 +85,7 @@ void rows_closep(struct rows **pointer)
 		return;
 	stores_done(&rows->stores);
 	while (rows->idles)
-		batch_pictures_freep(&rows->idle[--rows->idles]);
+		batch_decoder_freep(&rows->idle[--rows->idles]);
 	columns_done(&rows->columns);
 	whole_shard_done(&rows->whole);
 	free(rows->item);
@@ -130,20 +130,20 @@ int rows_begin(struct rows *rows, const struct job_shard *shard, struct error *e
 
 /* ---- A row, on any thread ---- */
 
-static struct batch_pictures *borrow_decoder(struct rows *rows, struct error *err)
+static struct batch_decoder *borrow_decoder(struct rows *rows, struct error *err)
 {
-	struct batch_pictures *pictures = NULL;
+	struct batch_decoder *pictures = NULL;
 
 	(void)pthread_mutex_lock(&rows->lock);
 	if (rows->idles)
 		pictures = rows->idle[--rows->idles];
 	(void)pthread_mutex_unlock(&rows->lock);
-	if (!pictures && batch_pictures_new(&rows->job->config, &pictures, err) < 0)
+	if (!pictures && batch_decoder_new(&rows->job->config, &pictures, err) < 0)
 		return NULL;
 	return pictures;
 }
 
-static void give_back_decoder(struct rows *rows, struct batch_pictures *pictures)
+static void give_back_decoder(struct rows *rows, struct batch_decoder *pictures)
 {
 	(void)pthread_mutex_lock(&rows->lock);
 	if (pictures)
@@ -178,7 +178,7 @@ static int find_name(struct item *item, struct error *err)
 	return 0;
 }
 
-static int decode_object(struct rows *rows, uint32_t row, struct batch_pictures *pictures, struct error *err)
+static int decode_object(struct rows *rows, uint32_t row, struct batch_decoder *pictures, struct error *err)
 {
 	struct item *item = &rows->item[row];
 	CLEANUP(free_ptr) char *data = NULL;
@@ -195,7 +195,7 @@ static void decode_job(void *context, uint32_t row)
 	struct rows *rows = context;
 	struct item *item = &rows->item[row];
 	struct error err = { 0 };
-	struct batch_pictures *pictures;
+	struct batch_decoder *pictures;
 	int r = item->result;
 
 	if (r < 0)

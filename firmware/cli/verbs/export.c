@@ -60,6 +60,35 @@ static int open_output(struct export_verb *verb, struct error *err)
 	return location_open(&verb->trained.where, with_slash, &verb->store, &key, err);
 }
 
+static bool is_read(const struct graph *graph, const struct config_feature *feature)
+{
+	for (uint32_t i = 0; i < graph->inputs; i++)
+		if (graph_at(graph, graph->input[i])->feature == feature)
+			return true;
+	return false;
+}
+
+/* Says which inputs of the network `preprocess` makes: no form has these rows, so the caller of the exported
+ * network computes them. */
+static void say_left_out(const struct export_verb *verb)
+{
+	const struct config *config = &verb->trained.saved.config;
+	cJSON *list = cJSON_AddArrayToObject(verb->said, "left_out");
+
+	for (uint32_t i = config->features - config->made; i < config->features; i++) {
+		const struct config_feature *feature = &config->feature[i];
+
+		if (!is_read(&verb->trained.saved.graph, feature))
+			continue;
+		cJSON_AddItemToArray(list, cJSON_CreateString(feature->name));
+		if (!verb->json)
+			printf("left out: the row \"%s\" of preprocess; the input \"%s\" takes what it makes "
+			       "of "
+			       "\"%s\"\n",
+			       feature->name, feature->name, feature->made_by->input);
+	}
+}
+
 static int run(struct export_verb *verb, struct error *err)
 {
 	int r = trained_load(&verb->trained, err);
@@ -74,6 +103,8 @@ static int run(struct export_verb *verb, struct error *err)
 	for (enum export_form form = 0; r == 0 && form < EXPORT_FORMS; form++)
 		if (!verb->form || strcmp(verb->form, export_name(form)) == 0)
 			r = write_form(verb, form, err);
+	if (r == 0)
+		say_left_out(verb);
 	if (r == 0 && verb->json)
 		(void)cli_print_json(verb->said);
 	return r;
@@ -126,7 +157,9 @@ const struct verb verb_export = {
 	.summary = "write a trained network as ONNX and as TensorFlow's SavedModel",
 	.synopsis = "export MODEL --output FOLDER [OPTION...]",
 	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
-		 "saved_model/ for TensorFlow and TensorFlow Serving. " OPERAND_MODEL,
+		 "saved_model/ for TensorFlow and TensorFlow Serving. The rows of preprocess are left out, "
+		 "and named: "
+		 "the exported network takes what they make. " OPERAND_MODEL,
 	.operands = operand_model,
 	.options = { options, operand_options, where_options, json_option },
 	.here = true,

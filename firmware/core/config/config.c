@@ -45,7 +45,7 @@ static const char *meant_key(const char *group, const char *key, char out[static
 
 /* What a file has beside the groups of keys. The trials, `experiments` and `vary`, are read by core/series.
  */
-static const char *const no_groups[] = { "schema", "sources", "experiments", "vary" };
+static const char *const no_groups[] = { "schema", "preprocess", "sources", "experiments", "vary" };
 
 static bool is_no_group(const char *name)
 {
@@ -173,6 +173,10 @@ static void read_all(struct config_reading *reading, struct config_memory *memor
 	config_read_schema(reading, list_of(memory, "schema", &memory->schema_given));
 	if (reading->mistakes->count > before)
 		config->features = 0;
+	else if (config_lookup(&memory->file, "preprocess"))
+		config_read_preprocess(reading, config_lookup(&memory->file, "preprocess"));
+	if (reading->mistakes->count > before)
+		config->features = config->made = 0;
 	config_read_layers(reading, list_of(memory, "model.layers", &memory->layers_given));
 	/* Line numbers inside the default list are no lines of this file, so use the line of the key
 	 * instead. */
@@ -257,6 +261,7 @@ void config_done(struct config *config)
 		return;
 	config_destroy(&config->memory->file);
 	config_destroy(&config->memory->lists);
+	config_preprocess_free(config->memory);
 	free(config->memory->path);
 	free(config->memory);
 	memset(config, 0, sizeof(*config));

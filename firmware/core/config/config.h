@@ -135,6 +135,37 @@ struct config_source {
 	const char *train_glob, *validation_glob, *test_glob; /* keys below store.url; "" = none */
 };
 
+/* A text, for a feature of bytes; or `text` is NULL and `whole` an integer. */
+struct config_token {
+	const char *text;
+	int64_t whole;
+};
+
+enum config_preprocess_op {
+	PREPROCESS_STRING_LOOKUP,
+	PREPROCESS_INTEGER_LOOKUP,
+	PREPROCESS_HASHING,
+	PREPROCESS_DISCRETIZATION,
+	PREPROCESS_CATEGORY_ENCODING
+};
+enum config_output_mode { OUTPUT_INT, OUTPUT_ONE_HOT, OUTPUT_MULTI_HOT, OUTPUT_COUNT };
+
+/* A row of `preprocess`: how a feature is made of another one. Names and meaning are those of Keras's
+ * preprocessing layers; data/preprocess.h computes them. */
+struct config_preprocess {
+	int op; /* enum config_preprocess_op */
+	const char *name, *input;
+	uint32_t from;   /* the index of `input` in config.feature */
+	int output_mode; /* enum config_output_mode */
+	uint64_t num_oov_indices, num_bins, num_tokens;
+	struct config_numbers bin_boundaries;
+	const struct config_token *vocabulary;
+	uint32_t words; /* of the vocabulary */
+	bool masked, salted;
+	struct config_token mask; /* mask_token or mask_value */
+	uint64_t salt[2];
+};
+
 struct config_feature {
 	const char *name;
 	int dtype; /* enum config_dtype */
@@ -151,6 +182,7 @@ struct config_feature {
 	int fit; /* enum config_fit */
 	bool random_crop, orientation, scaled_decode;
 	uint64_t pixels_max;
+	const struct config_preprocess *made_by; /* NULL: records have the feature */
 };
 
 /* An attribute of a layer. The model checks the names of ops and attributes, because the model has their
@@ -239,7 +271,7 @@ struct config {
 		int pages;        /* enum config_pages */
 		bool small_pages; /* true: fall back to normal pages when hugepages cannot be had */
 	} ring;
-	uint32_t features;
+	uint32_t features, made; /* the last `made` features are those of `preprocess` */
 	struct config_feature feature[CONFIG_FEATURES_MAX];
 	struct {
 		const char *input, *label; /* names of features */
@@ -478,6 +510,12 @@ MUST_CHECK int config_show(const char *path, FILE *out, struct error *err);
 /* Prints the configuration in effect as one JSON object: a member {value, default} for each key, and the
  * lists "layers", "schema" and, where the file has it, "sources". The caller frees the text. */
 MUST_CHECK int config_show_json(const char *path, char **ret_text, struct error *err);
+/* Returns the number of a row's lookup that the first index for unknown values has: 1 with a mask, whose
+ * number is 0. */
+uint64_t config_preprocess_first(const struct config_preprocess *row);
+/* Returns how many numbers a row can make: 0 .. size - 1. */
+uint64_t config_preprocess_size(const struct config_preprocess *row);
+
 /* Returns the list "schema" of it; NULL: no memory. The caller deletes it. */
 struct cJSON *config_schema_json(const struct config *config);
 

@@ -93,6 +93,44 @@ const struct config_key config_feature_keys[] = {
 const size_t config_feature_keys_count = sizeof(config_feature_keys) / sizeof(config_feature_keys[0]);
 const size_t config_picture_keys = FEATURE_KEYS_OF_ALL;
 
+/* ---- preprocess ---- */
+
+#define ROW(member) offsetof(struct config_preprocess, member)
+
+const struct config_key config_preprocess_keys[] = {
+	{ "op",
+	  KEY_ENUM,
+	  "",
+	  NULL,
+	  NO_BOUNDS,
+	  { "string_lookup", "integer_lookup", "hashing", "discretization", "category_encoding" },
+	  ROW(op),
+	  "what is computed, as Keras's layer of this name does it" },
+	{ "name", KEY_STRING, "", NULL, NO_BOUNDS, NO_NAMES, ROW(name),
+	  "name of the feature that the row makes" },
+	{ "input", KEY_STRING, "", NULL, NO_BOUNDS, NO_NAMES, ROW(input),
+	  "feature of the schema or of an earlier row, of bytes or int64; of discretization of float32 or "
+	  "int64" },
+	{ "output_mode",
+	  KEY_ENUM,
+	  "",
+	  "int",
+	  NO_BOUNDS,
+	  { "int", "one_hot", "multi_hot", "count" },
+	  ROW(output_mode),
+	  "int = the numbers (int64); one_hot, multi_hot, count = float32 with a place for each number; "
+	  "category_encoding has multi_hot as default" },
+	{ "num_oov_indices", KEY_INT, "", "1", 0, 1 << 24, NO_NAMES, ROW(num_oov_indices),
+	  "lookups: how many numbers unknown values share; 0 = a record with an unknown value is bad" },
+	{ "num_bins", KEY_INT, "", "0", 0, 1 << 30, NO_NAMES, ROW(num_bins), "hashing: number of bins" },
+	{ "num_tokens", KEY_INT, "", "0", 0, 1 << 24, NO_NAMES, ROW(num_tokens),
+	  "category_encoding: the numbers are 0 .. num_tokens - 1" },
+	{ "bin_boundaries", KEY_NUMBERS, "", "[]", -FLT_MAX, FLT_MAX, NO_NAMES, ROW(bin_boundaries),
+	  "discretization: a value gets the number of boundaries that are not larger" },
+};
+const size_t config_preprocess_keys_count =
+	sizeof(config_preprocess_keys) / sizeof(config_preprocess_keys[0]);
+
 size_t config_feature_keys_of(int dtype)
 {
 	return dtype == CONFIG_PICTURE ? config_feature_keys_count : config_picture_keys;

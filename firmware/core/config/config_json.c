@@ -101,7 +101,7 @@ cJSON *config_schema_json(const struct config *config)
 {
 	cJSON *list = cJSON_CreateArray();
 
-	for (uint32_t i = 0; i < config->features; i++) {
+	for (uint32_t i = 0; i < config->features - config->made; i++) {
 		const struct config_feature *feature = &config->feature[i];
 		cJSON *item =
 			json_element(config_feature_keys, config_feature_keys_of(feature->dtype), feature);
@@ -111,6 +111,14 @@ cJSON *config_schema_json(const struct config *config)
 		cJSON_AddItemToArray(list, item);
 	}
 	return list;
+}
+
+/* Returns the rows of `preprocess` as the file has them: an empty list where it has none. */
+static cJSON *preprocess_json(const struct config *config)
+{
+	const config_setting_t *rows = config_lookup(&config->memory->file, "preprocess");
+
+	return rows ? config_tree_json(rows) : cJSON_CreateArray();
 }
 
 /* Adds the trials of a series as the file has them: an empty list and an empty object where it has none. */
@@ -146,6 +154,7 @@ int config_show_json(const char *path, char **ret_text, struct error *err)
 		json_sources(root, &config);
 	json_layers(root, &config);
 	cJSON_AddItemToObject(root, "schema", config_schema_json(&config));
+	cJSON_AddItemToObject(root, "preprocess", preprocess_json(&config));
 	json_trials(root, &config);
 	return json_print(root, ret_text, err);
 }

@@ -65,6 +65,11 @@ extern const size_t config_feature_keys_count, config_picture_keys;
 /* Returns how many rows of config_feature_keys a feature of this dtype has. */
 size_t config_feature_keys_of(int dtype);
 
+/* The keys of one element of `preprocess` that have a value of one of the types above; the first is `op`.
+ * config_preprocess.c reads the others: vocabulary, mask_token, mask_value and salt. */
+extern const struct config_key config_preprocess_keys[];
+extern const size_t config_preprocess_keys_count;
+
 /* The values of `schema` and `model.layers` where the file does not have them: a small network that
  * classifies embedded sentences. */
 extern const char config_default_schema[];
@@ -76,7 +81,9 @@ struct config_memory {
 	char *path;
 	bool given[CONFIG_KEYS_MAX];
 	bool sources_given, schema_given, layers_given;
-	bool is_trial; /* the file with the values of a trial: config_overlay.h */
+	bool is_trial;                        /* the file with the values of a trial: config_overlay.h */
+	struct config_preprocess *preprocess; /* NULL: the file has none */
+	uint32_t preprocesses;
 	struct config_layer layer[CONFIG_LAYERS_MAX];
 	double number[CONFIG_NUMBERS_MAX]; /* the elements of all values of the type struct config_numbers */
 	uint32_t numbers;

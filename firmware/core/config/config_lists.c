@@ -113,13 +113,13 @@ static void read_shape(struct config_reading *reading, const config_setting_t *s
 
 /* Checks the name of a feature, which becomes the name of a column in the ring. The name "empty" is used by a
  * column of the ring itself. */
-static void check_feature_name(struct config_reading *reading, const config_setting_t *group,
+void config_check_feature_name(struct config_reading *reading, const config_setting_t *group,
 			       const char *name)
 {
 	if (!*name || strlen(name) >= CONFIG_FEATURE_NAME_BYTES || strcmp(name, "empty") == 0)
 		mistakes_add(reading->mistakes, config_setting_source_line(group),
-			     "schema.name: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", name,
-			     CONFIG_FEATURE_NAME_BYTES - 1);
+			     "%sname: found \"%.100s\", allowed: 1 .. %u bytes, not \"empty\"", reading->list,
+			     name, CONFIG_FEATURE_NAME_BYTES - 1);
 }
 
 static const char *dtype_name(const struct config_feature *feature)
@@ -213,7 +213,7 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 	if (shape)
 		read_shape(reading, shape, feature);
 	if (feature->name)
-		check_feature_name(reading, group, feature->name);
+		config_check_feature_name(reading, group, feature->name);
 	if (feature->dtype == CONFIG_INT64 || feature->dtype == CONFIG_UINT8)
 		check_whole_fill(reading, group, feature);
 	if (feature->dtype == CONFIG_PICTURE)

@@ -141,9 +141,9 @@ static void print_layer(FILE *out, const struct config_layer *layer)
 static void print_lists(FILE *out, const struct config *config)
 {
 	fprintf(out, "schema = (%s\n", config->memory->schema_given ? "" : " # default");
-	for (uint32_t i = 0; i < config->features; i++) {
+	for (uint32_t i = 0; i < config->features - config->made; i++) {
 		print_feature(out, &config->feature[i]);
-		fputs(i + 1 < config->features ? ",\n" : "\n);\n", out);
+		fputs(i + 1 < config->features - config->made ? ",\n" : "\n);\n", out);
 	}
 }
 
@@ -156,10 +156,10 @@ static void print_layers(FILE *out, const struct config *config)
 	}
 }
 
-/* Prints the trials of a series as the file has them. */
-static void print_trials(FILE *out, const struct config *config)
+/* Prints the rows of `preprocess` and the trials of a series as the file has them. */
+static void print_as_given(FILE *out, const struct config *config)
 {
-	static const char *const names[] = { "experiments", "vary" };
+	static const char *const names[] = { "preprocess", "experiments", "vary" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const config_setting_t *setting = config_lookup(&config->memory->file, names[i]);
@@ -192,7 +192,7 @@ static void print(const struct config *config, FILE *out)
 			fputs("};\n", out);
 	}
 	print_lists(out, config);
-	print_trials(out, config);
+	print_as_given(out, config);
 }
 
 int config_print(const struct config *config, char **ret_text, struct error *err)

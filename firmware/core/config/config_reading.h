@@ -11,7 +11,8 @@
 struct config_reading {
 	struct config *config;
 	struct mistakes *mistakes;
-	const char *list; /* prefix of the keys of a list's elements in mistakes: "schema." or "sources." */
+	const char *list; /* prefix of the keys of a list's elements in mistakes: "schema.", "preprocess." or
+			     "sources." */
 };
 
 /* config_value.c */
@@ -48,7 +49,14 @@ void config_read_list(struct config_reading *reading, const config_setting_t *li
 /* Reads the list `sources`. Call it after all groups are read: a source without globs gets the globs of
  * `split`. */
 void config_read_sources(struct config_reading *reading, const config_setting_t *list);
+/* Checks that the name of a feature can be that of a column. reading->list is the prefix of the key. */
+void config_check_feature_name(struct config_reading *reading, const config_setting_t *group,
+			       const char *name);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
+/* config_preprocess.c */
+/* Reads the list `preprocess`. Call it after the schema is read without a mistake. */
+void config_read_preprocess(struct config_reading *reading, const config_setting_t *list);
+void config_preprocess_free(struct config_memory *memory);
 /* config_layers.c */
 void config_read_layers(struct config_reading *reading, const config_setting_t *list);
 

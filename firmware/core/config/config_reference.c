@@ -110,6 +110,25 @@ static void print_feature_help(FILE *out)
 			   config_feature_keys_count - config_picture_keys);
 }
 
+static void print_preprocess_help(FILE *out)
+{
+	fputs("# Features that are made of features while training, as Keras's preprocessing layers make "
+	      "them: a list\n"
+	      "#   preprocess = ( { op = \"string_lookup\"; name = \"city_id\"; input = \"city\"; vocabulary "
+	      "= [ \"Bonn\", "
+	      "\"Oslo\" ]; } );\n"
+	      "# A layer reads them by name. Each { } has these keys:\n",
+	      out);
+	print_element_help(out, config_preprocess_keys, config_preprocess_keys_count);
+	fputs("#   vocabulary  lookups: the known values, strings or integers, in the order of their "
+	      "numbers\n"
+	      "#   mask_token  lookups: a value that means nothing, and gets the number 0 (output_mode int)\n"
+	      "#   mask_value  hashing: the same\n"
+	      "#   salt        hashing: an integer, or [ ] of two: SipHash with this key, instead of "
+	      "FarmHash\n",
+	      out);
+}
+
 /* Prints the help for the two lists of trials, which have keys of other groups. */
 static void print_trials_help(FILE *out)
 {
@@ -153,5 +172,7 @@ int config_reference(FILE *out, struct error *err)
 	}
 	print_feature_help(out);
 	fputs(config_default_schema, out);
+	fputs("\n", out);
+	print_preprocess_help(out);
 	return ferror(out) ? error_set(err, -EIO, "cannot write the reference") : 0;
 }

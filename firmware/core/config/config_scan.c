@@ -152,6 +152,8 @@ static const struct config_key *key_of(const char *name)
 {
 	if (strncmp(name, "schema.", 7) == 0)
 		return config_find_key(config_feature_keys, config_feature_keys_count, "", name + 7);
+	if (strncmp(name, "preprocess.", 11) == 0)
+		return config_find_key(config_preprocess_keys, config_preprocess_keys_count, "", name + 11);
 	if (strncmp(name, "sources.", 8) == 0)
 		return config_find_key(config_source_keys, config_source_keys_count, "", name + 8);
 	return config_find_key(config_keys, config_keys_count, "", name);

@@ -68,8 +68,11 @@ enum verdict decode_shard(struct fetch *fetch, struct inflater *inflater, struct
 		again = changed_repin(fetch, shard);
 	if (again)
 		return VERDICT_AGAIN;
-	if (!shard->err.code)
-		return VERDICT_GOOD;
+	if (!shard->err.code) {
+		if (!fetch->objects)
+			index_check_features(fetch, shard);
+		return shard->err.code ? VERDICT_FAILED : VERDICT_GOOD;
+	}
 	if (!arrived || shard->err.code != -EBADMSG || fetch->run.config.fetch.bad_record != BAD_RECORD_SKIP)
 		return VERDICT_FAILED;
 	say_skipped(fetch, shard);

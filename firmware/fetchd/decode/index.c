@@ -178,29 +178,6 @@ static void index_object(struct shard *shard)
 	shard->records = 1;
 }
 
-/* Refuses a shard in which no record has any feature of the schema: all its rows would be empty, and a schema
- * whose features are all optional would not say so. The first record of another shard ends the search. */
-static void check_features(const struct fetch *fetch, struct shard *shard)
-{
-	uint64_t records = 0;
-	const char *other = NULL;
-
-	for (uint64_t i = 0; i < shard->records; i++) {
-		const uint8_t *data = shard->plain + shard->record[i].offset;
-
-		if (shard->record[i].bad)
-			continue;
-		if (example_has_any(&fetch->schema, data, shard->record[i].bytes))
-			return;
-		if (records++ == 0)
-			other = example_other(data, shard->record[i].bytes);
-	}
-	if (records > 0) {
-		(void)example_no_feature(-EINVAL, "its", records, other, &shard->err);
-		(void)error_prefix(&shard->err, "%s", shard->plan.key);
-	}
-}
-
 void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard)
 {
 	struct error corrupt = { 0 }, err = { 0 };
@@ -225,6 +202,25 @@ void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *s
 	}
 	if (shard->err.code)
 		(void)error_prefix(&shard->err, "%s", shard->plan.key);
-	else
-		check_features(fetch, shard);
+}
+
+void index_check_features(const struct fetch *fetch, struct shard *shard)
+{
+	uint64_t records = 0;
+	const char *other = NULL;
+
+	for (uint64_t i = 0; i < shard->records; i++) {
+		const uint8_t *data = shard->plain + shard->record[i].offset;
+
+		if (shard->record[i].bad)
+			continue;
+		if (example_has_any(&fetch->schema, data, shard->record[i].bytes))
+			return;
+		if (records++ == 0)
+			other = example_other(data, shard->record[i].bytes);
+	}
+	if (records > 0) {
+		(void)example_no_feature(-EBADMSG, "its", records, other, &shard->err);
+		(void)error_prefix(&shard->err, "%s", shard->plan.key);
+	}
 }

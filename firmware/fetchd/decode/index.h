@@ -18,5 +18,10 @@
  *   those of buffer_grow(). */
 void index_shard(struct fetch *fetch, struct inflater *inflater, struct shard *shard);
 
+/* Sets the error -EBADMSG of a shard in which no record has any feature of the schema: all its rows would be
+ * empty, and a schema whose features are all optional would not say so. The first record of another shard
+ * ends the search. */
+void index_check_features(const struct fetch *fetch, struct shard *shard);
+
 /* Sets the error of a shard that makes its window exceed the budget. Returns -EINVAL. */
 int index_too_large(const struct fetch *fetch, const struct shard *shard, struct error *err);

@@ -45,7 +45,7 @@ static void note(struct row_fault *fault, uint32_t row, struct window_record fro
 	name_fault(fault, code, text);
 }
 
-static int parse_row(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+static int parse_row(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
 		     struct window_record from, const uint64_t *bits, struct error *err)
 {
 	const struct shard *shard = from.shard;
@@ -73,7 +73,7 @@ static void note_warning(struct fetch *fetch, struct window_record from)
 }
 
 /* Parses one record into row `row`. */
-static void gather_row(const struct batch_slot *batch, struct batch_pictures *pictures, uint32_t row,
+static void gather_row(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
 		       struct window_record from, struct row_fault *fault)
 {
 	const struct shard *shard = from.shard;
@@ -89,11 +89,11 @@ static void gather_row(const struct batch_slot *batch, struct batch_pictures *pi
 	if (pictures)
 		bits = plan_record_bits(fault->fetch->plan, &shard->plan, shard->window->id.pass,
 					from.record->offset);
-	warnings = batch_pictures_warnings(pictures);
+	warnings = batch_decoder_warnings(pictures);
 	r = parse_row(batch, pictures, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
-	if (batch_pictures_warnings(pictures) > warnings)
+	if (batch_decoder_warnings(pictures) > warnings)
 		note_warning(fault->fetch, from);
 }
 
@@ -114,7 +114,7 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 }
 
 static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
-			struct batch_pictures *pictures, struct row_fault *fault)
+			struct batch_decoder *pictures, struct row_fault *fault)
 {
 	const struct window_order order = window_order(fetch, span);
 	struct window_record record[WINDOW_RECORDS_MAX];
@@ -158,7 +158,7 @@ static bool producer_is_told(struct fetch *fetch, const struct pending *pending)
 	return true;
 }
 
-void gather_span(struct fetch *fetch, struct batch_pictures *pictures, const struct span *span)
+void gather_span(struct fetch *fetch, struct batch_decoder *pictures, const struct span *span)
 {
 	struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, span->pending->slot);
 	struct row_fault fault;

@@ -88,12 +88,12 @@ static struct inflater *open_inflater(void)
 	return inflater;
 }
 
-static struct batch_pictures *open_pictures(const struct fetch *fetch)
+static struct batch_decoder *open_pictures(const struct fetch *fetch)
 {
-	struct batch_pictures *pictures;
+	struct batch_decoder *pictures;
 	struct error err;
 
-	if (batch_pictures_new(&fetch->run.config, &pictures, &err) < 0)
+	if (batch_decoder_new(&fetch->run.config, &pictures, &err) < 0)
 		_exit(alive_fatal(STATUS_FETCHD, &err));
 	return pictures;
 }
@@ -103,7 +103,7 @@ void *worker_thread(void *argument)
 	struct fetch *fetch = argument;
 	struct alive_worker *worker = alive_worker("a decode thread");
 	struct inflater *inflater = open_inflater();
-	struct batch_pictures *pictures = open_pictures(fetch);
+	struct batch_decoder *pictures = open_pictures(fetch);
 	uint32_t mine;
 
 	cores_pin(&fetch->cores.decode);
