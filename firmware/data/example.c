@@ -182,7 +182,7 @@ bad:
 /* The entry of each feature of the schema that note_entry() has found. */
 struct parse {
 	const struct example_schema *schema;
-	struct wire value[EXAMPLE_FEATURES_MAX];
+	struct wire value[EXAMPLE_FEATURES_MAX]; /* of the features that were found */
 	bool found[EXAMPLE_FEATURES_MAX];
 };
 
@@ -242,8 +242,12 @@ static int parse_feature(const struct parse *parse, uint32_t i, void *row, struc
 static int parse_any(const struct example_schema *schema, struct wire record, void *const *ret_rows,
 		     struct error *err)
 {
-	struct parse parse = { .schema = schema };
-	int r = walk_entries(record, note_entry, &parse, err);
+	struct parse parse;
+	int r;
+
+	parse.schema = schema;
+	memset(parse.found, 0, record_features(schema) * sizeof(parse.found[0]));
+	r = walk_entries(record, note_entry, &parse, err);
 
 	for (uint32_t i = 0; r == 0 && i < record_features(schema); i++)
 		r = parse_feature(&parse, i, ret_rows[i], err);

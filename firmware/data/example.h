@@ -62,6 +62,14 @@ struct example_schema {
 	struct example_feature feature[EXAMPLE_FEATURES_MAX];
 };
 
+/* Makes a schema of one feature. Sets only what the parser reads of it: a whole schema is large. */
+static inline void example_schema_one(struct example_schema *schema, struct example_feature feature)
+{
+	schema->features = 1;
+	schema->made = 0;
+	schema->feature[0] = feature;
+}
+
 /* Returns the bytes of one row of this feature in its column; upper bound for a ragged feature. */
 uint64_t example_row_bytes(const struct example_feature *feature);
 

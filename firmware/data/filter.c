@@ -29,17 +29,18 @@ static int match_text(const struct filter *filter, const void *example, uint64_t
 {
 	uint32_t length = (uint32_t)strlen(filter->text);
 	/* Read one byte more than the condition's text has, so that a longer value compares as different. */
-	struct example_schema schema = { .features = 1,
-					 .feature = { { .name = filter->name,
-							.dtype = EXAMPLE_BYTES,
-							.elements = 1,
-							.optional = true,
-							.bytes_max = length + 1,
-							.truncate = true } } };
+	struct example_schema schema;
 	uint32_t row[FILTER_BYTES / sizeof(uint32_t) + 3];
 	void *rows[] = { row };
-	int r = example_parse(&schema, example, bytes, rows, err);
+	int r;
 
+	example_schema_one(&schema, (struct example_feature){ .name = filter->name,
+							      .dtype = EXAMPLE_BYTES,
+							      .elements = 1,
+							      .optional = true,
+							      .bytes_max = length + 1,
+							      .truncate = true });
+	r = example_parse(&schema, example, bytes, rows, err);
 	if (r < 0)
 		return r;
 	return (row[0] == length && memcmp(&row[1], filter->text, length) == 0) == (filter->op == FILTER_EQ);
@@ -75,14 +76,16 @@ static int match_number(const struct filter *filter, uint32_t dtype, const void 
 	union value value;
 	int64_t count = 0;
 	struct example_ragged ragged = { .count = &count, .values = &value };
-	struct example_schema schema = { .features = 1,
-					 .feature = { { .name = filter->name,
-							.dtype = dtype,
-							.values_max = filter->indexed ? filter->index + 1 : 2,
-							.truncate = true } } };
+	struct example_schema schema;
 	void *rows[] = { &ragged };
-	int r = example_parse(&schema, example, bytes, rows, err);
+	int r;
 
+	example_schema_one(&schema,
+			   (struct example_feature){ .name = filter->name,
+						     .dtype = dtype,
+						     .values_max = filter->indexed ? filter->index + 1 : 2,
+						     .truncate = true });
+	r = example_parse(&schema, example, bytes, rows, err);
 	if (r < 0)
 		return r;
 	if (!filter->indexed && count > 1)

@@ -67,7 +67,7 @@ static int reserve(struct facts *facts, uint64_t values, struct error *err)
 static int read_value(struct facts *facts, const struct entry *entry, const void *data, uint64_t bytes,
 		      struct facts_value *value, struct error *err)
 {
-	struct example_schema schema = { .features = 1 };
+	struct example_schema schema;
 	struct example_encoded encoded = { 0 };
 	int64_t count = 0;
 	struct example_ragged ragged = { .count = &count };
@@ -78,10 +78,11 @@ static int read_value(struct facts *facts, const struct entry *entry, const void
 	*value = (struct facts_value){ .name = entry->name, .dtype = entry->dtype, .count = entry->count };
 	if (r < 0 || (is_bytes && entry->count != 1))
 		return r;
-	schema.feature[0] = (struct example_feature){ .name = entry->name,
-						      .dtype = is_bytes ? EXAMPLE_ENCODED : entry->dtype,
-						      .elements = 1,
-						      .values_max = is_bytes ? 0 : entry->count + 1 };
+	example_schema_one(&schema,
+			   (struct example_feature){ .name = entry->name,
+						     .dtype = is_bytes ? EXAMPLE_ENCODED : entry->dtype,
+						     .elements = 1,
+						     .values_max = is_bytes ? 0 : entry->count + 1 });
 	ragged.values = facts->memory;
 	row = is_bytes ? (void *)&encoded : &ragged;
 	if ((r = example_parse(&schema, data, bytes, &row, err)) < 0)
