@@ -8,9 +8,10 @@
 #include "core/base/error.h"
 #include "core/config/filter.h"
 
-/* Returns 1 when the Example matches, else 0. An Example without the number never matches; an Example without
- * the text is compared as if it had the empty text.
- * Errors: -EBADMSG naming the feature: the bytes are no Example, the feature holds another kind of values, or
- * it holds several values and the condition has no index. */
+/* Returns 1 when the Example matches, else 0. A comparison of a number that the Example does not have is
+ * false; a text that it does not have is compared as the empty text. The second half of `and` and `or` is
+ * looked at only where the first does not decide. Errors: -EBADMSG naming the feature: the bytes are no
+ * Example, the feature holds another kind of values, or it holds several values and the condition has no
+ * index. */
 MUST_CHECK int filter_match(const struct filter *filter, const void *example, uint64_t bytes,
 			    struct error *err);

@@ -98,12 +98,13 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 
 struct look {
 	struct filter filter;
-	bool filtered, named; /* there is a filter; a record has its feature */
-	bool none;            /* the bytes hold no whole record */
-	bool misfit;          /* a record arrived intact and does not fit */
-	bool known;           /* a record has a feature of the schema */
-	const char *other;    /* what example_other() says of the first record */
-	bool number;          /* a record has a number that the network cannot take */
+	bool filtered;               /* there is a filter */
+	bool seen[FILTER_TERMS_MAX]; /* a record has the feature of this term of the filter */
+	bool none;                   /* the bytes hold no whole record */
+	bool misfit;                 /* a record arrived intact and does not fit */
+	bool known;                  /* a record has a feature of the schema */
+	const char *other;           /* what example_other() says of the first record */
+	bool number;                 /* a record has a number that the network cannot take */
 	uint32_t records, matching;
 };
 
@@ -113,8 +114,12 @@ static int note_feature(void *context, const char *name, uint64_t name_bytes, ui
 
 	(void)dtype;
 	(void)count;
-	if (strlen(look->filter.name) == name_bytes && memcmp(look->filter.name, name, name_bytes) == 0)
-		look->named = true;
+	for (uint32_t i = 0; i < look->filter.terms; i++) {
+		const char *wanted = filter_name(&look->filter, &look->filter.term[i]);
+
+		if (strlen(wanted) == name_bytes && memcmp(wanted, name, name_bytes) == 0)
+			look->seen[i] = true;
+	}
 	return 0;
 }
 
@@ -180,24 +185,34 @@ static int look_at_all(const struct inflated *begin, struct rows *rows, struct l
 	return check_known(look, err);
 }
 
-/* A number that no record has takes no record; a text that no record has is compared as the empty text. */
+/* Returns the first feature of the filter that no record has; NULL: none. */
+static const char *unseen(const struct look *look)
+{
+	for (uint32_t i = 0; i < look->filter.terms; i++)
+		if (!look->seen[i])
+			return filter_name(&look->filter, &look->filter.term[i]);
+	return NULL;
+}
+
+/* A comparison of a number that no record has is false; a text that no record has is compared as the empty
+ * text. */
 static void say(struct preflight *preflight, enum split split, const struct store_object *shard,
 		const struct look *look)
 {
-	const char *condition = preflight->config->order.filter;
+	const char *condition = preflight->config->order.filter, *absent = unseen(look);
 
 	if (!look->filtered || look->records == 0)
 		return;
-	if (!look->named && look->matching == 0)
+	if (absent && look->matching == 0)
 		preflight_add_misfit(preflight, split == SPLIT_TRAIN, "filter",
 				     "name a feature that the records have",
 				     "order.filter \"%s\": the first %u records of %s have no feature \"%s\"",
-				     condition, look->records, shard->key, look->filter.name);
-	else if (!look->named)
+				     condition, look->records, shard->key, absent);
+	else if (absent)
 		preflight_add(preflight, "filter", PREFLIGHT_WARNING, "name a feature that the records have",
 			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\", which "
 			      "counts as the empty text",
-			      condition, look->records, shard->key, look->filter.name);
+			      condition, look->records, shard->key, absent);
 	else if (look->matching == 0)
 		preflight_add(preflight, "filter", PREFLIGHT_WARNING,
 			      "a split without a matching record ends the run, or has no figures",

@@ -20,9 +20,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!text)
 		abort();
 	if (filter_parse(text, &filter)) {
-		if (!*filter.name || strlen(filter.name) >= FILTER_BYTES || filter.op >= FILTER_OPS ||
-		    filter.index > FILTER_INDEX_MAX || (filter.is_text && filter.indexed))
+		if (!filter.terms || filter.terms > FILTER_TERMS_MAX || filter.nodes < filter.terms)
 			abort();
+		for (uint32_t i = 0; i < filter.terms; i++) {
+			const struct filter_term *term = &filter.term[i];
+
+			if (!*filter_name(&filter, term) || term->op >= FILTER_OPS ||
+			    term->index > FILTER_INDEX_MAX || (term->is_text && term->indexed))
+				abort();
+		}
 		r = filter_match(&filter, data + after, size - after, &err);
 		if (r != 0 && r != 1 && (r != -EBADMSG || !*err.text))
 			abort();

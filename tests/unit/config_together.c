@@ -251,7 +251,7 @@ static void test_check_with_the_model(void **state)
 			 "reference`; did you mean \"run.seed\"?\n"
 			 "k.conf:13: model.layers.x: found a list, allowed: a number, truth value, string or "
 			 "[ ] of numbers\n"
-			 "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 32 layer "
+			 "k.conf:14: model.layers.inputs: found a list of 1, allowed: [ ] of 1 .. 1024 layer "
 			 "names\n"
 			 "k.conf:15: model.layers.op: found 3, allowed: 1 .. 64 characters of "
 			 "[A-Za-z0-9_-]\n"

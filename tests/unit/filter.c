@@ -35,7 +35,21 @@ static const char *const refused[] = {
 	"label == --1",
 	"label == nan",
 	"a b == 1",
-	"label == 3 and b == 4",
+	"label == 3 and",
+	"label == 3 and and b == 4",
+	"or label == 3",
+	"not",
+	"(label == 3",
+	"label == 3)",
+	"()",
+	"label in",
+	"label in [ ]",
+	"label in [ 1, ]",
+	"label in [ 1 2 ]",
+	"label in [ 1, 2",
+	"label not [ 1 ]",
+	"label[0] in [ \"a\" ]",
+	"label == 3andb == 4",
 };
 
 static void refuses(void **state)
@@ -121,6 +135,32 @@ static const struct {
 	{ "large == 9223372036854775807", 1, NULL },
 	{ "large == 9223372036854775806", 0, NULL },
 	{ "large == 9223372036854775808", 1, NULL }, /* beyond int64: compared as a double */
+	{ "id == 7 and lang == \"de\"", 1, NULL },
+	{ "id == 7 and lang == \"fr\"", 0, NULL },
+	{ "id == 8 or lang == \"de\"", 1, NULL },
+	{ "id == 8 or lang == \"fr\"", 0, NULL },
+	{ "not id == 7", 0, NULL },
+	{ "not id == 8", 1, NULL },
+	{ "not not id == 7", 1, NULL },
+	{ "not none == 0", 1, NULL },
+	{ "id in [ 1, 7 ]", 1, NULL },
+	{ "id in[1,2]", 0, NULL },
+	{ "id not in [ 1, 2 ]", 1, NULL },
+	{ "lang in [ \"fr\", \"de\" ]", 1, NULL },
+	{ "onehot[1] in [ 1 ]", 1, NULL },
+	/* and binds more than or, not more than and. */
+	{ "id == 7 or id == 7 and id == 8", 1, NULL },
+	{ "(id == 7 or id == 7) and id == 8", 0, NULL },
+	{ "not id == 8 and id == 8", 0, NULL },
+	{ "not (id == 8 and id == 8)", 1, NULL },
+	{ "((id==7)and(lang==\"de\"))", 1, NULL },
+	/* What the first half decides, the second half cannot spoil. */
+	{ "id == 8 and lang == 3", 0, NULL },
+	{ "id == 7 or lang == 3", 1, NULL },
+	{ "id == 7 and lang == 3", -EBADMSG, "feature \"lang\": found bytes_list" },
+	/* Features with the names of words. */
+	{ "not == 0", 0, NULL },
+	{ "in == 0 or and == 0 or id == 7", 1, NULL },
 };
 
 static void matches(void **state)

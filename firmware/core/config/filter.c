@@ -9,86 +9,237 @@
 static const char *const ops[FILTER_OPS] = { [FILTER_EQ] = "==", [FILTER_NE] = "!=", [FILTER_LE] = "<=",
 					     [FILTER_LT] = "<",  [FILTER_GE] = ">=", [FILTER_GT] = ">" };
 
-static const char *skip_space(const char *at)
+#define NAME_ENDS " \t[]=!<>\"(),"
+#define NONE      UINT16_MAX
+
+/* The condition while it is read. Names and texts are read from `text`, and end in the copy. */
+struct parser {
+	const char *text, *at;
+	struct filter *filter;
+};
+
+static void skip_space(struct parser *parser)
 {
-	return at + strspn(at, " \t");
+	parser->at += strspn(parser->at, " \t");
 }
 
-/* Reads a feature's name, which ends before a space, a bracket, a quote or an operator. */
-static bool read_name(const char **at, struct filter *filter)
+static bool take_sign(struct parser *parser, char sign)
 {
-	size_t bytes = strcspn(*at, " \t[=!<>\"");
-
-	if (bytes == 0 || bytes >= sizeof(filter->name))
+	if (*parser->at != sign)
 		return false;
-	memcpy(filter->name, *at, bytes);
-	*at = skip_space(*at + bytes);
+	parser->at++;
+	skip_space(parser);
 	return true;
 }
 
-static bool read_index(const char **at, struct filter *filter)
+/* Reads a word such as `and`, unless it is the name of a feature that is compared. */
+static bool take_word(struct parser *parser, const char *word)
+{
+	const size_t bytes = strlen(word);
+	const char *next = parser->at + bytes;
+
+	if (strncmp(parser->at, word, bytes) != 0 || (*next && !strchr(" \t([", *next)))
+		return false;
+	next += strspn(next, " \t");
+	if (*next && strchr("=!<>", *next))
+		return false;
+	parser->at = next;
+	return true;
+}
+
+/* Ends the name or text of `bytes` bytes at the place of the parser. Returns its place. */
+static uint16_t end_text(const struct parser *parser, size_t bytes)
+{
+	const size_t place = (size_t)(parser->at - parser->text);
+
+	parser->filter->text[place + bytes] = '\0';
+	return (uint16_t)place;
+}
+
+static uint16_t add_node(const struct parser *parser, enum filter_kind kind, uint16_t left, uint16_t right)
+{
+	struct filter *filter = parser->filter;
+
+	if (left == NONE || right == NONE || filter->nodes == sizeof(filter->node) / sizeof(filter->node[0]))
+		return NONE;
+	filter->node[filter->nodes] = (struct filter_node){ (uint8_t)kind, left, right };
+	return (uint16_t)filter->nodes++;
+}
+
+/* ---- Comparisons ---- */
+
+static bool read_name(struct parser *parser, struct filter_term *term)
+{
+	const size_t bytes = strcspn(parser->at, NAME_ENDS);
+
+	if (bytes == 0)
+		return false;
+	term->name_at = end_text(parser, bytes);
+	parser->at += bytes;
+	skip_space(parser);
+	return true;
+}
+
+static bool read_index(struct parser *parser, struct filter_term *term)
 {
 	char *end;
 	unsigned long index;
 
-	if (**at != '[')
+	if (*parser->at != '[')
 		return true;
-	if (!isdigit((unsigned char)(*at)[1]))
+	if (!isdigit((unsigned char)parser->at[1]))
 		return false;
-	index = strtoul(*at + 1, &end, 10);
-	filter->indexed = true;
-	filter->index = (uint32_t)index;
-	if (*end != ']' || index > FILTER_INDEX_MAX)
-		return false;
-	*at = skip_space(end + 1);
-	return true;
+	index = strtoul(parser->at + 1, &end, 10);
+	term->indexed = true;
+	term->index = (uint32_t)index;
+	parser->at = end;
+	return index <= FILTER_INDEX_MAX && take_sign(parser, ']');
 }
 
-static bool read_op(const char **at, struct filter *filter)
+static bool read_op(struct parser *parser, struct filter_term *term)
 {
 	for (int op = 0; op < FILTER_OPS; op++)
-		if (strncmp(*at, ops[op], strlen(ops[op])) == 0) {
-			filter->op = (enum filter_op)op;
-			*at = skip_space(*at + strlen(ops[op]));
+		if (strncmp(parser->at, ops[op], strlen(ops[op])) == 0) {
+			term->op = (enum filter_op)op;
+			parser->at += strlen(ops[op]);
+			skip_space(parser);
 			return true;
 		}
 	return false;
 }
 
-static bool read_text(const char *at, struct filter *filter)
+static bool read_text(struct parser *parser, struct filter_term *term)
 {
-	const char *end = strchr(at + 1, '"');
-	size_t bytes = end ? (size_t)(end - at) - 1 : 0;
+	const char *end = strchr(parser->at + 1, '"');
 
-	if (!end || *skip_space(end + 1) || filter->indexed || filter->op > FILTER_NE ||
-	    bytes >= sizeof(filter->text))
+	if (!end || term->indexed || term->op > FILTER_NE)
 		return false;
-	filter->is_text = true;
-	memcpy(filter->text, at + 1, bytes);
+	parser->at++;
+	term->is_text = true;
+	term->text_at = end_text(parser, (size_t)(end - parser->at));
+	parser->at = end + 1;
+	skip_space(parser);
 	return true;
 }
 
-static bool read_number(const char *at, struct filter *filter)
+/* Returns whether a number ends here. */
+static bool ends_number(char sign)
 {
+	return !sign || strchr(" \t),]", sign);
+}
+
+static bool read_number(struct parser *parser, struct filter_term *term)
+{
+	const char *at = parser->at;
 	char *end;
 
 	if (!isdigit((unsigned char)at[strspn(at, "+-.")]))
 		return false;
 	errno = 0;
-	filter->whole = strtoll(at, &end, 10);
-	filter->is_whole = errno == 0 && end > at && !*skip_space(end);
-	filter->number = strtod(at, &end);
-	return end > at && !*skip_space(end);
+	term->whole = strtoll(at, &end, 10);
+	term->is_whole = errno == 0 && end > at && ends_number(*end);
+	term->number = strtod(at, &end);
+	if (end == at || !ends_number(*end))
+		return false;
+	parser->at = end;
+	skip_space(parser);
+	return true;
+}
+
+/* Reads a value, and adds the comparison with it. */
+static uint16_t add_term(struct parser *parser, struct filter_term term)
+{
+	struct filter *filter = parser->filter;
+
+	if (filter->terms == FILTER_TERMS_MAX ||
+	    !(*parser->at == '"' ? read_text(parser, &term) : read_number(parser, &term)))
+		return NONE;
+	filter->term[filter->terms] = term;
+	return add_node(parser, FILTER_TERM, (uint16_t)filter->terms++, 0);
+}
+
+/* Reads the list of `in`: the feature is equal to one of the values. */
+static uint16_t read_list(struct parser *parser, const struct filter_term *term)
+{
+	uint16_t any;
+
+	if (!take_sign(parser, '['))
+		return NONE;
+	any = add_term(parser, *term);
+	while (any != NONE && take_sign(parser, ','))
+		any = add_node(parser, FILTER_OR, any, add_term(parser, *term));
+	return take_sign(parser, ']') ? any : NONE;
+}
+
+static uint16_t read_comparison(struct parser *parser)
+{
+	struct filter_term term = { .op = FILTER_EQ };
+
+	if (!read_name(parser, &term))
+		return NONE;
+	if (take_word(parser, "in"))
+		return read_list(parser, &term);
+	if (take_word(parser, "not"))
+		return take_word(parser, "in") ? add_node(parser, FILTER_NOT, read_list(parser, &term), 0)
+					       : NONE;
+	if (!read_index(parser, &term))
+		return NONE;
+	if (take_word(parser, "in"))
+		return read_list(parser, &term);
+	return read_op(parser, &term) ? add_term(parser, term) : NONE;
+}
+
+/* ---- Joined comparisons ---- */
+
+/* The depth of the recursion is at most the length of the text. */
+static uint16_t read_any(struct parser *parser);
+
+static uint16_t read_one(struct parser *parser) // NOLINT(misc-no-recursion)
+{
+	uint16_t inner;
+
+	if (take_word(parser, "not"))
+		return add_node(parser, FILTER_NOT, read_one(parser), 0);
+	if (!take_sign(parser, '('))
+		return read_comparison(parser);
+	inner = read_any(parser);
+	return take_sign(parser, ')') ? inner : NONE;
+}
+
+static uint16_t read_all(struct parser *parser) // NOLINT(misc-no-recursion)
+{
+	uint16_t all = read_one(parser);
+
+	while (all != NONE && take_word(parser, "and"))
+		all = add_node(parser, FILTER_AND, all, read_one(parser));
+	return all;
+}
+
+static uint16_t read_any(struct parser *parser) // NOLINT(misc-no-recursion)
+{
+	uint16_t any = read_all(parser);
+
+	while (any != NONE && take_word(parser, "or"))
+		any = add_node(parser, FILTER_OR, any, read_all(parser));
+	return any;
 }
 
 bool filter_parse(const char *text, struct filter *ret_filter)
 {
 	struct filter filter = { 0 };
-	const char *at = skip_space(text);
+	struct parser parser = { text, text, &filter };
 
-	if (strlen(text) >= FILTER_BYTES || !read_name(&at, &filter) || !read_index(&at, &filter) ||
-	    !read_op(&at, &filter) || !(*at == '"' ? read_text(at, &filter) : read_number(at, &filter)))
+	if (strlen(text) >= FILTER_BYTES)
+		return false;
+	memcpy(filter.text, text, strlen(text));
+	skip_space(&parser);
+	if (read_any(&parser) == NONE || *parser.at)
 		return false;
 	*ret_filter = filter;
 	return true;
+}
+
+const char *filter_name(const struct filter *filter, const struct filter_term *term)
+{
+	return filter->text + term->name_at;
 }
