@@ -53,6 +53,7 @@ static void make(struct fixture *fixture)
 		.splits = { NULL, NULL, fixture->splits, NULL },
 		.row_bytes = { 4 * sizeof(float), sizeof(int64_t), 3 * sizeof(int64_t), sizeof(float) },
 	};
+	columns->config = &fixture->config;
 	columns->inputs = 3;
 	columns->input[0] = fixture->x;
 	columns->input[1] = fixture->id;
