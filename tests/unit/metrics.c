@@ -264,6 +264,48 @@ static void test_labels_and_numbers(void **state)
 	metrics_close(metrics);
 }
 
+/* Returns r2_score of ten rows with one output. */
+static double r2_of(const float *p, const float *y, const float *counts)
+{
+	const struct metrics_shape shape = {
+		.outputs = 1, .label_elements = 1, .label_dtype = CONFIG_FLOAT32, .kind = METRICS_NUMBERS
+	};
+	const struct metrics_batch batch = { .rows = 10, .prediction = p, .label = y, .weight = counts };
+	struct metrics *metrics = open_metrics(&shape);
+	struct metrics_value value[METRICS_VALUES_MAX];
+	struct error err = { 0 };
+
+	harness_must(metrics_add(metrics, &batch, &err), &err);
+	assert_int_equal(metrics_values(metrics, value), 4);
+	assert_string_equal(value[3].name, "r2_score");
+	metrics_close(metrics);
+	return value[3].value;
+}
+
+/* The variance of a label is not lost in rounding: not of a label that never changes, nor of one that is far
+ * from 0. */
+static void test_r2_of_labels_with_little_variance(void **state)
+{
+	static const float counts[10] = { 0, 0.3f, 1, 0.7f, 0, 2, 0.1f, 1, 1, 0.9f };
+	float p[10], y[10];
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		p[i] = 0.5f;
+		y[i] = 0.1f;
+	}
+	assert_true(r2_of(p, y, NULL) == 0);
+	assert_true(r2_of(p, y, counts) == 0);
+	/* Half of the labels are 1e7, half 1e7 + 1; each prediction is 1e7 + 1. */
+	for (int i = 0; i < 10; i++) {
+		p[i] = 10000001;
+		y[i] = (float)(10000000 + i % 2);
+	}
+	assert_near(r2_of(p, y, NULL), 1 - 5 / 2.5, 1e-6);
+	/* The labels 1e7 have the weight 2.1 in sum, the others 4.9. */
+	assert_near(r2_of(p, y, counts), 1 - 2.1 / (2.1 * 4.9 / 7), 1e-6);
+}
+
 /* Empty rows do not count, whatever they hold. Without rows every metric is 0. A label that is not a class is
  * an error that names the row. */
 static void test_rows(void **state)
@@ -331,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_each_class),
 		cmocka_unit_test(test_uneven_class),
 		cmocka_unit_test(test_labels_and_numbers),
+		cmocka_unit_test(test_r2_of_labels_with_little_variance),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_shapes_of_configs),
 	};

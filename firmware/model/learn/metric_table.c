@@ -73,7 +73,9 @@ static void absolute_error(const struct seen *seen, double *sum)
 }
 
 /* ---- R2: the share of the label's variance that the predictions explain. sum[0]: outputs; sum[1]: weights;
- * then for each output the sums of y, of y^2 and of the squared error ---- */
+ * then for each output the mean of y, the sum of (y - mean)^2 and that of the squared error. The first two
+ * are updated row by row (Welford, 1962): a difference of sum y^2 and (sum y)^2 would lose the variance of a
+ * label that is far from 0 ---- */
 
 static uint64_t three_by_output(const struct metrics_shape *shape)
 {
@@ -85,11 +87,11 @@ static void variances(const struct seen *seen, double *sum)
 	sum[0] = (double)seen->shape->outputs;
 	sum[1] += seen->weight;
 	for (uint64_t i = 0; i < seen->shape->outputs; i++) {
-		const double y = seen->y[i], d = (double)seen->p[i] - y;
+		const double y = seen->y[i], error = (double)seen->p[i] - y, from_mean = y - sum[2 + 3 * i];
 
-		sum[2 + 3 * i] += seen->weight * y;
-		sum[3 + 3 * i] += seen->weight * y * y;
-		sum[4 + 3 * i] += seen->weight * d * d;
+		sum[2 + 3 * i] += from_mean * share(seen->weight, sum[1]);
+		sum[3 + 3 * i] += seen->weight * from_mean * (y - sum[2 + 3 * i]);
+		sum[4 + 3 * i] += seen->weight * error * error;
 	}
 }
 
@@ -100,8 +102,7 @@ static double r2(const double *sum)
 	double total = 0;
 
 	for (uint64_t i = 0; i < outputs; i++) {
-		const double y = sum[2 + 3 * i], square = sum[3 + 3 * i], error = sum[4 + 3 * i];
-		const double variance = square - share(y * y, sum[1]);
+		const double variance = sum[3 + 3 * i], error = sum[4 + 3 * i];
 
 		total += variance > 0 ? 1 - error / variance : 0;
 	}
