@@ -39,8 +39,7 @@ static void test_keys(void **state)
 		  "mean \"run\"?" },
 		{ "a key outside of its group", STORES "method = \"grid\";",
 		  "k.conf:2: method: found an unknown group, allowed: the groups of `kiln config reference`; "
-		  "did you "
-		  "mean \"series.method\"?" },
+		  "did you mean \"series.method\"?" },
 		{ "a value where a group is", STORES "run = 5;",
 		  "k.conf:2: run: found an integer, allowed: a group { ... }" },
 		{ "nothing at all", "",
@@ -58,10 +57,11 @@ static void test_keys(void **state)
 		{ "an integer for a truth value", STORES "ring: { small_pages = 1; };",
 		  "k.conf:2: ring.small_pages: found 1, allowed: true or false" },
 		{ "a truth value for a number", STORES "optimizer: { epsilon = true; };",
-		  "k.conf:2: optimizer.epsilon: found true, allowed: a number, 0 .. 1" },
+		  "k.conf:2: optimizer.epsilon: found true, allowed: a number, 1e-30 .. 1" },
+		{ "an epsilon that lets an update divide by 0", STORES "optimizer: { epsilon = 0.0; };",
+		  "k.conf:2: optimizer.epsilon: found 0.0, allowed: a number, 1e-30 .. 1" },
 		{ "a group for a string", STORES "fetch: { nic = { }; };",
 		  "k.conf:2: fetch.nic: found a group, allowed: a string without control characters" },
-
 		{ "a number for a list", STORES "optimizer: { values = 0.1; };",
 		  "k.conf:2: optimizer.values: found 0.1, allowed: a list [ ] of numbers, 0 .. 1e+06" },
 		{ "a list with a number out of bounds", STORES "optimizer: { values = [ 0.1, -1.0 ]; };",

@@ -118,7 +118,7 @@ static void test_odd_values_are_shown_as_they_are(void **state)
 	static const char text[] = STORES
 		"run: { seed = 9007199254740992L; };\n"
 		"split: { train_glob = \"a\\\"b\\\\c \xc3\xbc*\"; };\n"
-		"optimizer: { learning_rate = 0.1; epsilon = 1e-300; momentum = 0.30000000000000004; "
+		"optimizer: { learning_rate = 0.1; epsilon = 1e-30; momentum = 0.30000000000000004; "
 		"values = [ 1e-9, 0.30000000000000004 ]; };\n"
 		"model: { layers = ( { op = \"dense\"; inputs = [ \"a\\\\\", \"b\" ]; units = -3000000000L; "
 		"rate = 1e22; factor = [ -0.25, 0.1 ]; size = [ 3, -4 ]; name = \"x\"; on = true; s = "

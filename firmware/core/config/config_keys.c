@@ -156,7 +156,7 @@ const struct config_key config_keys[] = {
 	  "adam, adamw, adamax, lion: decay of the mean of the gradient" },
 	{ "optimizer.beta_2", KEY_FLOAT, "", "0.0", 0, 0.999999, NO_NAMES, AT(optimizer.beta_2),
 	  "adam, adamw: decay of the mean of the squared gradient; adamax: of its largest size; lion: of the mean of the gradient that is kept; 0 = the optimizer's default: lion 0.99, others 0.999" },
-	{ "optimizer.epsilon", KEY_FLOAT, "", "1e-7", 0, 1, NO_NAMES, AT(optimizer.epsilon),
+	{ "optimizer.epsilon", KEY_FLOAT, "", "1e-7", 1e-30, 1, NO_NAMES, AT(optimizer.epsilon),
 	  "all but sgd and lion: number that is added to the root, or below it, so that nothing is divided by 0" },
 	{ "optimizer.momentum", KEY_FLOAT, "", "0.0", 0, 1, NO_NAMES, AT(optimizer.momentum),
 	  "sgd, rmsprop: momentum" },
