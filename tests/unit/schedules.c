@@ -118,6 +118,9 @@ static void test_restarts(void **state)
 		{ 20, 0.0325 }, { 29, 0.01027701 }, { 30, 0.0325 }, { 69, 0.01003468 }, { 70, 0.02125 });
 	config.optimizer.t_mul = 1;
 	FOLLOWS(&config, { 0, 0.1 }, { 10, 0.055 }, { 15, 0.0325 }, { 25, 0.02125 });
+	/* The number of the period is computed: a walk through all periods would take weeks. */
+	config.optimizer.decay_steps = 2;
+	FOLLOWS(&config, { UINT64_C(1) << 53, 0.01 });
 }
 
 /* Expected values: torch.optim.lr_scheduler.OneCycleLR(0.1, total_steps=100). */

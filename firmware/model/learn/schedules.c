@@ -96,12 +96,15 @@ static double linear_rate(const struct config *config, double rate, uint64_t ste
 }
 
 /* Keras's CosineDecayRestarts: each period is t_mul times as long as the one before, and begins at m_mul
- * times its rate.
- */
+ * times its rate. Periods that all have the same length are counted by a division. */
 static double restarts_rate(const struct config *config, double rate, uint64_t step)
 {
 	double in_period = (double)step / (double)config->optimizer.decay_steps, length = 1, height = 1;
 
+	if (config->optimizer.t_mul == 1) {
+		height = pow(config->optimizer.m_mul, floor(in_period));
+		in_period -= floor(in_period);
+	}
 	while (in_period >= length) {
 		in_period -= length;
 		length *= config->optimizer.t_mul;
