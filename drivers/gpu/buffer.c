@@ -246,13 +246,13 @@ int gpu_receive(struct gpu *gpu, struct gpu_buffer *buffer, uint64_t offset, voi
 		code = clEnqueueReadBuffer(gpu->receiving, buffer->memory, CL_FALSE, offset, bytes, data, 1,
 					   &after, &event);
 	gpu_event_free(&before);
-	if (r == 0 && code == CL_SUCCESS)
-		code = clFlush(gpu->receiving);
 	if (event)
 		*ret_event = (struct gpu_event){ event, gpu };
 	if (code != CL_SUCCESS)
 		return cl_error(gpu, err, code, "clEnqueueReadBuffer of %" PRIu64 " bytes at %" PRIu64, bytes,
 				offset);
+	if (r == 0 && (code = clFlush(gpu->receiving)) != CL_SUCCESS)
+		return cl_error(gpu, err, code, "clFlush");
 	return r;
 }
 
