@@ -109,12 +109,12 @@ MUST_CHECK int model_init(struct model *model, struct error *err);
 /* How a process of a run exchanges with the others; drivers/ranks/ranks.h says what the two halves are, and
  * which chunk is whose. All processes make the same calls in the same order. */
 enum model_half {
-	MODEL_SPREAD_STATE, /* like MODEL_SPREAD, of weights or slots: in float32, whatever the type of
-			       gradients */
-	MODEL_REDUCE,       /* the own chunk becomes the sum of all processes, in the order of the tree of
-			     * plan/parts.h
-			     */
-	MODEL_SPREAD,       /* all chunks become those of their owners */
+	/* The own chunk becomes the sum of all processes, in the order of the tree of plan/parts.h. */
+	MODEL_REDUCE,
+	/* All chunks become those of their owners. */
+	MODEL_SPREAD,
+	/* Like MODEL_SPREAD, of weights or slots: in float32, whatever the type of gradients. */
+	MODEL_SPREAD_STATE,
 };
 struct model_exchange {
 	uint32_t world, rank; /* how many processes, and which one this is */
@@ -136,7 +136,7 @@ MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
 
 /* Gives all processes the optimizer's slots of all, where they divide the update among them (exchange.h):
  * until then each has only its own up to date. Call it in all processes, before a snapshot of slots. Blocks.
- * Errors: those of struct model_exchange. */
+ * Errors: those of struct model_exchange, and those of the device. */
 MUST_CHECK int model_gather(struct model *model, struct error *err);
 
 /* The sums of loss and metrics of a micro-batch, since the last model_metrics_reset(). */

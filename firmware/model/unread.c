@@ -12,8 +12,7 @@
 /* ---- Which configurations read a key ---- */
 
 /* Returns whether a name is in a list of names that are separated by commas. Also true for a name that its
- * table lacks
- * (`known` false), so that the keys beside it are not noted. */
+ * table lacks (`known` false), so that the keys beside it are not noted. */
 static bool is_one_of(const char *list, const char *name, bool known)
 {
 	for (size_t bytes; known && (bytes = config_next_name(&list)) > 0; list += bytes)

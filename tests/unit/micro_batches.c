@@ -375,7 +375,8 @@ static int count_nothing(void *arg, uint64_t ticket, struct error *err)
 static uint64_t starts;
 static const struct model_exchange nobody = { 2, 1, count_starts, count_nothing, &starts, BUCKET_BYTES };
 
-/* All gradients are in one bucket each, and the last layer's leave first, while the backward pass goes on. */
+/* Each byte of gradients is in exactly one bucket, and the last layer's leave first, while the backward pass
+ * goes on. */
 static void test_buckets_leave_one_after_the_other(void **state)
 {
 	struct config of = lanes_of(&nets[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cross-entropies of each row of [rows, outputs] on CPU devices; row_losses.cl has those of GPUs. Work-group: 16 rows, one item for
- * each row, but one item for all rows in a SINGLE kernel; sums run over the outputs in order.
+ * Cross-entropies of each row of [rows, outputs] on CPU devices; row_losses.cl has those of GPUs. Work-group: 16 rows,
+ * one item for each row, but one item for all rows in a SINGLE kernel; sums run over the outputs in order.
  *
  * Every kernel has the same parameters:
  *   z             logits where the formula contains the last layer's softmax or sigmoid, else the outputs
@@ -16,7 +16,8 @@
  * For an invalid label (no class; for a cross-entropy, a number not within 0 .. 1) the kernel sets ROW_WRONG and writes
  * nothing else of the row.
  *
- * Other losses: focal_losses.cl, number_losses.cl. References: loss_rows.c. Tolerance: 2^-20 relative (exp, log: 3 ulp, and one rounding per output).
+ * Other losses: focal_losses.cl, number_losses.cl. References: loss_rows.c. Tolerance: 2^-20 relative (exp, log: 3 ulp,
+ * and one rounding per output).
  */
 
 #include "loss_rows.clh"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum over the micro-batches of a step: see model/plan/parts.h. G and S are gradient arenas, or the beginning of one,
- * `vectors` float16; rows [16] = {valid rows, micro-batches with a valid row, 0 ...}.
+ * The sum over the micro-batches of a step: see model/plan/parts.h. G and S are gradient arenas. begin_part() clears the
+ * first `vectors` float16 of one; add_part() and weigh_parts() compute the float16 [from, to). rows [16] = {valid rows,
+ * micro-batches with a valid row, 0 ...}.
  *
  * Work-group: GRADIENT_GROUP items, a chunk of PART_CHUNK float16; or, for columns, one item for each. Sums: one
  * addition for each number, in float32. Reference: tests/unit/parts.c, to the bit.

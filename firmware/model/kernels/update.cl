@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimizers over the float16 [from, to) of parameters P, gradients G and slots, which have the same layout. On a CPU device an item updates UPDATE_RUN neighbouring float16; on other devices each of the
- * UPDATE_GROUP items of a group updates one float4, so that neighbouring items access neighbouring memory. Build options
- * set both. The chunk_fault of FAULT_CHUNK elements becomes 1 + the index of
- * the first element that is NaN or infinite after the update, tested on bits; without such an element the entry stays
- * 0. References: reference() in learn/adam.c, adaptive.c and sgd.c. Tolerance: 2^-20 relative to the step (sqrt
+ * Optimizers over the float16 [from, to) of parameters P, gradients G and slots, which have the same layout. On a CPU
+ * device an item updates UPDATE_RUN neighbouring float16; on other devices each of the UPDATE_GROUP items of a group
+ * updates one float4, so that neighbouring items access neighbouring memory. Build options set both. The chunk_fault of
+ * FAULT_CHUNK elements becomes 1 + the index of the first element that is NaN or infinite after the update, tested on
+ * bits; without such an element the entry stays 0. References: reference() in learn/adam.c, adaptive.c and sgd.c. Tolerance: 2^-20 relative to the step (sqrt
  * and division: 3 ulp).
  */
 

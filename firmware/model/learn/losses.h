@@ -23,7 +23,7 @@
  *   - otherwise: the largest output and the largest number of the label are at the same index.
  * A loss of METRICS_NUMBERS has neither accuracy nor hits.
  *
- * The formulae in float64 are in loss_rows.h.
+ * The formulae in float64 are in loss_rows.c.
  */
 #pragma once
 
