@@ -84,7 +84,7 @@ static void test_ragged_schema(void **state)
 					    "dtype = \"int64\"; values_max = 5; } );",
 		  "k.conf:3: schema.name: found "
 		  "\"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee1234567\", "
-		  "allowed beside values_max: 1 .. 56 bytes" },
+		  "allowed for a ragged feature: 1 .. 56 bytes" },
 		{ "a ragged label",
 		  STORES "schema = ( " FEATURE(
 			  "sentence",

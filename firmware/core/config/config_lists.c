@@ -151,6 +151,16 @@ static unsigned line_of(const config_setting_t *group, const char *key)
 	return config_setting_source_line(setting ? setting : group);
 }
 
+void config_check_ragged_name(struct config_reading *reading, const config_setting_t *group, const char *name)
+{
+	const size_t most = CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX);
+
+	if (strlen(name) > most)
+		mistakes_add(reading->mistakes, line_of(group, "name"),
+			     "%sname: found \"%.100s\", allowed for a ragged feature: 1 .. %zu bytes",
+			     reading->list, name, most);
+}
+
 /* Checks a ragged feature, that is, one with values_max. Its rows have different lengths, so keys that fix
  * the number of values are refused. */
 static void check_ragged(struct config_reading *reading, const config_setting_t *group,
@@ -167,10 +177,8 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 		mistakes_add(reading->mistakes, line_of(group, "missing"),
 			     "schema.missing: found \"default\", allowed beside values_max: no "
 			     "`missing`, because a record without the feature has no values");
-	if (feature->name && strlen(feature->name) > CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX))
-		mistakes_add(reading->mistakes, line_of(group, "name"),
-			     "schema.name: found \"%.100s\", allowed beside values_max: 1 .. %zu bytes",
-			     feature->name, CONFIG_FEATURE_NAME_BYTES - sizeof(RAGGED_SUFFIX));
+	if (feature->name)
+		config_check_ragged_name(reading, group, feature->name);
 }
 
 /* The keys that say how to decode a picture are given for pictures alone. */

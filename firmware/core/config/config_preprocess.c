@@ -66,11 +66,16 @@ static void read_vocabulary(struct config_reading *reading, const config_setting
 	const bool texts = row->op == PREPROCESS_STRING_LOOKUP;
 	const int count = config_setting_length(setting);
 	struct config_token *token = calloc((size_t)count + 1, sizeof(*token));
-	bool good = config_setting_type(setting) == CONFIG_TYPE_ARRAY && count > 0 && token;
+	bool good = config_setting_type(setting) == CONFIG_TYPE_ARRAY && count > 0;
 
 	for (int i = 0; good && i < count; i++)
 		good = read_token(config_setting_get_elem(setting, (unsigned)i), &token[i]) &&
 		       (token[i].text != NULL) == texts;
+	if (!token) {
+		mistakes_add(reading->mistakes, config_setting_source_line(setting),
+			     PREFIX "vocabulary: no memory for %d values", count);
+		return;
+	}
 	row->vocabulary = token;
 	row->words = good ? (uint32_t)count : 0;
 	if (!good)
@@ -215,8 +220,12 @@ static void add_feature(struct config_reading *reading, const config_setting_t *
 	struct config_feature *feature = &config->feature[config->features];
 	const char *allowed = input ? wrong_input(row, input) : "a feature of the schema or an earlier row";
 
-	if (config->features == CONFIG_FEATURES_MAX)
-		allowed = "1024 features in all";
+	if (config->features == CONFIG_FEATURES_MAX) {
+		mistakes_add(reading->mistakes, config_setting_source_line(group),
+			     "preprocess: found more rows, allowed: %u features with those of `schema`",
+			     CONFIG_FEATURES_MAX);
+		return;
+	}
 	if (allowed) {
 		mistakes_add(reading->mistakes, config_setting_source_line(group),
 			     PREFIX "input: found \"%s\", allowed for %s: %s", row->input,
@@ -232,6 +241,8 @@ static void add_feature(struct config_reading *reading, const config_setting_t *
 	row->from = (uint32_t)(input - config->feature);
 	*feature = (struct config_feature){ .name = row->name, .bytes_max = 1, .made_by = row };
 	shape_feature(row, input, feature);
+	if (feature->values_max > 0)
+		config_check_ragged_name(reading, group, row->name);
 	config->features++;
 	config->made++;
 }

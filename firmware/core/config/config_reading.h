@@ -52,6 +52,9 @@ void config_read_sources(struct config_reading *reading, const config_setting_t 
 /* Checks that the name of a feature can be that of a column. reading->list is the prefix of the key. */
 void config_check_feature_name(struct config_reading *reading, const config_setting_t *group,
 			       const char *name);
+/* Checks that the name of a ragged feature leaves space for the suffix of its columns' names. */
+void config_check_ragged_name(struct config_reading *reading, const config_setting_t *group,
+			      const char *name);
 void config_read_schema(struct config_reading *reading, const config_setting_t *list);
 /* config_preprocess.c */
 /* Reads the list `preprocess`. Call it after the schema is read without a mistake. */
