@@ -162,6 +162,12 @@ void batch_decoder_freep(struct batch_decoder **pictures)
 	free(TAKE(*pictures));
 }
 
+void batch_decoder_skip(struct batch_decoder *decoder, uint32_t feature)
+{
+	if (decoder && decoder->preprocess)
+		preprocess_skip(decoder->preprocess, feature);
+}
+
 uint64_t batch_decoder_warnings(const struct batch_decoder *pictures)
 {
 	return pictures && pictures->decoder ? picture_warnings(pictures->decoder) : 0;

@@ -65,6 +65,8 @@ struct batch_decoder;
 MUST_CHECK int batch_decoder_new(const struct config *config, struct batch_decoder **ret_pictures,
 				 struct error *err);
 void batch_decoder_freep(struct batch_decoder **pictures); /* for CLEANUP() */
+/* preprocess_skip() of this decoder; nothing for NULL. */
+void batch_decoder_skip(struct batch_decoder *decoder, uint32_t feature);
 /* Returns how many pictures were decoded with a warning so far; 0 for NULL. */
 uint64_t batch_decoder_warnings(const struct batch_decoder *pictures);
 

@@ -19,6 +19,7 @@ struct row {
 	uint32_t to;    /* index of the made feature */
 	uint32_t *slot; /* index of a word, plus 1; 0: free; NULL: no vocabulary */
 	uint64_t slots;
+	bool skipped; /* nobody reads the made feature */
 };
 
 struct preprocess {
@@ -117,6 +118,13 @@ void preprocess_freep(struct preprocess **preprocess)
 	for (uint32_t i = 0; *preprocess && i < (*preprocess)->rows; i++)
 		free((*preprocess)->row[i].slot);
 	free(TAKE(*preprocess));
+}
+
+void preprocess_skip(struct preprocess *preprocess, uint32_t feature)
+{
+	for (uint32_t i = 0; i < preprocess->rows; i++)
+		if (preprocess->row[i].to == feature)
+			preprocess->row[i].skipped = true;
 }
 
 /* ---- Numbers ---- */
@@ -284,6 +292,12 @@ static int make(const struct row *row, const struct batch_slot *batch, uint32_t 
 	const bool encodes = row->how->output_mode != OUTPUT_INT;
 	uint64_t count = from.feature->elements;
 
+	if (row->skipped) { /* its input need not be there */
+		memset(to.values, 0, batch->row_bytes[row->to]);
+		if (to.count)
+			*to.count = 0;
+		return 0;
+	}
 	if (from.count) /* which a broken reader of the ring can write */
 		count = (uint64_t)*from.count < from.feature->values_max ? (uint64_t)*from.count
 									 : from.feature->values_max;

@@ -9,8 +9,8 @@
  * A made feature is a column like any other: int64 of the shape of its input (ragged where the input is), or
  * float32 with a place for each number. Floats are compared with bin_boundaries as float32.
  *
- * Order: preprocess_open -> preprocess_row* -> preprocess_freep. The vocabularies' tables are made once, and
- * then only read: any number of threads may call preprocess_row().
+ * Order: preprocess_open -> preprocess_skip* -> preprocess_row* -> preprocess_freep. The vocabularies' tables
+ * are made once, and then only read: any number of threads may call preprocess_row().
  */
 #pragma once
 
@@ -24,6 +24,10 @@ struct preprocess;
 MUST_CHECK int preprocess_open(const struct config *config, struct preprocess **ret_preprocess,
 			       struct error *err);
 void preprocess_freep(struct preprocess **preprocess); /* for CLEANUP() */
+
+/* Says that nobody reads a made feature, whose number in the configuration is `feature`: its rows are zeros,
+ * or have no values. Called before the first preprocess_row(). */
+void preprocess_skip(struct preprocess *preprocess, uint32_t feature);
 
 /* Computes all made features of row `row`, whose other features are there. Errors: -EBADMSG with the made
  * feature, the value and what is allowed; the made features are then undefined. */

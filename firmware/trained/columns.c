@@ -95,9 +95,13 @@ int columns_open(const struct config *config, const struct model *model, bool la
 	    (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
 	    (r = bind_model(ret_columns, model, err)) < 0)
 		return r;
-	for (uint32_t i = 0; i < ret_columns->schema.features && !labels; i++)
-		if (!columns_reads(ret_columns, i))
-			ret_columns->schema.feature[i].optional = true;
+	for (uint32_t i = 0; i < ret_columns->schema.features; i++) {
+		if (columns_reads(ret_columns, i))
+			continue;
+		ret_columns->schema.feature[i].optional |= !labels;
+		if (config->feature[i].made_by)
+			batch_decoder_skip(ret_columns->pictures, i);
+	}
 	return 0;
 }
 

@@ -15,7 +15,7 @@ os.mkdir("people")
 def row():
     city, age, user = random.choice(["Bonn", "Köln", "Oslo", "東京"]), random.randint(18, 80), random.randint(1, 20)
     label = int((age - 49) / 18 + (1.5 if city in ("Bonn", "東京") else -1.5) + (0.5 if user in (3, 5, 8) else 0) > 0)
-    features = {"city": ("bytes", [city.encode()]), "age": ("int64", [age]), "user": ("int64", [user]), "bought": ("int64", [label])}
+    features = {"city": ("bytes", [city.encode()]), "age": ("int64", [age]), "user": ("int64", [user]), "bought": ("bytes", [b"yes" if label else b"no"])}
     if random.random() < 0.02:
         del features["city"]
     return tfrecord.example(features)
@@ -34,15 +34,16 @@ schema = (
   { name = "city"; dtype = "bytes"; shape = [ 1 ]; bytes_max = 32; missing = "default"; },
   { name = "age"; dtype = "int64"; shape = [ 1 ]; },
   { name = "user"; dtype = "int64"; shape = [ 1 ]; },
-  { name = "bought"; dtype = "int64"; shape = [ 1 ]; }
+  { name = "bought"; dtype = "bytes"; shape = [ 1 ]; bytes_max = 8; }
 );
 preprocess = (
   { op = "string_lookup"; name = "city_id"; input = "city"; vocabulary = [ "Bonn", "Köln", "東京" ]; mask_token = ""; },
   { op = "hashing"; name = "user_bin"; input = "user"; num_bins = 16; },
-  { op = "discretization"; name = "age_bin"; input = "age"; bin_boundaries = [ 30.0, 50.0, 65.0 ]; output_mode = "one_hot"; }
+  { op = "discretization"; name = "age_bin"; input = "age"; bin_boundaries = [ 30.0, 50.0, 65.0 ]; output_mode = "one_hot"; },
+  { op = "string_lookup"; name = "bought_id"; input = "bought"; vocabulary = [ "no", "yes" ]; num_oov_indices = 0; }
 );
 model: {
-  input = "age"; label = "bought"; loss = "sparse_categorical_crossentropy";
+  input = "age"; label = "bought_id"; loss = "sparse_categorical_crossentropy";
   layers = (
     { op = "cast"; name = "age_number"; inputs = [ "age" ]; },
     { op = "normalization"; name = "age_n"; inputs = [ "age_number" ]; },
@@ -59,7 +60,7 @@ ok $? "the configuration is good" "$(cat good.log)"
 "$kiln" config show people.conf >shown.conf 2>&1 && "$kiln" config check shown.conf >good.log 2>&1
 ok $? "what kiln config show prints is read again" "$(cat good.log)"
 is "$("$kiln" config show --json people.conf | python3 -c 'import json, sys; c = json.load(sys.stdin); print(len(c["schema"]), [r["op"] for r in c["preprocess"]])')" \
-	"4 ['string_lookup', 'hashing', 'discretization']" "config show --json has the rows"
+	"4 ['string_lookup', 'hashing', 'discretization', 'string_lookup']" "config show --json has the rows"
 node people
 "$kiln" check people.conf >check.log 2>&1
 ok $? "kiln check" "$(cat check.log)"
@@ -77,7 +78,7 @@ is "$(printf '%s\n' '{"city": "Bonn", "age": 40, "user": 1}' '{"city": "Köln", 
 	"$kiln" predict "runs/$run" --data - 2>&1 | python3 -c 'import json, sys
 rows = [json.loads(line) for line in sys.stdin]
 print([r["class"] for r in rows[:2]], len({r["probability"] for r in rows}))')" "[1, 0] 4" \
-	"predictions of lines: known towns, an unknown one and a missing one"
+	"predictions of lines: known towns, an unknown one and a missing one, without the label that a row makes"
 like "$(echo '{"city": 3, "age": 40, "user": 1}' | "$kiln" predict "runs/$run" --data - 2>&1)" '"city": found 3 as value 0, expected a string' "a number as a town is refused"
 like "$(echo '{"city_id": 3, "age": 40, "user": 1}' | "$kiln" predict "runs/$run" --data - 2>&1)" 'found "city_id", allowed: "city", "age"' "so is what a row makes"
 

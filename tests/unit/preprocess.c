@@ -247,6 +247,28 @@ static void chains_and_ragged(void **state)
 	close_rows(&fixture);
 }
 
+/* A row that nobody reads does not look at its input, which may hold anything. */
+static void skips(void **state)
+{
+	struct fixture fixture = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	open_rows(&fixture,
+		  "{ op = \"string_lookup\"; name = \"id\"; input = \"w\"; num_oov_indices = 0; " TOWNS
+		  "}, { op = \"integer_lookup\"; name = \"known\"; input = \"r\"; vocabulary = [ 30 ]; }");
+	fixture.splits[R][1] = 3;
+	assert_true(example_put_bytes(&fixture.schema.feature[W], fixture.memory[W], 0, "Oslo", 4));
+	assert_int_equal(preprocess_row(fixture.preprocess, &fixture.batch, 0, &err), -EBADMSG);
+	preprocess_skip(fixture.preprocess, MADE);
+	preprocess_skip(fixture.preprocess, MADE + 1);
+	fixture.memory[MADE][0] = fixture.splits[MADE + 1][1] = 9;
+	assert_int_equal(preprocess_row(fixture.preprocess, &fixture.batch, 0, &err), 0);
+	assert_int_equal(fixture.memory[MADE][0], 0);
+	assert_int_equal(fixture.splits[MADE + 1][1], 0);
+	close_rows(&fixture);
+}
+
 /* A record has no made feature: the parser does not look for it, and batch_parse() makes it. */
 static void parses(void **state)
 {
@@ -322,6 +344,12 @@ static void refused(void **state)
 		  "the one before" },
 		{ "a name twice", ROWS("{ op = \"hashing\"; name = \"f\"; input = \"w\"; num_bins = 3; }"),
 		  AT "name: found \"f\", allowed: a name that no other feature has" },
+		{ "a ragged feature with a long name",
+		  ROWS("{ op = \"hashing\"; input = \"r\"; num_bins = 3; name = "
+		       "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"; }"),
+		  AT
+		  "name: found \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", allowed for a "
+		  "ragged feature: 1 .. 56 bytes" },
 		{ "the name of a column",
 		  ROWS("{ op = \"hashing\"; name = \"empty\"; input = \"w\"; num_bins = 3; }"),
 		  AT "name: found \"empty\", allowed: 1 .. 63 bytes, not \"empty\"" },
@@ -334,8 +362,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_keras),    cmocka_unit_test(chains_and_ragged), cmocka_unit_test(parses),
-		cmocka_unit_test(words_twice), cmocka_unit_test(refused),
+		cmocka_unit_test(as_keras), cmocka_unit_test(chains_and_ragged), cmocka_unit_test(skips),
+		cmocka_unit_test(parses),   cmocka_unit_test(words_twice),       cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
