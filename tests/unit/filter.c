@@ -160,6 +160,8 @@ static const struct {
 	{ "id == 7 and lang == 3", -EBADMSG, "feature \"lang\": found bytes_list" },
 	/* Features with the names of words. */
 	{ "not == 0", 0, NULL },
+	{ "not[0] == 0", 0, NULL },
+	{ "id == 7 and not (or[0] == 1)", 1, NULL },
 	{ "in == 0 or and == 0 or id == 7", 1, NULL },
 };
 

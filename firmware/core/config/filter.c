@@ -32,13 +32,17 @@ static bool take_sign(struct parser *parser, char sign)
 	return true;
 }
 
-/* Reads a word such as `and`, unless it is the name of a feature that is compared. */
-static bool take_word(struct parser *parser, const char *word)
+#define BEFORE_ONE  " \t("  /* what may follow `not`, `and`, `or`, beside the end */
+#define BEFORE_LIST " \t([" /* ... and a word before a list */
+
+/* Reads a word such as `and`, unless it is the name of a feature that is compared. `followers`: the signs
+ * that may follow it. */
+static bool take_word(struct parser *parser, const char *word, const char *followers)
 {
 	const size_t bytes = strlen(word);
 	const char *next = parser->at + bytes;
 
-	if (strncmp(parser->at, word, bytes) != 0 || (*next && !strchr(" \t([", *next)))
+	if (strncmp(parser->at, word, bytes) != 0 || (*next && !strchr(followers, *next)))
 		return false;
 	next += strspn(next, " \t");
 	if (*next && strchr("=!<>", *next))
@@ -177,14 +181,15 @@ static uint16_t read_comparison(struct parser *parser)
 
 	if (!read_name(parser, &term))
 		return NONE;
-	if (take_word(parser, "in"))
+	if (take_word(parser, "in", BEFORE_LIST))
 		return read_list(parser, &term);
-	if (take_word(parser, "not"))
-		return take_word(parser, "in") ? add_node(parser, FILTER_NOT, read_list(parser, &term), 0)
-					       : NONE;
+	if (take_word(parser, "not", BEFORE_ONE))
+		return take_word(parser, "in", BEFORE_LIST)
+			       ? add_node(parser, FILTER_NOT, read_list(parser, &term), 0)
+			       : NONE;
 	if (!read_index(parser, &term))
 		return NONE;
-	if (take_word(parser, "in"))
+	if (take_word(parser, "in", BEFORE_LIST))
 		return read_list(parser, &term);
 	return read_op(parser, &term) ? add_term(parser, term) : NONE;
 }
@@ -198,7 +203,7 @@ static uint16_t read_one(struct parser *parser) // NOLINT(misc-no-recursion)
 {
 	uint16_t inner;
 
-	if (take_word(parser, "not"))
+	if (take_word(parser, "not", BEFORE_ONE))
 		return add_node(parser, FILTER_NOT, read_one(parser), 0);
 	if (!take_sign(parser, '('))
 		return read_comparison(parser);
@@ -210,7 +215,7 @@ static uint16_t read_all(struct parser *parser) // NOLINT(misc-no-recursion)
 {
 	uint16_t all = read_one(parser);
 
-	while (all != NONE && take_word(parser, "and"))
+	while (all != NONE && take_word(parser, "and", BEFORE_ONE))
 		all = add_node(parser, FILTER_AND, all, read_one(parser));
 	return all;
 }
@@ -219,7 +224,7 @@ static uint16_t read_any(struct parser *parser) // NOLINT(misc-no-recursion)
 {
 	uint16_t any = read_all(parser);
 
-	while (any != NONE && take_word(parser, "or"))
+	while (any != NONE && take_word(parser, "or", BEFORE_ONE))
 		any = add_node(parser, FILTER_OR, any, read_all(parser));
 	return any;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * order.filter: a condition that selects records by the values of features. A comparison is FEATURE OP VALUE,
- * where OP is one of == != < <= > >=, or FEATURE in [ VALUE, ... ]:
+ * where OP is one of == != < <= > >=, FEATURE in [ VALUE, ... ] or
+ * FEATURE not in [ VALUE, ... ]:
  *
  *     label == 3        score >= 0.5        onehot[1] == 1        lang != "de"        year in [ 2024, 2025 ]
  *
@@ -20,9 +21,9 @@
 #define FILTER_BYTES     256u /* longest condition, with its NUL */
 #define FILTER_INDEX_MAX 1023u
 #define FILTER_TERMS_MAX 128u /* more than a condition of this length can have */
-#define FILTER_ALLOWED                                                                                      \
-	"FEATURE OP VALUE, FEATURE[INDEX] OP VALUE or FEATURE in [ VALUE, ... ] with OP one of == != < <= " \
-	"> >=, "                                                                                            \
+#define FILTER_ALLOWED                                                                                     \
+	"FEATURE OP VALUE, FEATURE[INDEX] OP VALUE, FEATURE in [ VALUE, ... ] or FEATURE not in [ VALUE, " \
+	"... ] with OP one of == != < <= > >=, "                                                           \
 	"VALUE a number or, after == != and in, a \"text\"; joined by not, and, or and ( )"
 
 enum filter_op { FILTER_EQ, FILTER_NE, FILTER_LE, FILTER_LT, FILTER_GE, FILTER_GT, FILTER_OPS };
