@@ -102,8 +102,8 @@ struct look {
 	bool seen[FILTER_TERMS_MAX]; /* a record has the feature of this term of the filter */
 	bool none;                   /* the bytes hold no whole record */
 	bool misfit;                 /* a record arrived intact and does not fit */
-	bool known;                  /* a record has a feature of the schema */
-	const char *other;           /* what example_other() says of the first record */
+	bool whole;                  /* the bytes are the whole shard */
+	bool stranger;               /* no record has a feature of the schema */
 	bool number;                 /* a record has a number that the network cannot take */
 	uint32_t records, matching;
 };
@@ -150,13 +150,32 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 	return r;
 }
 
-/* Errors: -EBADMSG no record has a feature of the schema, as kiln-fetchd refuses it. */
-static int check_known(struct look *look, struct error *err)
+/* Looks for a record with a feature of the schema. Where none of the whole shard has one, kiln-fetchd refuses
+ * the shard. Errors: -EBADMSG no record has one. */
+static int check_known(const struct inflated *begin, const struct rows *rows, struct look *look,
+		       struct error *err)
 {
-	if (look->known || look->records == 0)
+	const char *other = NULL;
+	uint32_t records = 0;
+	uint64_t at = 0;
+
+	while (at < begin->bytes) {
+		struct tfrecord record = { 0 };
+		struct error cut = { 0 };
+
+		if (tfrecord_next(begin->data, begin->bytes, at, begin->bytes, &record, &cut) < 0)
+			break;
+		if (example_has_any(&rows->schema, record.data, record.bytes))
+			return 0;
+		if (records++ == 0)
+			other = example_other(record.data, record.bytes);
+		at = record.next;
+	}
+	if (records == 0)
 		return 0;
-	look->misfit = true;
-	return example_no_feature(-EBADMSG, "the first", look->records, look->other, err);
+	look->stranger = true;
+	look->misfit = look->whole && at == begin->bytes;
+	return example_no_feature(-EBADMSG, "the first", records, other, err);
 }
 
 /* Parses the records of the begin of a shard; goes on where the filter has taken none yet. A record that the
@@ -165,33 +184,39 @@ static int check_known(struct look *look, struct error *err)
 static int look_at_all(const struct inflated *begin, struct rows *rows, struct look *look, struct error *err)
 {
 	uint64_t at = 0;
+	int known;
 
 	look->none = false;
+	known = check_known(begin, rows, look, err);
+	if (known < 0)
+		return known;
 	while (at < begin->bytes && (look->records < FIRST_RECORDS_MAX || look->matching == 0)) {
 		struct tfrecord record = { 0 };
 		int r = tfrecord_next(begin->data, begin->bytes, at, begin->bytes, &record, err);
 
 		look->none = r < 0 && look->records == 0;
 		if (r < 0)
-			return look->none ? r : check_known(look, err);
+			return look->none ? r : 0;
 		if (look_at(look, rows, &record, err) < 0)
 			return error_prefix(err, "record %u", look->records);
-		if (look->records == 0)
-			look->other = example_other(record.data, record.bytes);
-		look->known |= example_has_any(&rows->schema, record.data, record.bytes);
 		look->records++;
 		at = record.next;
 	}
-	return check_known(look, err);
+	return 0;
 }
 
-/* Returns the first feature of the filter that no record has; NULL: none. */
-static const char *unseen(const struct look *look)
+/* Returns the first comparison with a feature that no record has; NULL: none. *ret_all: no record has any. */
+static const struct filter_term *unseen(const struct look *look, bool *ret_all)
 {
-	for (uint32_t i = 0; i < look->filter.terms; i++)
-		if (!look->seen[i])
-			return filter_name(&look->filter, &look->filter.term[i]);
-	return NULL;
+	const struct filter_term *first = NULL;
+
+	*ret_all = true;
+	for (uint32_t i = look->filter.terms; i-- > 0;)
+		if (look->seen[i])
+			*ret_all = false;
+		else
+			first = &look->filter.term[i];
+	return first;
 }
 
 /* A comparison of a number that no record has is false; a text that no record has is compared as the empty
@@ -199,20 +224,23 @@ static const char *unseen(const struct look *look)
 static void say(struct preflight *preflight, enum split split, const struct store_object *shard,
 		const struct look *look)
 {
-	const char *condition = preflight->config->order.filter, *absent = unseen(look);
+	const char *condition = preflight->config->order.filter;
+	bool all;
+	const struct filter_term *absent = unseen(look, &all);
 
 	if (!look->filtered || look->records == 0)
 		return;
-	if (absent && look->matching == 0)
-		preflight_add_misfit(preflight, split == SPLIT_TRAIN, "filter",
-				     "name a feature that the records have",
-				     "order.filter \"%s\": the first %u records of %s have no feature \"%s\"",
-				     condition, look->records, shard->key, absent);
+	if (absent && all && look->matching == 0)
+		preflight_add_misfit(
+			preflight, split == SPLIT_TRAIN, "filter", "name a feature that the records have",
+			"order.filter \"%s\": the first %u records of %s have no feature \"%s\"", condition,
+			look->records, shard->key, filter_name(&look->filter, absent));
 	else if (absent)
 		preflight_add(preflight, "filter", PREFLIGHT_WARNING, "name a feature that the records have",
-			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\", which "
-			      "counts as the empty text",
-			      condition, look->records, shard->key, absent);
+			      "order.filter \"%s\": the first %u records of %s have no feature \"%s\"%s",
+			      condition, look->records, shard->key, filter_name(&look->filter, absent),
+			      absent->is_text ? ", which counts as the empty text"
+					      : ", and the comparison with it is false");
 	else if (look->matching == 0)
 		preflight_add(preflight, "filter", PREFLIGHT_WARNING,
 			      "a split without a matching record ends the run, or has no figures",
@@ -233,11 +261,13 @@ static int look_into(const struct config *config, struct store *store, const str
 	if ((r = rows_open(config, &rows, err)) < 0 ||
 	    (r = read_begin(store, shard, BEGIN_MAX, plain_max, &begin, err)) < 0)
 		return r;
+	look->whole = shard->pin.bytes <= BEGIN_MAX;
 	r = look_at_all(&begin.inflated, &rows, look, err);
 	if (!look->none || shard->pin.bytes <= BEGIN_MAX)
 		return r;
 	if (brief || shard->pin.bytes > SHARD_MAX)
 		return 0;
+	look->whole = true;
 	r = read_begin(store, shard, SHARD_MAX, plain_max, &begin, err);
 	return r < 0 ? r : look_at_all(&begin.inflated, &rows, look, err);
 }
@@ -293,7 +323,7 @@ bool preflight_first(struct preflight *preflight, struct store *store, enum spli
 		preflight_add_misfit(preflight, true, PART,
 				     "make the network as large as the numbers are, or correct the records",
 				     "%s", err.text);
-	else if (skips)
+	else if (look.stranger ? !look.misfit : skips) /* fetch.bad_record does not skip a whole shard */
 		preflight_add(preflight, PART, PREFLIGHT_WARNING, todo, "%s", err.text);
 	else
 		preflight_add_misfit(preflight, look.misfit, PART, todo, "%s", err.text);
