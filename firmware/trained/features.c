@@ -68,7 +68,11 @@ static int add_text(struct values *values, const cJSON *item, struct error *err)
 		return refuse(values, item, "a string", err);
 	if (values->count < values->capacity &&
 	    !example_put_bytes(values->feature, values->row, values->count, text, strlen(text)))
-		return refuse(values, item, "a string of at most bytes_max bytes", err);
+		return error_set(err, -EBADMSG,
+				 "\"%s\": found a string of %zu bytes as value %" PRIu64
+				 ", expected at most %" PRIu64 " (bytes_max)",
+				 values->feature->name, strlen(text), values->count,
+				 values->feature->bytes_max);
 	return 0;
 }
 
@@ -105,13 +109,19 @@ static int add_values(struct values *values, const cJSON *item,
 	return 0;
 }
 
+/* Returns what an error calls the values of a feature. */
+static const char *noun(const struct example_feature *feature)
+{
+	return feature->dtype == EXAMPLE_BYTES ? "values" : "numbers";
+}
+
 static int fill(const struct values *values, struct error *err)
 {
 	const struct example_feature *feature = values->feature;
 
 	if (!feature->optional)
-		return error_set(err, -EBADMSG, "\"%s\": found nothing, expected %" PRIu64 " numbers",
-				 feature->name, feature->elements);
+		return error_set(err, -EBADMSG, "\"%s\": found nothing, expected %" PRIu64 " %s",
+				 feature->name, feature->elements, noun(feature));
 	for (uint64_t i = 0; i < feature->elements; i++)
 		if (feature->dtype == EXAMPLE_BYTES)
 			(void)example_put_bytes(feature, values->row, i, "", 0);
@@ -141,13 +151,26 @@ static int add_feature(const struct columns *columns, uint32_t i, const cJSON *o
 		return r;
 	if (feature->values_max ? values.count > values.capacity && !feature->truncate
 				: values.count != values.capacity)
-		return error_set(err, -EBADMSG, "\"%s\": found %" PRIu64 " numbers, expected %s%" PRIu64,
-				 feature->name, values.count, feature->values_max ? "at most " : "",
-				 values.capacity);
+		return error_set(err, -EBADMSG, "\"%s\": found %" PRIu64 " %s, expected %s%" PRIu64,
+				 feature->name, values.count, noun(feature),
+				 feature->values_max ? "at most " : "", values.capacity);
 	if (feature->values_max)
 		columns->batch.splits[i][row + 1] =
 			(int64_t)(values.count < values.capacity ? values.count : values.capacity);
 	return 0;
+}
+
+static int refuse_name(const struct config *config, const char *name, struct error *err)
+{
+	char names[512] = "";
+
+	for (uint32_t i = 0; i < config->features - config->made; i++) {
+		const size_t used = strlen(names);
+
+		(void)snprintf(names + used, sizeof(names) - used, "%s\"%s\"", i ? ", " : "",
+			       config->feature[i].name);
+	}
+	return error_set(err, -EBADMSG, "found \"%.60s\", allowed: %s", name, names);
 }
 
 /* Refuses a member whose name is not in the schema, because it is probably a typing error. */
@@ -156,19 +179,10 @@ static int check_names(const struct config *config, const cJSON *object, struct 
 	const cJSON *member;
 
 	cJSON_ArrayForEach(member, object) {
-		char names[512] = "";
-		bool known = false;
+		const struct config_feature *feature = config_feature_named(config, member->string);
 
-		for (uint32_t i = 0; i < config->features - config->made; i++) {
-			const size_t used = strlen(names);
-
-			known = known || strcmp(config->feature[i].name, member->string) == 0;
-			(void)snprintf(names + used, sizeof(names) - used, "%s\"%s\"", i ? ", " : "",
-				       config->feature[i].name);
-		}
-		if (!known)
-			return error_set(err, -EBADMSG, "found \"%.60s\", allowed: %s", member->string,
-					 names);
+		if (!feature || feature->made_by)
+			return refuse_name(config, member->string, err);
 	}
 	return 0;
 }

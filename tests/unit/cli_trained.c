@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-/* ---- Features: float "x" of 2 x 2, int64 "id", a ragged int64 "words" of at most 3, and "unread" ---- */
+/* ---- Features: float "x" of 2 x 2, int64 "id", a ragged int64 "words" of at most 3, "unread" and bytes
+ * "text" of 2 values of at most 4 bytes ---- */
 
 #define ROWS 2u
 
@@ -25,18 +26,19 @@ struct fixture {
 	float x[ROWS * 4];
 	int64_t id[ROWS], words[ROWS * 3], splits[ROWS + 1];
 	float unread[ROWS];
+	uint8_t text[ROWS * 16];
 };
 
 static void make(struct fixture *fixture)
 {
 	struct columns *columns = &fixture->columns;
-	static const char *const names[] = { "x", "id", "words", "unread" };
+	static const char *const names[] = { "x", "id", "words", "unread", "text" };
 
-	*fixture = (struct fixture){ .config = { .features = 4 } };
-	for (uint32_t i = 0; i < 4; i++)
+	*fixture = (struct fixture){ .config = { .features = 5 } };
+	for (uint32_t i = 0; i < 5; i++)
 		fixture->config.feature[i].name = names[i];
 	columns->schema = (struct example_schema){
-		.features = 4,
+		.features = 5,
 		.feature = { { .name = "x", .dtype = EXAMPLE_FLOAT32, .elements = 4 },
 			     { .name = "id",
 			       .dtype = EXAMPLE_INT64,
@@ -44,20 +46,26 @@ static void make(struct fixture *fixture)
 			       .optional = true,
 			       .fill = -1 },
 			     { .name = "words", .dtype = EXAMPLE_INT64, .values_max = 3 },
-			     { .name = "unread", .dtype = EXAMPLE_FLOAT32, .elements = 1 } },
+			     { .name = "unread", .dtype = EXAMPLE_FLOAT32, .elements = 1 },
+			     { .name = "text",
+			       .dtype = EXAMPLE_BYTES,
+			       .elements = 2,
+			       .bytes_max = 4,
+			       .optional = true } },
 	};
 	columns->batch = (struct batch_slot){
 		.schema = &columns->schema,
 		.values = { (uint8_t *)fixture->x, (uint8_t *)fixture->id, (uint8_t *)fixture->words,
-			    (uint8_t *)fixture->unread },
-		.splits = { NULL, NULL, fixture->splits, NULL },
-		.row_bytes = { 4 * sizeof(float), sizeof(int64_t), 3 * sizeof(int64_t), sizeof(float) },
+			    (uint8_t *)fixture->unread, fixture->text },
+		.splits = { NULL, NULL, fixture->splits, NULL, NULL },
+		.row_bytes = { 4 * sizeof(float), sizeof(int64_t), 3 * sizeof(int64_t), sizeof(float), 16 },
 	};
 	columns->config = &fixture->config;
-	columns->inputs = 3;
+	columns->inputs = 4;
 	columns->input[0] = fixture->x;
 	columns->input[1] = fixture->id;
 	columns->input[2] = fixture->words;
+	columns->input[3] = fixture->text;
 }
 
 static int add(struct fixture *fixture, const char *text, uint32_t row, struct error *err)
@@ -101,7 +109,10 @@ static void test_bad_features(void **state)
 		{ "{\"x\": [1, 2, 3, 4], \"id\": 1.5}", "\"id\": found 1.5 as value 0, expected an integer" },
 		{ "{\"x\": [1, 2, 3, 4], \"words\": [1, 2, 3, 4]}", "found 4 numbers, expected at most 3" },
 		{ "{\"words\": [1]}", "\"x\": found nothing, expected 4 numbers" },
-		{ "{\"y\": 1}", "found \"y\", allowed: \"x\", \"id\", \"words\", \"unread\"" },
+		{ "{\"y\": 1}", "found \"y\", allowed: \"x\", \"id\", \"words\", \"unread\", \"text\"" },
+		{ "{\"x\": [1, 2, 3, 4], \"text\": [\"abcd\", \"abcde\"]}",
+		  "\"text\": found a string of 5 bytes as value 1, expected at most 4 (bytes_max)" },
+		{ "{\"x\": [1, 2, 3, 4], \"text\": [\"a\"]}", "\"text\": found 1 values, expected 2" },
 	};
 
 	(void)state;
