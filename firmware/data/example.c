@@ -184,21 +184,29 @@ struct parse {
 	const struct example_schema *schema;
 	struct wire value[EXAMPLE_FEATURES_MAX]; /* of the features that were found */
 	bool found[EXAMPLE_FEATURES_MAX];
+	uint32_t next; /* the feature behind the last one that was found */
 };
 
-/* A later entry of the same key replaces the earlier entry, unless its value is empty, as in TensorFlow. */
+/* A later entry of the same key replaces the earlier entry, unless its value is empty, as in TensorFlow. The
+ * names of a schema are unique. Records mostly have their features in one order, so the search begins behind
+ * the feature that was found last. */
 static int note_entry(void *context, struct wire key, struct wire value)
 {
 	struct parse *parse = context;
+	const uint32_t features = record_features(parse->schema);
 
-	for (uint32_t i = 0; i < record_features(parse->schema); i++) {
+	for (uint32_t n = 0; n < features; n++) {
+		const uint32_t i = parse->next + n < features ? parse->next + n : parse->next + n - features;
 		const char *name = parse->schema->feature[i].name;
 
-		if (strlen(name) == wire_bytes(key) && memcmp(name, key.at, wire_bytes(key)) == 0 &&
-		    wire_bytes(value) > 0) {
+		if (strlen(name) != wire_bytes(key) || memcmp(name, key.at, wire_bytes(key)) != 0)
+			continue;
+		parse->next = i + 1;
+		if (wire_bytes(value) > 0) {
 			parse->value[i] = value;
 			parse->found[i] = true;
 		}
+		break;
 	}
 	return 0;
 }
@@ -246,6 +254,7 @@ static int parse_any(const struct example_schema *schema, struct wire record, vo
 	int r;
 
 	parse.schema = schema;
+	parse.next = 0;
 	memset(parse.found, 0, record_features(schema) * sizeof(parse.found[0]));
 	r = walk_entries(record, note_entry, &parse, err);
 
