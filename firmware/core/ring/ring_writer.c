@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/ring/ring_shared.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- Generations ---- */
@@ -67,7 +68,8 @@ int ring_claim(struct ring *ring, struct ring_slot **ret_slot)
 	if (ring->claimed - tail == ring->geometry.slots)
 		return -EAGAIN;
 	slot = ring_slot_at(ring, ring->claimed++);
-	memset(slot, 0, sizeof(*slot));
+	memset(slot, 0,
+	       offsetof(struct ring_slot, column) + ring->geometry.columns * sizeof(struct ring_column));
 	*ret_slot = slot;
 	return 0;
 }
