@@ -82,6 +82,15 @@ static void put_lists(FILE *out)
 	roff_item(out, "shape", "sizes of the feature's dimensions, [ ] for a single value");
 	roff_paragraph(out, "Without `schema` the file means:");
 	roff_example(out, config_default_schema);
+	roff_section(out, "PREPROCESS");
+	roff_paragraph(out,
+		       "The list `preprocess` makes features of the features of a record: one element per "
+		       "new feature, with these keys:");
+	put_keys(out, config_preprocess_keys, config_preprocess_keys_count, false);
+	roff_item(out, "vocabulary", "string_lookup, integer_lookup: list of the known strings or integers");
+	roff_item(out, "mask_token", "string_lookup, integer_lookup: the string or integer that is masked");
+	roff_item(out, "mask_value", "hashing: the string or integer that gets the number 0");
+	roff_item(out, "salt", "hashing: an integer or a list of two, the key of SipHash");
 	roff_section(out, "LAYERS");
 	roff_paragraph(
 		out, "The list `model.layers` is the network, first layer first. An element has `op`, "
