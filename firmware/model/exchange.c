@@ -20,23 +20,38 @@ static bool divides(const struct graph *graph, uint64_t bucket_bytes)
 	       !graph->config->tensorboard.histogram_epochs;
 }
 
+/* Returns after how many launches of the training plan bucket b is taken. It is complete then, the buckets
+ * before are taken, and of the bucket two before no later launch reads the weights: exchange_go_on() updates
+ * them then. */
+static uint32_t ready_after(const struct model *model, uint32_t b)
+{
+	const struct bucket *bucket = &model->share.exchange.bucket[b];
+	uint32_t ready = plan_uses_end(&model->train, ARENA_GRADIENT, bucket->first, bucket->end);
+
+	if (b > 0 && ready < bucket[-1].ready)
+		ready = bucket[-1].ready;
+	if (b > 1 && bucket[-2].divided) {
+		const uint32_t unused =
+			plan_uses_end(&model->train, ARENA_STATE, bucket[-2].first, bucket[-2].end);
+
+		if (ready < unused)
+			ready = unused;
+	}
+	return ready;
+}
+
 /* Cuts the bytes [first, end) of the gradient arena. */
 static void cut(struct model *model, uint64_t first, uint64_t end, uint64_t bytes, bool divided)
 {
 	struct exchange *exchange = &model->share.exchange;
-	uint32_t ready = exchange->buckets ? exchange->bucket[exchange->buckets - 1].ready : 0;
 
 	while (end > first) {
-		struct bucket *bucket = &exchange->bucket[exchange->buckets++];
+		struct bucket *bucket = &exchange->bucket[exchange->buckets];
 
 		bucket->divided = divided;
 		bucket->end = end;
 		end = bucket->first = end - first > bytes ? end - bytes : first;
-		bucket->ready = plan_uses_end(&model->train, ARENA_GRADIENT, bucket->first, bucket->end);
-		/* Buckets are taken in order. */
-		if (bucket->ready < ready)
-			bucket->ready = ready;
-		ready = bucket->ready;
+		bucket->ready = ready_after(model, exchange->buckets++);
 	}
 }
 
@@ -177,52 +192,42 @@ static int await_taken(struct bucket *bucket, struct error *err)
 	return r;
 }
 
-/* ---- Gradients ---- */
+/* ---- A step ---- */
 
 int exchange_take(struct model *model, uint32_t b, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
 	struct bucket *bucket = &exchange->bucket[b];
 
+	if (b == 0)
+		exchange->reduced = exchange->updated = exchange->spread = 0;
 	return take(model, ARENA_GRADIENT, exchange->gradients, bucket->first, bucket->end, &bucket->taken,
 		    err);
 }
 
-int exchange_run(struct model *model, struct error *err)
+/* Begins to sum the next bucket, as soon as it is taken. */
+static int reduce(struct exchange *exchange, struct error *err)
 {
-	struct exchange *exchange = &model->share.exchange;
-	int r = 0;
+	struct bucket *bucket = &exchange->bucket[exchange->reduced++];
+	int r = await_taken(bucket, err);
 
-	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
-		struct bucket *bucket = &exchange->bucket[b];
-
-		r = await_taken(bucket, err);
-		if (r == 0)
-			r = start(exchange, MODEL_REDUCE, exchange->gradients, bucket, err);
-		if (r == 0 && !bucket->divided)
-			r = start(exchange, MODEL_SPREAD, exchange->gradients, bucket, err);
-	}
-	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
-		const struct bucket *bucket = &exchange->bucket[b];
-
-		if (bucket->divided)
-			continue;
-		r = await(exchange, bucket, err);
-		if (r == 0)
-			r = give(model, ARENA_GRADIENT, exchange->gradients, bucket->first, bucket->end, err);
-	}
+	if (r == 0)
+		r = start(exchange, MODEL_REDUCE, exchange->gradients, bucket, err);
+	if (r == 0 && !bucket->divided)
+		r = start(exchange, MODEL_SPREAD, exchange->gradients, bucket, err);
 	return r;
 }
 
-/* ---- The update divided ---- */
-
-/* Updates the own chunk of a bucket, and takes its weights. */
-static int update(struct model *model, struct bucket *bucket, const struct plan_values *values,
-		  struct error *err)
+/* Waits for the sums of the next bucket. Where it is divided, updates the own chunk and takes its weights. */
+static int update(struct model *model, const struct plan_values *values, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
+	struct bucket *bucket = &exchange->bucket[exchange->updated++];
 	int r = await(exchange, bucket, err);
 
+	if (r == 0 && !bucket->divided)
+		return give(model, ARENA_GRADIENT, exchange->gradients, bucket->first, bucket->end, err);
+	exchange->apart = true;
 	if (r == 0)
 		r = give(model, ARENA_GRADIENT, exchange->gradients, bucket->own_first, bucket->own_end, err);
 	if (r == 0)
@@ -232,24 +237,63 @@ static int update(struct model *model, struct bucket *bucket, const struct plan_
 			    &bucket->taken, err);
 }
 
+/* Begins to give the weights of the next bucket to all, as soon as they are taken. */
+static int spread(struct exchange *exchange, struct error *err)
+{
+	struct bucket *bucket = &exchange->bucket[exchange->spread++];
+	int r = bucket->divided ? await_taken(bucket, err) : 0;
+
+	return r < 0 || !bucket->divided ? r
+					 : start(exchange, MODEL_SPREAD_STATE, exchange->state, bucket, err);
+}
+
+/* Each stage stays a bucket behind the one before: while this thread waits, the device has the launches of
+ * the next bucket, and the link those before. */
+int exchange_go_on(struct model *model, const struct plan_values *values, uint32_t taken, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	int r = 0;
+
+	if (!exchange->divides)
+		return 0;
+	while (r == 0 && exchange->reduced + 1 < taken)
+		r = reduce(exchange, err);
+	while (r == 0 && exchange->updated + 1 < exchange->reduced)
+		r = update(model, values, err);
+	while (r == 0 && exchange->spread + 1 < exchange->updated)
+		r = spread(exchange, err);
+	return r;
+}
+
+int exchange_run(struct model *model, struct error *err)
+{
+	struct exchange *exchange = &model->share.exchange;
+	int r = 0;
+
+	while (r == 0 && exchange->reduced < exchange->buckets)
+		r = reduce(exchange, err);
+	while (r == 0 && !exchange->divides && exchange->updated < exchange->buckets)
+		r = update(model, NULL, err);
+	return r;
+}
+
 int exchange_update(struct model *model, const struct plan_values *values, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
 	struct bucket *const all = exchange->bucket;
 	int r = 0;
 
-	exchange->apart = true;
-	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
-		if (all[b].divided)
-			r = update(model, &all[b], values, err);
-	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
-		if (all[b].divided && (r = await_taken(&all[b], err)) == 0)
-			r = start(exchange, MODEL_SPREAD_STATE, exchange->state, &all[b], err);
+	while (r == 0 && exchange->updated < exchange->buckets)
+		r = update(model, values, err);
+	while (r == 0 && exchange->spread < exchange->buckets)
+		r = spread(exchange, err);
 	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++)
 		if (all[b].divided && (r = await(exchange, &all[b], err)) == 0)
 			r = give(model, ARENA_STATE, exchange->state, all[b].first, all[b].end, err);
 	return r < 0 ? r : plan_run(&exchange->settle, model->gpu, values, err);
 }
+
+/* ---- Slots ---- */
 
 /* Gathers a bucket of a slot, whose region begins at `offset` of the state arena. */
 static int gather(struct model *model, struct bucket *bucket, uint64_t offset, struct error *err)

@@ -2,7 +2,8 @@
 /*
  * The gradients of a step on their way between the processes of a run. The gradient arena is cut into
  * buckets, from its end on: the backward pass begins with the last layer, so it finishes the buckets about in
- * this order. All processes cut the same buckets and exchange them in the same order.
+ * this order. All processes cut the same buckets and exchange them in an order that
+ * depends on nothing but their number.
  *
  * Overlap: in the last micro-batch of the process, each bucket is taken as soon as the launches that use it
  * are enqueued. While the device goes on with the layers before, the bucket travels. With several
@@ -10,7 +11,8 @@
  *
  * The update divided (ZeRO, stage 1): each process updates its own chunk (ranks_chunk()) of each bucket of
  * parameters and then gives the weights to the others, so it does 1 / world of the update, and as many bytes
- * travel. Only `part_tail`, in buckets of its own, is summed for all. The slots of other chunks become out of
+ * travel. That happens while the backward pass goes on, too: no launch after it reads the weights of a
+ * bucket. Only `part_tail`, in buckets of its own, is summed for all. The slots of other chunks become out of
  * date, and model_gather() collects them. Memory for them is not saved. The update is divided where
  * - optimizer_divides(): the others, such as clipping by a norm and the loss scale, need all gradients first,
  * - the gradients are more than one bucket: of a small network a second exchange takes longer than the
@@ -21,8 +23,8 @@
  * Copies: a CPU device exchanges the buckets in its own memory. Another device copies a bucket into host
  * memory, which is pinned where the driver can, on a queue of its own, and back on the queue of the kernels.
  *
- * Order: exchange_open -> (exchange_take of each bucket -> exchange_run -> exchange_update)* ->
- * exchange_close. One thread.
+ * Order: exchange_open -> ((exchange_take -> exchange_go_on) of each bucket -> exchange_run ->
+ * exchange_update)* -> exchange_close. One thread.
  */
 #pragma once
 
@@ -32,7 +34,7 @@
 
 struct bucket {
 	uint64_t first, end; /* bytes of the gradient arena */
-	uint32_t ready;      /* the bucket is complete after so many launches of the training plan */
+	uint32_t ready;      /* the bucket is taken after so many launches of the training plan */
 	struct gpu_event taken;
 	uint64_t ticket;
 	/* Where the update is divided, and the bucket is one of parameters: */
@@ -49,8 +51,9 @@ struct exchange {
 	/* The gradient arena and the parameter region in host memory: that of the device, or both `host`. */
 	uint8_t *gradients, *state;
 	bool divides;
-	bool apart;         /* slots of other processes are out of date */
-	struct plan settle; /* where the update is divided: what follows it */
+	uint32_t reduced, updated, spread; /* of this step: for so many buckets the stage has begun */
+	bool apart;                        /* slots of other processes are out of date */
+	struct plan settle;                /* where the update is divided: what follows it */
 };
 
 /* Cuts the buckets. The training plan is ready to run. Errors: -ENOMEM. Call exchange_close() after an error,
@@ -60,10 +63,14 @@ void exchange_close(struct exchange *exchange);
 /* Takes bucket b = 0 .. buckets - 1, in this order, when the commands enqueued so far are complete. Later
  * commands do not use it before exchange_run() has returned. */
 MUST_CHECK int exchange_take(struct model *model, uint32_t b, struct error *err);
-/* Exchanges all buckets that are taken: commands enqueued afterwards find the sums of all processes in the
+/* Where the update is divided: goes on with the first `taken` buckets, which are taken. `values` are those of
+ * the update. Blocks where device or link are behind. */
+MUST_CHECK int exchange_go_on(struct model *model, const struct plan_values *values, uint32_t taken,
+			      struct error *err);
+/* Exchanges all buckets, which are taken: commands enqueued afterwards find the sums of all processes in the
  * gradient arena. Where the update is divided, only begins the exchange of parameters. Blocks until all
  * processes have taken part. Errors: those of struct model_exchange. */
 MUST_CHECK int exchange_run(struct model *model, struct error *err);
-/* Where `divides`, after exchange_run(): updates the own chunks, gives the weights to all, and does what
- * follows the update. Blocks. */
+/* Where `divides`, after exchange_run(): updates the other own chunks, gives the weights to all, and does
+ * what follows the update. Blocks. */
 MUST_CHECK int exchange_update(struct model *model, const struct plan_values *values, struct error *err);

@@ -192,9 +192,11 @@ static int add_waiting(struct model *model, uint32_t k, uint64_t first, uint64_t
 static int train_last(struct model *model, const struct plan_values *values, uint32_t k, struct error *err)
 {
 	const struct exchange *exchange = &model->share.exchange;
+	struct plan_values update = *values;
 	uint32_t at = 0;
 	int r = 0;
 
+	update.rows = update.valid_rows = 0;
 	for (uint32_t b = 0; r == 0 && b < exchange->buckets; b++) {
 		const struct bucket *bucket = &exchange->bucket[b];
 
@@ -203,6 +205,8 @@ static int train_last(struct model *model, const struct plan_values *values, uin
 			r = add_waiting(model, k, bucket->first, bucket->end, err);
 		if (r == 0)
 			r = exchange_take(model, b, err);
+		if (r == 0)
+			r = exchange_go_on(model, &update, b + 1, err);
 	}
 	if (r == 0)
 		r = plan_run_to(&model->train, model->gpu, values, model->train.launches, &at, err);

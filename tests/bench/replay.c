@@ -62,6 +62,11 @@ static void put(FILE *file, const void *data, size_t bytes)
 	must(bytes == 0 || fwrite(data, bytes, 1, file) == 1, strerror(errno));
 }
 
+static size_t head_bytes(const struct ring_geometry *geometry)
+{
+	return offsetof(struct ring_slot, column) + geometry->columns * sizeof(struct ring_column);
+}
+
 static void record(const char *path)
 {
 	const struct cursor start = { .version = CURSOR_VERSION };
@@ -79,7 +84,7 @@ static void record(const char *path)
 
 		kind = slot->kind;
 		must(kind != RING_ERROR, "kiln-fetchd has an error");
-		put(file, slot, sizeof(*slot));
+		put(file, slot, head_bytes(geometry));
 		for (uint32_t i = 0; i < geometry->columns; i++)
 			put(file, ring_column_data(ring, slot, i), slot->column[i].bytes);
 		ring_release(ring, slot);
@@ -157,13 +162,13 @@ static void play(const char *path)
 	must(ring_create(ring_path, &geometry, WAIT_MS, &ring, &err) == 0, err.text);
 	begin(ring);
 	do {
-		struct ring_slot *slot = claim(ring), of_tape;
+		struct ring_slot *slot = claim(ring);
+		const size_t head = head_bytes(&geometry);
 
-		memcpy(&of_tape, take(&tape, sizeof(of_tape)), sizeof(of_tape));
-		*slot = of_tape;
-		kind = of_tape.kind;
+		memcpy(slot, take(&tape, head), head);
+		kind = slot->kind;
 		for (uint32_t i = 0; i < geometry.columns; i++) {
-			const size_t bytes = of_tape.column[i].bytes;
+			const size_t bytes = slot->column[i].bytes;
 
 			memcpy(ring_column_data(ring, slot, i), take(&tape, bytes), bytes);
 		}

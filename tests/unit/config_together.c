@@ -474,7 +474,7 @@ static void test_ranks(void **state)
 	assert_int_equal(config.ranks.boxes_min, 3);
 	assert_int_equal(config.ranks.exchange, EXCHANGE_BFLOAT16);
 	assert_true(config.ranks.exact && !config.ranks.trusted && !config.ranks.mixed);
-	assert_true(config.ranks.bucket_bytes == 16u << 20 && config.ranks.wait_s == 600 &&
+	assert_true(config.ranks.bucket_bytes == 4u << 20 && config.ranks.wait_s == 600 &&
 		    config.ranks.check_steps == 1000);
 }
 

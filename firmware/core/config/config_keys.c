@@ -350,7 +350,7 @@ const struct config_key config_keys[] = {
 	  "true: the weights are the same, bit for bit, whatever the number of devices; false: faster, the same weights for the same number of devices alone" },
 	{ "ranks.exchange", KEY_ENUM, "", "float32", NO_BOUNDS, { "float32", "bfloat16" }, AT(ranks.exchange),
 	  "type of the gradients that the ranks exchange; bfloat16 = half of the bytes: each rank's gradients are rounded, by at most 1/256 of each, so that the weights are the same for the same number of devices alone" },
-	{ "ranks.bucket_bytes", KEY_INT, "bytes", "16777216", 4096, GIB, NO_NAMES, AT(ranks.bucket_bytes),
+	{ "ranks.bucket_bytes", KEY_INT, "bytes", "4194304", 4096, GIB, NO_NAMES, AT(ranks.bucket_bytes),
 	  "gradients that are exchanged at a time, while others are still computed" },
 	{ "ranks.check_steps", KEY_INT, "steps", "1000", 0, 1e9, NO_NAMES, AT(ranks.check_steps),
 	  "number of steps after which the ranks compare their weights; 0 = never" },
