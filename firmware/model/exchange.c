@@ -40,36 +40,38 @@ static uint32_t ready_after(const struct model *model, uint32_t b)
 	return ready;
 }
 
-/* Cuts the bytes [first, end) of the gradient arena. */
-static void cut(struct model *model, uint64_t first, uint64_t end, uint64_t bytes, bool divided)
+/* Cuts the bytes [first, end) of the gradient arena into buckets like `as`. */
+static void cut(struct model *model, uint64_t first, uint64_t end, uint64_t bytes, struct bucket as)
 {
 	struct exchange *exchange = &model->share.exchange;
 
 	while (end > first) {
 		struct bucket *bucket = &exchange->bucket[exchange->buckets];
 
-		bucket->divided = divided;
+		*bucket = as;
 		bucket->end = end;
 		end = bucket->first = end - first > bytes ? end - bytes : first;
 		bucket->ready = ready_after(model, exchange->buckets++);
 	}
 }
 
-static int cut_all(struct model *model, uint64_t bucket_bytes, struct error *err)
+static int cut_all(struct model *model, const struct model_exchange *with, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
-	const uint64_t bytes = round_up(bucket_bytes, TENSOR_ALIGN),
+	const uint64_t bytes = round_up(with->bucket_bytes, TENSOR_ALIGN),
 		       end = model->graph.arena_bytes[ARENA_GRADIENT],
 		       parameters = graph_at(&model->graph, model->graph.gradient_region)->bytes;
+	bool tail_apart;
 
 	/* Two cuts have at most one bucket more than one cut. */
 	exchange->bucket = calloc(divide_up(end, bytes) + 1, sizeof(*exchange->bucket));
 	if (!exchange->bucket)
 		return error_set(err, -ENOMEM, "buckets of gradients: out of memory");
 	exchange->divides = divides(&model->graph, bytes);
-	if (exchange->divides)
-		cut(model, parameters, end, bytes, false);
-	cut(model, 0, exchange->divides ? parameters : end, bytes, exchange->divides);
+	tail_apart = exchange->divides || with->rounds;
+	if (tail_apart)
+		cut(model, parameters, end, bytes, (struct bucket){ .exact = true });
+	cut(model, 0, tail_apart ? parameters : end, bytes, (struct bucket){ .divided = exchange->divides });
 	return 0;
 }
 
@@ -115,7 +117,7 @@ static int plan_updates(struct model *model, struct error *err)
 int exchange_open(struct model *model, const struct model_exchange *with, struct error *err)
 {
 	struct exchange *exchange = &model->share.exchange;
-	int r = cut_all(model, with->bucket_bytes, err);
+	int r = cut_all(model, with, err);
 
 	exchange->with = *with;
 	if (r == 0)
@@ -212,9 +214,11 @@ static int reduce(struct exchange *exchange, struct error *err)
 	int r = await_taken(bucket, err);
 
 	if (r == 0)
-		r = start(exchange, MODEL_REDUCE, exchange->gradients, bucket, err);
+		r = start(exchange, bucket->exact ? MODEL_REDUCE_EXACT : MODEL_REDUCE, exchange->gradients,
+			  bucket, err);
 	if (r == 0 && !bucket->divided)
-		r = start(exchange, MODEL_SPREAD, exchange->gradients, bucket, err);
+		r = start(exchange, bucket->exact ? MODEL_SPREAD_EXACT : MODEL_SPREAD, exchange->gradients,
+			  bucket, err);
 	return r;
 }
 
@@ -244,7 +248,7 @@ static int spread(struct exchange *exchange, struct error *err)
 	int r = bucket->divided ? await_taken(bucket, err) : 0;
 
 	return r < 0 || !bucket->divided ? r
-					 : start(exchange, MODEL_SPREAD_STATE, exchange->state, bucket, err);
+					 : start(exchange, MODEL_SPREAD_EXACT, exchange->state, bucket, err);
 }
 
 /* Each stage stays a bucket behind the one before: while this thread waits, the device has the launches of
@@ -307,7 +311,7 @@ static int gather(struct model *model, struct bucket *bucket, uint64_t offset, s
 		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset + bucket->own_first,
 			     host + bucket->own_first, bucket->own_end - bucket->own_first, NULL, err);
 	if (r == 0)
-		r = start(exchange, MODEL_SPREAD_STATE, host, bucket, err);
+		r = start(exchange, MODEL_SPREAD_EXACT, host, bucket, err);
 	if (r == 0)
 		r = await(exchange, bucket, err);
 	if (r == 0 && !cpu)

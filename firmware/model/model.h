@@ -113,8 +113,9 @@ enum model_half {
 	MODEL_REDUCE,
 	/* All chunks become those of their owners. */
 	MODEL_SPREAD,
-	/* Like MODEL_SPREAD, of weights or slots: in float32, whatever the type of gradients. */
-	MODEL_SPREAD_STATE,
+	/* The same of values that are no gradients, such as weights and counts: nothing is rounded. */
+	MODEL_REDUCE_EXACT,
+	MODEL_SPREAD_EXACT,
 };
 struct model_exchange {
 	uint32_t world, rank; /* how many processes, and which one this is */
@@ -125,12 +126,13 @@ struct model_exchange {
 	int (*wait)(void *arg, uint64_t ticket, struct error *err); /* blocks */
 	void *arg;
 	uint64_t bucket_bytes; /* of gradients that are exchanged at a time (exchange.h) */
+	bool rounds;           /* gradients are rounded on their way */
 };
 /* Tells which micro-batches of each step (plan/parts.h) this process computes: `count` from `first` on, an
  * aligned subtree. Others compute the rest, and `exchange` adds their gradients; NULL where there are no
  * others. A batch then has the rows of these lanes, side by side: `count` times run.batch_rows / order.lanes.
  * After model_open() it is all micro-batches. Call it before the first batch. Errors: -EINVAL out of range;
- * -ENOMEM. */
+ * -ENOMEM; those of the device. */
 MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
 			   const struct model_exchange *exchange, struct error *err);
 

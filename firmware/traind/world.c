@@ -56,20 +56,25 @@ int world_broadcast(struct train *train, void *data, uint64_t bytes, uint32_t ro
 	return exchanged(r, err);
 }
 
+static bool rounds(const struct train *train)
+{
+	return train->run.config.ranks.exchange == EXCHANGE_BFLOAT16;
+}
+
 /* start() of struct model_exchange. */
 static int start(void *arg, enum model_half half, float *values, uint64_t count, uint64_t *ret_ticket,
 		 struct error *err)
 {
 	struct train *train = arg;
 	struct ranks *ranks = train->world.ranks;
-	const bool rounds =
-		half != MODEL_SPREAD_STATE && train->run.config.ranks.exchange == EXCHANGE_BFLOAT16;
-	const struct ranks_values all = { .type = rounds ? RANKS_BFLOAT16 : RANKS_FLOAT32,
+	const bool exact = half == MODEL_REDUCE_EXACT || half == MODEL_SPREAD_EXACT;
+	const struct ranks_values all = { .type = exact || !rounds(train) ? RANKS_FLOAT32 : RANKS_BFLOAT16,
 					  .values = values,
 					  .count = count };
 	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
-	int r = half == MODEL_REDUCE ? ranks_reduce_start(ranks, &all, ret_ticket, err)
-				     : ranks_spread_start(ranks, &all, ret_ticket, err);
+	int r = half == MODEL_REDUCE || half == MODEL_REDUCE_EXACT
+			? ranks_reduce_start(ranks, &all, ret_ticket, err)
+			: ranks_spread_start(ranks, &all, ret_ticket, err);
 
 	alive_wait_end(train->worker, lease);
 	return exchanged(r, err);
@@ -200,6 +205,7 @@ static int join(struct train *train, struct error *err)
 						     .start = start,
 						     .wait = await,
 						     .arg = train,
+						     .rounds = rounds(train),
 						     .bucket_bytes = train->run.config.ranks.bucket_bytes },
 			   err);
 }

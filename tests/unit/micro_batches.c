@@ -125,6 +125,7 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 {
 	struct process *process = arg;
 	struct world *world = process->world;
+	const bool reduces = half == MODEL_REDUCE || half == MODEL_REDUCE_EXACT;
 
 	(void)err;
 	world->values[process->number] = values;
@@ -135,9 +136,9 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 
 		for (uint32_t other = 0; other < world->count; other++)
 			addend[other] = world->values[other] + chunk.first;
-		if (half == MODEL_REDUCE && p == process->number)
+		if (reduces && p == process->number)
 			sum_tree(addend, world->steps, world->count, values + chunk.first, chunk.count);
-		if (half != MODEL_REDUCE && p != process->number)
+		if (!reduces && p != process->number)
 			memcpy(values + chunk.first, addend[p], chunk.count * sizeof(*values));
 	}
 	(void)pthread_barrier_wait(&world->barrier);
@@ -186,7 +187,7 @@ static void open_process(struct process *process, struct world *world, uint32_t 
 	assert_int_equal(model_parts(process->model), LANES);
 	harness_must(model_share(process->model, process->first, process->lanes,
 				 &(struct model_exchange){ world->count, number, start, await, process,
-							   BUCKET_BYTES },
+							   BUCKET_BYTES, false },
 				 &err),
 		     &err);
 	harness_must(model_init(process->model, &err), &err);
@@ -373,7 +374,9 @@ static int count_nothing(void *arg, uint64_t ticket, struct error *err)
 }
 
 static uint64_t starts;
-static const struct model_exchange nobody = { 2, 1, count_starts, count_nothing, &starts, BUCKET_BYTES };
+static const struct model_exchange nobody = {
+	2, 1, count_starts, count_nothing, &starts, BUCKET_BYTES, false
+};
 
 /* Each byte of gradients is in exactly one bucket, and the last layer's leave first, while the backward pass
  * goes on. */
