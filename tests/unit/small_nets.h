@@ -127,6 +127,7 @@ static struct config_layer tables[] = {
 	DENSE(CLASSES),
 	SOFTMAX
 };
+static struct config_layer casts[] = { OP("cast", INPUTS_OF(1, "ids")), DENSE(CLASSES), SOFTMAX };
 static struct config_layer numbers_of_rows[] = { DENSE(4), RELU, DENSE(CLASSES) };
 static struct config_layer yes_or_no[] = { DENSE(4), OP("tanh"), DENSE(CLASSES), OP("sigmoid") };
 
@@ -240,6 +241,7 @@ static const struct net nets[] = {
 	NET(pictures, in_bfloat16),
 	NET(plain_pixels, NULL),
 	NET(tables, NULL),
+	NET(casts, NULL),
 	NET(tables, with_lazy_rows),
 	NET(tables, with_accumulation),
 	NET(tables, in_bfloat16),
