@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FEED_LABEL, FEED_WEIGHT, FEED_EMPTY, FEED_INPUT };
-
 /* Tensors of up to this size are small: the host copies as many bytes in the time that an enqueue of NVIDIA's
  * driver takes (6 us, tests/bench/README.md). */
 #define SMALL_BYTES ((uint64_t)32768)

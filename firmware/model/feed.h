@@ -15,8 +15,9 @@
 #include "model/model.h"
 #include "model/plan/plan.h"
 
-/* Tensors of a batch: label, weight, empty, then the inputs in the graph's order. */
-#define FEED_TENSORS (GRAPH_INPUTS_MAX + 3u)
+/* Tensors of a batch: label, weight, empty, then from FEED_INPUT on the inputs in the graph's order. */
+enum { FEED_LABEL, FEED_WEIGHT, FEED_EMPTY, FEED_INPUT };
+#define FEED_TENSORS (GRAPH_INPUTS_MAX + FEED_INPUT)
 
 /* A buffer over host memory, cached by address: the slots of a ring repeat, and making a buffer costs time.
  * Each tensor has its own entries, so that no tensor of a batch replaces the buffer of another. */

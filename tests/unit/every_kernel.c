@@ -132,10 +132,10 @@ static void emit_sum_and_apply(struct plan *plan)
 	const uint32_t gradients = plan->graph->gradient_region, parameters = plan->graph->parameter_region;
 	const uint64_t vectors = graph_at(plan->graph, gradients)->elements / 16;
 
-	plan_emit(plan,
-		  &(struct launch){ .kernel = "add_part",
-				    .groups = { { .fixed = vectors, .tile = PART_CHUNK } },
-				    ARGUMENTS(INOUT(gradients), IN(parameters), UINT((uint32_t)vectors)) });
+	plan_emit(plan, &(struct launch){ .kernel = "add_part",
+					  .groups = { { .fixed = vectors, .tile = PART_CHUNK } },
+					  ARGUMENTS(INOUT(gradients), IN(parameters), UINT(0),
+						    UINT((uint32_t)vectors)) });
 	pass_emit_apply(plan);
 }
 

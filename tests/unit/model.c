@@ -375,7 +375,7 @@ static void test_batches_lie_in_known_memory(void **state)
 		must(model_batch_done(apart, true, &ticket, &err), &err);
 		must(model_batch_done(known, true, &ticket, &err), &err);
 		if (gpu_stages(gpu) && (step == 2 || step == 4))
-			assert_true((known->feed.set[0].host[0] != NULL) == (step == 4));
+			assert_true((known->feed.set[0].host[FEED_INPUT] != NULL) == (step == 4));
 	}
 	assert_same_state(apart, known);
 	for (uint64_t b = 0; b < BATCHES; b++)
