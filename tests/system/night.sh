@@ -127,7 +127,7 @@ for name in model.onnx saved_model/1/saved_model.pb; do
 	ok $? "export: $name as the run left it"
 done
 is "$("$KILN_BIN/kiln" export "$sink/$run/model" --output "file://$work/alone" --form onnx --json | tr -d '\n\t')" \
-	'{"output":"file://'"$work"'/alone","files":[{"form":"onnx","file":"model.onnx","bytes":'"$(stat -c %s "$work/exported/model.onnx")"'}]}' \
+	'{"output":"file://'"$work"'/alone","files":[{"form":"onnx","file":"model.onnx","bytes":'"$(stat -c %s "$work/exported/model.onnx")"'}],"left_out":[]}' \
 	"export --form onnx --json"
 is "$(ls "$work/alone")" model.onnx "writes that alone"
 "$KILN_BIN/kiln" export "$sink/$run/model" --output "$work/alone" --form keras >"$work/said" 2>&1
