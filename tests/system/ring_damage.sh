@@ -72,10 +72,10 @@ python3 - "$ring" <<-'PY'
 	import mmap, struct, sys
 	with open(sys.argv[1], "r+b") as file:
 	    with mmap.mmap(file.fileno(), 0) as ring:
-	        ring[8:12] = struct.pack("<I", 2)
+	        ring[8:12] = struct.pack("<I", 1 + struct.unpack("<I", ring[8:12])[0])
 PY
 start traind
-wait_for 10 grep -q 'version 2, expected a ring of version 1; waiting for fetchd to replace it' "$KILN_ROOT/log"
+wait_for 10 grep -q 'version 3, expected a ring of version 2; waiting for fetchd to replace it' "$KILN_ROOT/log"
 ok $? "traind waits at a ring of another version" "$(tail -n 1 "$KILN_ROOT/log")"
 start fetchd
 end $traind 0 "and goes on when fetchd has made a new one"
@@ -116,7 +116,7 @@ change_last() { # fails until the ring is full: then the trainer has not read th
 		    head, tail = struct.unpack_from("<Q", ring, 64)[0], struct.unpack_from("<Q", ring, 128)[0]
 		    if head - tail != slots:
 		        sys.exit(1)
-		    at = 3 * 4096 + (head - 1) % slots * slot_bytes + 128 + 24
+		    at = 43 * 4096 + (head - 1) % slots * slot_bytes + 128 + 24
 		    struct.pack_into("<Q", ring, at, struct.unpack_from("<Q", ring, at)[0] + 1)
 	PY
 }
