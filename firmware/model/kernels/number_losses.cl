@@ -109,11 +109,11 @@ float inverse_norm(float square)
 	return 1 / sqrt(square < KERAS_EPSILON * KERAS_EPSILON ? KERAS_EPSILON * KERAS_EPSILON : square);
 }
 
-/* With c = the cosine, a = 1 / |z| and b = 1 / |y|: loss = -c, dz = -a (b y - c a z). A smaller norm of z than epsilon is
- * constant. */
-float cosine_slope(float z, float y, float cosine, float by_z, float by_y)
+/* With c = the cosine, a = 1 / |z| and b = 1 / |y|: loss = -c, dz = -a (b y - c a z). Returns c a, which is 0 where the norm
+ * of z is below epsilon: the norm counts as constant there. */
+float cosine_shrink(float cosine, float by_z)
 {
-	return -by_z * (by_y * y - (by_z < 0.999999f / KERAS_EPSILON ? cosine * by_z * z : 0));
+	return by_z < 0.999999f / KERAS_EPSILON ? cosine * by_z : 0;
 }
 
 LOSS cosine_distance(LOSS_PARAMETERS)
@@ -137,13 +137,13 @@ LOSS cosine_distance(LOSS_PARAMETERS)
 	}
 
 	const float by_z = inverse_norm(sum.x), by_y = inverse_norm(sum.y), cosine = sum.z * by_z * by_y;
+	const float shrink = cosine_shrink(cosine, by_z);
 
 	row_loss[r] = none ? 0 : -cosine * counts;
 	row_hit[r] = 0;
 	for (int c = 0; dz && c < outputs; c++)
 		store(none ? 0
-			   : cosine_slope(load(c, z), label_at(whole, real, 0, r, outputs, c), cosine, by_z, by_y) *
-				     counts * weight,
+			   : -by_z * (by_y * label_at(whole, real, 0, r, outputs, c) - shrink * load(c, z)) * counts * weight,
 		      r * outputs + c, dz);
 }
 
@@ -217,7 +217,7 @@ ROW_KERNEL cosine_distance_group(LOSS_PARAMETERS)
 	sum = parts_of_row(sum, row, partial);
 
 	const float by_z = inverse_norm(sum.x), by_y = inverse_norm(sum.y), cosine = sum.z * by_z * by_y;
-	const float shrink = by_z < 0.999999f / KERAS_EPSILON ? cosine * by_z : 0;
+	const float shrink = cosine_shrink(cosine, by_z);
 
 	finish_row(-cosine, 0, judged, row, row_loss, row_hit);
 	if (!dz)

@@ -4,8 +4,8 @@
  * device an item updates UPDATE_RUN neighbouring float16; on other devices each of the UPDATE_GROUP items of a group
  * updates one float4, so that neighbouring items access neighbouring memory. Build options set both. The chunk_fault of
  * FAULT_CHUNK elements becomes 1 + the index of the first element that is NaN or infinite after the update, tested on
- * bits; without such an element the entry stays 0. References: reference() in learn/adam.c, adaptive.c and sgd.c. Tolerance: 2^-20 relative to the step (sqrt
- * and division: 3 ulp).
+ * bits; without such an element the entry stays 0. References: reference() in learn/adam.c, adaptive.c and sgd.c.
+ * Tolerance: 2^-20 relative to the step (sqrt and division: 3 ulp).
  */
 
 #define UPDATE_SINGLE SINGLE_OF(UPDATE_GROUP)
@@ -36,7 +36,25 @@ void note_fault(exponents most, __global const float *P, size_t first, size_t en
 		}
 }
 
-/* Every kernel applies weight decay first: p -= p * decay, decay = learning rate * weight decay. */
+/* The frame of an optimizer's kernel: UPDATE_BEGIN, what becomes of p and the slots at i with the gradient g, UPDATE_END.
+ * Weight decay comes first: decay = learning rate * weight decay. */
+#define UPDATE_BEGIN                                 \
+	OWN(from, to)                                \
+	exponents most = 0;                          \
+                                                     \
+	if (skips(verdict))                          \
+		return;                              \
+	rate = rate_of(verdict, rate);               \
+	for (size_t i = first; i < end; i++) {       \
+		const numbers g = get_numbers(i, G); \
+		numbers p = get_numbers(i, P);       \
+                                                     \
+		p -= p * decay;
+#define UPDATE_END                                   \
+		put_numbers(p, i, P);                \
+		most = max(most, exponents_of(p));   \
+	}                                            \
+	note_fault(most, P, first, end, chunk_fault);
 
 /* m += (g - m) * (1 - beta_1); v += (g^2 - v) * (1 - beta_2); p -= rate * m / (sqrt(v) + epsilon)
  * rate = learning rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) */
@@ -44,48 +62,24 @@ UPDATE_SINGLE adam(GROUP_ID __global float *P, __global const float *G, __global
 	    __global uint *chunk_fault, float rate, float decay, float one_minus_beta_1,
 	    float one_minus_beta_2, float epsilon, __global const float *verdict)
 {
-	OWN(from, to)
-	exponents most = 0;
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers g = get_numbers(i, G);
-		numbers p = get_numbers(i, P), m = get_numbers(i, M), v = get_numbers(i, V);
+	UPDATE_BEGIN
+		numbers m = get_numbers(i, M), v = get_numbers(i, V);
 
 		m += (g - m) * one_minus_beta_1;
 		v += (g * g - v) * one_minus_beta_2;
-		p -= p * decay;
 		p -= rate * m / (sqrt(v) + epsilon);
 		put_numbers(m, i, M);
 		put_numbers(v, i, V);
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* p -= rate * g */
 UPDATE_SINGLE sgd(GROUP_ID __global float *P, __global const float *G, uint from, uint to, __global uint *chunk_fault,
 	   float rate, float decay, __global const float *verdict)
 {
-	OWN(from, to)
-	exponents most = 0;
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		numbers p = get_numbers(i, P);
-
-		p -= p * decay;
-		p -= rate * get_numbers(i, G);
-
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_BEGIN
+		p -= rate * g;
+	UPDATE_END
 }
 
 /* m = momentum * m - rate * g; p += nesterov ? momentum * m - rate * g : m */
@@ -93,25 +87,13 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
 		    __global uint *chunk_fault, float rate, float decay, float momentum, int nesterov,
 		    __global const float *verdict)
 {
-	OWN(from, to)
-	exponents most = 0;
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers step = rate * get_numbers(i, G);
+	UPDATE_BEGIN
+		const numbers step = rate * g;
 		const numbers m = momentum * get_numbers(i, M) - step;
-		numbers p = get_numbers(i, P);
 
-		p -= p * decay;
 		p += nesterov ? momentum * m - step : m;
-
 		put_numbers(m, i, M);
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* The kernels of RMSprop, Adagrad, Adamax and Lion have the same parameters. M and V are slots; V is null where there is one
@@ -125,97 +107,55 @@ UPDATE_SINGLE sgd_momentum(GROUP_ID __global float *P, __global const float *G, 
  * m = a m + (1 - a) g^2; step = rate * g / sqrt(m + c); with V: v = b v + step, step = v; p -= step */
 UPDATE_SINGLE rmsprop(UPDATE_PARAMETERS)
 {
-	OWN(from, to)
-	exponents most = 0;
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers g = get_numbers(i, G), m = a * get_numbers(i, M) + (1 - a) * g * g;
-		numbers p = get_numbers(i, P), step = rate * g / sqrt(m + c);
+	UPDATE_BEGIN
+		const numbers m = a * get_numbers(i, M) + (1 - a) * g * g;
+		numbers step = rate * g / sqrt(m + c);
 
 		put_numbers(m, i, M);
 		if (V) {
 			step += b * get_numbers(i, V);
 			put_numbers(step, i, V);
 		}
-		p -= p * decay;
 		p -= step;
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* c = epsilon: m += g^2; p -= rate * g / sqrt(m + c) */
 UPDATE_SINGLE adagrad(UPDATE_PARAMETERS)
 {
-	OWN(from, to)
-	exponents most = 0;
+	UPDATE_BEGIN
+		const numbers m = get_numbers(i, M) + g * g;
 
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers g = get_numbers(i, G), m = get_numbers(i, M) + g * g;
-		numbers p = get_numbers(i, P);
-
-		p -= p * decay;
 		p -= rate * g / sqrt(m + c);
 		put_numbers(m, i, M);
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* a = 1 - beta_1, b = beta_2, c = epsilon: m += (g - m) a; v = max(b v, |g|); p -= rate * m / (v + c)
  * rate = learning rate / (1 - beta_1^t) */
 UPDATE_SINGLE adamax(UPDATE_PARAMETERS)
 {
-	OWN(from, to)
-	exponents most = 0;
-
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers g = get_numbers(i, G), v = fmax(b * get_numbers(i, V), fabs(g));
-		numbers p = get_numbers(i, P), m = get_numbers(i, M);
+	UPDATE_BEGIN
+		const numbers v = fmax(b * get_numbers(i, V), fabs(g));
+		numbers m = get_numbers(i, M);
 
 		m += (g - m) * a;
-		p -= p * decay;
 		p -= rate * m / (v + c);
 		put_numbers(m, i, M);
 		put_numbers(v, i, V);
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* a = beta_1, b = beta_2: p -= rate * sign(a m + (1 - a) g); m = b m + (1 - b) g */
 UPDATE_SINGLE lion(UPDATE_PARAMETERS)
 {
-	OWN(from, to)
-	exponents most = 0;
+	UPDATE_BEGIN
+		const numbers m = get_numbers(i, M), way = a * m + (1 - a) * g;
 
-	if (skips(verdict))
-		return;
-	rate = rate_of(verdict, rate);
-	for (size_t i = first; i < end; i++) {
-		const numbers g = get_numbers(i, G), m = get_numbers(i, M), way = a * m + (1 - a) * g;
-		numbers p = get_numbers(i, P);
-
-		p -= p * decay;
 		/* 0 * way: sign() of a NaN is 0, and 0 times a NaN or an infinity is a NaN */
 		p -= rate * sign(way) + 0 * way;
 		put_numbers(b * m + (1 - b) * g, i, M);
-		put_numbers(p, i, P);
-		most = max(most, exponents_of(p));
-	}
-	note_fault(most, P, first, end, chunk_fault);
+	UPDATE_END
 }
 
 /* a = momentum * a + (1 - momentum) * p, and with `replaces` p = a. Does not write chunk_fault: the update of p has
