@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/crc32c.h"
 
+#include "core/base/words.h"
+
 #include <isa-l/crc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,22 +17,6 @@
 static uint32_t table[8][256];                                               /* slicing by 8 */
 static uint32_t (*briefest)(uint32_t crc, const void *data, uint64_t bytes); /* for short data */
 static pthread_once_t ready = PTHREAD_ONCE_INIT; /* not call_once(), which TSan does not know */
-
-static uint32_t load32(const uint8_t *p)
-{
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
 
 static uint32_t by_tables(uint32_t crc, const void *data, uint64_t bytes)
 {

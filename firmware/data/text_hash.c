@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/text_hash.h"
 
+#include "core/base/words.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -10,22 +12,6 @@
 #define K2 UINT64_C(0x9ae16a3b2f90404f)
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "both hashes read little-endian words");
-
-static uint64_t word(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static uint64_t half(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
 
 static uint64_t right(uint64_t x, unsigned bits)
 {
@@ -54,12 +40,12 @@ static uint64_t up_to_16(const uint8_t *s, uint64_t n)
 	const uint64_t m = K2 + n * 2;
 
 	if (n >= 8) {
-		const uint64_t a = word(s) + K2, b = word(s + n - 8);
+		const uint64_t a = load64(s) + K2, b = load64(s + n - 8);
 
 		return join(right(b, 37) * m + a, (right(a, 25) + b) * m, m);
 	}
 	if (n >= 4)
-		return join(n + (half(s) << 3), half(s + n - 4), m);
+		return join(n + ((uint64_t)load32(s) << 3), load32(s + n - 4), m);
 	if (n == 0)
 		return K2;
 	return fold((s[0] + ((uint64_t)s[n / 2] << 8)) * K2 ^ (n + ((uint64_t)s[n - 1] << 2)) * K0) * K2;
@@ -67,18 +53,18 @@ static uint64_t up_to_16(const uint8_t *s, uint64_t n)
 
 static uint64_t up_to_32(const uint8_t *s, uint64_t n)
 {
-	const uint64_t m = K2 + n * 2, a = word(s) * K1, b = word(s + 8), c = word(s + n - 8) * m,
-		       d = word(s + n - 16) * K2;
+	const uint64_t m = K2 + n * 2, a = load64(s) * K1, b = load64(s + 8), c = load64(s + n - 8) * m,
+		       d = load64(s + n - 16) * K2;
 
 	return join(right(a + b, 43) + right(c, 30) + d, a + right(b + K2, 18) + c, m);
 }
 
 static uint64_t up_to_64(const uint8_t *s, uint64_t n)
 {
-	const uint64_t m = K2 + n * 2, a = word(s) * K2, b = word(s + 8), c = word(s + n - 8) * m,
-		       d = word(s + n - 16) * K2, y = right(a + b, 43) + right(c, 30) + d,
-		       z = join(y, a + right(b + K2, 18) + c, m), e = word(s + 16) * m, f = word(s + 24),
-		       g = (y + word(s + n - 32)) * m, h = (z + word(s + n - 24)) * m;
+	const uint64_t m = K2 + n * 2, a = load64(s) * K2, b = load64(s + 8), c = load64(s + n - 8) * m,
+		       d = load64(s + n - 16) * K2, y = right(a + b, 43) + right(c, 30) + d,
+		       z = join(y, a + right(b + K2, 18) + c, m), e = load64(s + 16) * m, f = load64(s + 24),
+		       g = (y + load64(s + n - 32)) * m, h = (z + load64(s + n - 24)) * m;
 
 	return join(right(e + f, 43) + right(g, 30) + h, e + right(f + a, 18) + g, m);
 }
@@ -90,10 +76,10 @@ struct pair {
 /* Mixes 32 bytes into two seeds. */
 static struct pair mix(const uint8_t *s, uint64_t a, uint64_t b)
 {
-	const uint64_t first = a + word(s), sum = first + word(s + 8) + word(s + 16);
+	const uint64_t first = a + load64(s), sum = first + load64(s + 8) + load64(s + 16);
 
-	return (struct pair){ sum + word(s + 24),
-			      right(b + first + word(s + 24), 21) + right(sum, 44) + first };
+	return (struct pair){ sum + load64(s + 24),
+			      right(b + first + load64(s + 24), 21) + right(sum, 44) + first };
 }
 
 struct state {
@@ -106,13 +92,13 @@ static void turn(struct state *at, const uint8_t *s, uint64_t by, uint64_t weigh
 {
 	uint64_t x;
 
-	at->x = right(at->x + at->y + at->v.first + word(s + 8), 37) * by;
-	at->y = right(at->y + at->v.second + word(s + 48), 42) * by;
+	at->x = right(at->x + at->y + at->v.first + load64(s + 8), 37) * by;
+	at->y = right(at->y + at->v.second + load64(s + 48), 42) * by;
 	at->x ^= at->w.second * weight;
-	at->y += at->v.first * weight + word(s + 40);
+	at->y += at->v.first * weight + load64(s + 40);
 	at->z = right(at->z + at->w.first, 33) * by;
 	at->v = mix(s, at->v.second * by, at->x + at->w.first);
-	at->w = mix(s + 32, at->z + at->w.second, at->y + word(s + 16));
+	at->w = mix(s + 32, at->z + at->w.second, at->y + load64(s + 16));
 	x = at->x;
 	at->x = at->z;
 	at->z = x;
@@ -122,7 +108,7 @@ static uint64_t beyond_64(const uint8_t *s, uint64_t n)
 {
 	const uint64_t seed = 81, rest = (n - 1) % 64;
 	const uint8_t *end = s + (n - 1) / 64 * 64;
-	struct state at = { .x = seed * K2 + word(s), .y = seed * K1 + 113 };
+	struct state at = { .x = seed * K2 + load64(s), .y = seed * K1 + 113 };
 	uint64_t m;
 
 	at.z = fold(at.y * K2 + 113) * K2;
@@ -180,7 +166,7 @@ uint64_t text_siphash(uint64_t key_0, uint64_t key_1, const void *text, uint64_t
 	uint64_t last = 0, at = 0;
 
 	for (; bytes - at >= 8; at += 8)
-		absorb(v, word(s + at));
+		absorb(v, load64(s + at));
 	memcpy(&last, s + at, bytes - at);
 	absorb(v, last | bytes << 56);
 	v[2] ^= 0xff;

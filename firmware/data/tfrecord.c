@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data/tfrecord.h"
 
+#include "core/base/words.h"
 #include "data/crc32c.h"
 
 #include <endian.h>
@@ -14,10 +15,7 @@ uint32_t crc32c_mask(uint32_t crc)
 
 static uint32_t stored_crc(const uint8_t *p)
 {
-	uint32_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return le32toh(value);
+	return le32toh(load32(p));
 }
 
 static uint32_t masked_crc(const void *data, uint64_t bytes)
