@@ -125,41 +125,41 @@ struct batch_slot batch_slot(const struct example_schema *schema, const struct r
 /* ---- Decoders ---- */
 
 struct batch_decoder {
-	struct picture_decoder *decoder; /* NULL: no feature is a picture */
-	struct preprocess *preprocess;   /* NULL: no feature is made of others */
+	struct picture_decoder *pictures; /* NULL: no feature is a picture */
+	struct preprocess *preprocess;    /* NULL: no feature is made of others */
 	struct picture_form form[EXAMPLE_FEATURES_MAX];
 	bool random[EXAMPLE_FEATURES_MAX]; /* random_crop */
 };
 
-int batch_decoder_new(const struct config *config, struct batch_decoder **ret_pictures, struct error *err)
+int batch_decoder_new(const struct config *config, struct batch_decoder **ret_decoder, struct error *err)
 {
-	CLEANUP(batch_decoder_freep) struct batch_decoder *pictures = calloc(1, sizeof(*pictures));
+	CLEANUP(batch_decoder_freep) struct batch_decoder *decoder = calloc(1, sizeof(*decoder));
 	bool any = false;
 	int r;
 
-	if (!pictures)
+	if (!decoder)
 		return error_set(err, -ENOMEM, "no memory for a decoder");
 	for (uint32_t i = 0; i < config->features; i++) {
 		if (config->feature[i].dtype != CONFIG_PICTURE)
 			continue;
 		any = true;
-		pictures->form[i] = picture_form_of(&config->feature[i]);
-		pictures->random[i] = config->feature[i].random_crop;
+		decoder->form[i] = picture_form_of(&config->feature[i]);
+		decoder->random[i] = config->feature[i].random_crop;
 	}
-	if ((r = preprocess_open(config, &pictures->preprocess, err)) < 0 ||
-	    (r = any ? picture_decoder_new(&pictures->decoder, err) : 0) < 0)
+	if ((r = preprocess_open(config, &decoder->preprocess, err)) < 0 ||
+	    (r = any ? picture_decoder_new(&decoder->pictures, err) : 0) < 0)
 		return r;
-	*ret_pictures = any || pictures->preprocess ? TAKE(pictures) : NULL;
+	*ret_decoder = any || decoder->preprocess ? TAKE(decoder) : NULL;
 	return 0;
 }
 
-void batch_decoder_freep(struct batch_decoder **pictures)
+void batch_decoder_freep(struct batch_decoder **decoder)
 {
-	if (*pictures) {
-		picture_decoder_free((*pictures)->decoder);
-		preprocess_freep(&(*pictures)->preprocess);
+	if (*decoder) {
+		picture_decoder_free((*decoder)->pictures);
+		preprocess_freep(&(*decoder)->preprocess);
 	}
-	free(TAKE(*pictures));
+	free(TAKE(*decoder));
 }
 
 void batch_decoder_skip(struct batch_decoder *decoder, uint32_t feature)
@@ -168,12 +168,12 @@ void batch_decoder_skip(struct batch_decoder *decoder, uint32_t feature)
 		preprocess_skip(decoder->preprocess, feature);
 }
 
-uint64_t batch_decoder_warnings(const struct batch_decoder *pictures)
+uint64_t batch_decoder_warnings(const struct batch_decoder *decoder)
 {
-	return pictures && pictures->decoder ? picture_warnings(pictures->decoder) : 0;
+	return decoder && decoder->pictures ? picture_warnings(decoder->pictures) : 0;
 }
 
-static int decode_pictures(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+static int decode_pictures(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 			   const struct example_encoded encoded[static EXAMPLE_FEATURES_MAX],
 			   const uint64_t *bits, struct error *err)
 {
@@ -183,9 +183,9 @@ static int decode_pictures(const struct batch_slot *batch, struct batch_decoder 
 
 		if (feature->dtype != EXAMPLE_ENCODED)
 			continue;
-		if (bits && pictures->random[i])
+		if (bits && decoder->random[i])
 			place = (struct picture_place){ true, (uint32_t)(*bits >> 32), (uint32_t)*bits };
-		if (picture_decode(pictures->decoder, &pictures->form[i], place, encoded[i].data,
+		if (picture_decode(decoder->pictures, &decoder->form[i], place, encoded[i].data,
 				   encoded[i].bytes, batch->values[i] + row * batch->row_bytes[i], err) < 0)
 			return error_prefix(err, "feature \"%s\"", feature->name);
 	}
@@ -198,7 +198,7 @@ int batch_make(const struct batch_slot *batch, const struct batch_decoder *decod
 	return decoder && decoder->preprocess ? preprocess_row(decoder->preprocess, batch, row, err) : 0;
 }
 
-int batch_parse(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+int batch_parse(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 		const void *record, uint64_t bytes, const uint64_t *bits, struct error *err)
 {
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
@@ -216,10 +216,10 @@ int batch_parse(const struct batch_slot *batch, struct batch_decoder *pictures, 
 			rows[i] = &encoded[i];
 	}
 	r = example_parse(batch->schema, record, bytes, rows, err);
-	if (r == 0 && pictures)
-		r = decode_pictures(batch, pictures, row, encoded, bits, err);
+	if (r == 0 && decoder)
+		r = decode_pictures(batch, decoder, row, encoded, bits, err);
 	if (r == 0)
-		r = batch_make(batch, pictures, row, err);
+		r = batch_make(batch, decoder, row, err);
 	batch->empty[row] = 0;
 	if (r < 0)
 		batch_empty_row(batch, row);
@@ -242,7 +242,7 @@ static int set_label(const struct example_feature *feature, int64_t *row, uint64
 	return 0;
 }
 
-int batch_object(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+int batch_object(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 		 const void *object, uint64_t bytes, uint64_t label, const uint64_t *bits, struct error *err)
 {
 	struct example_encoded encoded[EXAMPLE_FEATURES_MAX];
@@ -257,7 +257,7 @@ int batch_object(const struct batch_slot *batch, struct batch_decoder *pictures,
 			r = set_label(&batch->schema->feature[i], (int64_t *)(void *)at, label, err);
 	}
 	if (r == 0)
-		r = decode_pictures(batch, pictures, row, encoded, bits, err);
+		r = decode_pictures(batch, decoder, row, encoded, bits, err);
 	batch->empty[row] = 0;
 	if (r < 0)
 		batch_empty_row(batch, row);

@@ -57,28 +57,28 @@ struct batch_slot {
 struct batch_slot batch_slot(const struct example_schema *schema, const struct ring *ring,
 			     const struct ring_slot *slot);
 
-/* What one thread needs for the features that are not in a record as they are in a row: those of dtype
- * "picture", and those that `preprocess` makes. */
+/* The memory with which one thread makes features that differ between record and row: pictures, which are
+ * decoded, and features that `preprocess` makes. */
 struct batch_decoder;
-/* *ret_pictures is NULL where there are none. Errors: those of picture_decoder_new() and preprocess_open().
+/* *ret_decoder is NULL where there are none. Errors: those of picture_decoder_new() and preprocess_open().
  */
-MUST_CHECK int batch_decoder_new(const struct config *config, struct batch_decoder **ret_pictures,
+MUST_CHECK int batch_decoder_new(const struct config *config, struct batch_decoder **ret_decoder,
 				 struct error *err);
-void batch_decoder_freep(struct batch_decoder **pictures); /* for CLEANUP() */
+void batch_decoder_freep(struct batch_decoder **decoder); /* for CLEANUP() */
 /* preprocess_skip() of this decoder; nothing for NULL. */
 void batch_decoder_skip(struct batch_decoder *decoder, uint32_t feature);
 /* Returns how many pictures were decoded with a warning so far; 0 for NULL. */
-uint64_t batch_decoder_warnings(const struct batch_decoder *pictures);
+uint64_t batch_decoder_warnings(const struct batch_decoder *decoder);
 
 /* Parses a record into a row; on failure the row is empty. `bits`: 64 random bits of the record
- * (plan_record_bits()), which say where random_crop cuts its pictures; NULL = at the centre. `pictures`: the
- * thread's own. Errors: those of example_parse() and picture_decode(). */
-MUST_CHECK int batch_parse(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+ * (plan_record_bits()), which say where random_crop cuts its pictures; NULL = at the centre. `decoder`: the
+ * thread's own. Errors: those of example_parse(), picture_decode() and batch_make(). */
+MUST_CHECK int batch_parse(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 			   const void *record, uint64_t bytes, const uint64_t *bits, struct error *err);
 /* Does what batch_parse() does for a record of a plan of objects (data/plan.h): the feature of dtype
  * "picture" gets the object, the feature of integers the number of its class, or a 1 at this place where it
  * has several values. Errors: those of picture_decode(); -EBADMSG there are more classes than values. */
-MUST_CHECK int batch_object(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+MUST_CHECK int batch_object(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 			    const void *object, uint64_t bytes, uint64_t label, const uint64_t *bits,
 			    struct error *err);
 /* Computes the features of a row that `preprocess` makes, where the caller has written the others;

@@ -53,7 +53,7 @@ static int read_begin(struct store *store, const struct store_object *shard, uin
 struct rows {
 	struct example_schema schema;
 	struct batch_slot batch;
-	struct batch_decoder *pictures;
+	struct batch_decoder *decoder;
 	void *row[EXAMPLE_FEATURES_MAX]; /* as example_parse() takes them */
 	struct example_ragged ragged[EXAMPLE_FEATURES_MAX];
 	int64_t splits[EXAMPLE_FEATURES_MAX][2];
@@ -64,7 +64,7 @@ struct rows {
 static void rows_done(struct rows *rows)
 {
 	free(rows->memory);
-	batch_decoder_freep(&rows->pictures);
+	batch_decoder_freep(&rows->decoder);
 }
 
 static int rows_open(const struct config *config, struct rows *ret_rows, struct error *err)
@@ -72,7 +72,7 @@ static int rows_open(const struct config *config, struct rows *ret_rows, struct 
 	uint64_t bytes = 0;
 	int r = batch_schema(config, &ret_rows->schema, err);
 
-	if (r < 0 || (r = batch_decoder_new(config, &ret_rows->pictures, err)) < 0)
+	if (r < 0 || (r = batch_decoder_new(config, &ret_rows->decoder, err)) < 0)
 		return r;
 	numbers_of(config, &ret_rows->numbers);
 	ret_rows->batch = (struct batch_slot){ .schema = &ret_rows->schema, .empty = &ret_rows->empty };
@@ -140,7 +140,7 @@ static int look_at(struct look *look, struct rows *rows, const struct tfrecord *
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = batch_parse(&rows->batch, rows->pictures, 0, record->data, record->bytes, NULL, err);
+		r = batch_parse(&rows->batch, rows->decoder, 0, record->data, record->bytes, NULL, err);
 	if (r == 0) {
 		r = numbers_check(&rows->numbers, &rows->schema, rows->row, err);
 		look->number = r < 0;
@@ -284,7 +284,7 @@ static int look_at_object(const struct config *config, struct store *store, cons
 	if ((r = rows_open(config, &rows, err)) < 0 ||
 	    (r = store_get_all(store, object->key, SHARD_MAX, &data, &bytes, err)) < 0)
 		return r;
-	r = batch_object(&rows.batch, rows.pictures, 0, data, bytes, 0, NULL, err);
+	r = batch_object(&rows.batch, rows.decoder, 0, data, bytes, 0, NULL, err);
 	look->records = 1;
 	look->misfit = r < 0;
 	look->matching = r == 0;

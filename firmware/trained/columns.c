@@ -91,7 +91,7 @@ int columns_open(const struct config *config, const struct model *model, bool la
 
 	ret_columns->labels = labels;
 	ret_columns->config = config;
-	if (r < 0 || (r = batch_decoder_new(config, &ret_columns->pictures, err)) < 0 ||
+	if (r < 0 || (r = batch_decoder_new(config, &ret_columns->decoder, err)) < 0 ||
 	    (r = make_columns(ret_columns, config->run.batch_rows, err)) < 0 ||
 	    (r = bind_model(ret_columns, model, err)) < 0)
 		return r;
@@ -100,7 +100,7 @@ int columns_open(const struct config *config, const struct model *model, bool la
 			continue;
 		ret_columns->schema.feature[i].optional |= !labels;
 		if (config->feature[i].made_by)
-			batch_decoder_skip(ret_columns->pictures, i);
+			batch_decoder_skip(ret_columns->decoder, i);
 	}
 	return 0;
 }
@@ -112,7 +112,7 @@ void columns_done(struct columns *columns)
 		free(columns->batch.splits[i]);
 	}
 	free(columns->batch.empty);
-	batch_decoder_freep(&columns->pictures);
+	batch_decoder_freep(&columns->decoder);
 }
 
 void columns_batch(struct columns *columns, uint32_t rows, uint64_t first_row, struct model_batch *ret_batch)

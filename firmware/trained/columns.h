@@ -14,7 +14,7 @@ struct columns {
 	struct example_schema schema;
 	struct batch_slot batch;
 	const struct config *config;
-	struct batch_decoder *pictures;
+	struct batch_decoder *decoder;
 	bool labels;
 	uint32_t inputs;
 	const void *input[MODEL_INPUTS_MAX], *label, *weight;

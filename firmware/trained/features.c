@@ -197,5 +197,5 @@ int features_add(const struct columns *columns, const struct config *config, con
 			r = add_feature(columns, i, object, row, err);
 		else if (columns->batch.splits[i])
 			columns->batch.splits[i][row + 1] = 0;
-	return r < 0 ? r : batch_make(&columns->batch, columns->pictures, row, err);
+	return r < 0 ? r : batch_make(&columns->batch, columns->decoder, row, err);
 }

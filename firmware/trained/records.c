@@ -186,11 +186,11 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 	if (r == 0)
 		return 0;
 	if (r > 0)
-		r = batch_parse(&records->columns.batch, records->columns.pictures, row, record.data,
+		r = batch_parse(&records->columns.batch, records->columns.decoder, row, record.data,
 				record.bytes, NULL, err);
 	if (r < 0)
 		return refuse(records, records->origin[row], r, err);
-	if (records->also && batch_parse(&records->second.batch, records->second.pictures, row, record.data,
+	if (records->also && batch_parse(&records->second.batch, records->second.decoder, row, record.data,
 					 record.bytes, NULL, err) < 0)
 		return blame_second(records, row, err);
 	return 1;
@@ -206,11 +206,11 @@ static int add_object(struct records *records, uint32_t row, struct error *err)
 	records->origin[row] = (struct records_origin){ records->key, 0 };
 	if (records->columns.labels && (r = shards_class(&records->shards, records->key, &class, err)) < 0)
 		return r;
-	r = batch_object(&records->columns.batch, records->columns.pictures, row, records->shard.data,
+	r = batch_object(&records->columns.batch, records->columns.decoder, row, records->shard.data,
 			 records->shard.bytes, class, NULL, err);
 	if (r < 0)
 		return refuse(records, records->origin[row], r, err);
-	if (records->also && batch_object(&records->second.batch, records->second.pictures, row,
+	if (records->also && batch_object(&records->second.batch, records->second.decoder, row,
 					  records->shard.data, records->shard.bytes, class, NULL, err) < 0)
 		return blame_second(records, row, err);
 	return 1;

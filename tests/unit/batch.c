@@ -233,7 +233,7 @@ static void objects(void **state)
 	static const struct jpeg_kind kind = { .space = JCS_RGB, .written = JCS_UNKNOWN, .quality = 95 };
 	struct config config = { .run.batch_rows = 3, .ring.slots = 4, .features = 2 };
 	uint8_t pixels[SIDE * SIDE * 3], image[3][SIDE * SIDE * 3], empty[3];
-	CLEANUP(batch_decoder_freep) struct batch_decoder *pictures = NULL;
+	CLEANUP(batch_decoder_freep) struct batch_decoder *decoder = NULL;
 	struct example_schema made;
 	int64_t label[3][2];
 	struct batch_slot batch = { .schema = &made, .empty = empty };
@@ -254,25 +254,25 @@ static void objects(void **state)
 		.name = "label", .dtype = CONFIG_INT64, .rank = 1, .shape = { 2 }, .bytes_max = 9
 	};
 	assert_int_equal(batch_schema(&config, &made, &err), 0);
-	assert_int_equal(batch_decoder_new(&config, &pictures, &err), 0);
+	assert_int_equal(batch_decoder_new(&config, &decoder, &err), 0);
 	batch.values[0] = image[0];
 	batch.values[1] = (uint8_t *)label;
 	batch.row_bytes[0] = batch_row_bytes(&made.feature[0]);
 	batch.row_bytes[1] = batch_row_bytes(&made.feature[1]);
-	assert_int_equal(batch_object(&batch, pictures, 0, file.data, file.bytes, 1, NULL, &err), 0);
+	assert_int_equal(batch_object(&batch, decoder, 0, file.data, file.bytes, 1, NULL, &err), 0);
 	assert_true(label[0][0] == 0 && label[0][1] == 1 && empty[0] == 0);
 	assert_in_range(image[0][5], 198, 202);
 	/* A class beyond the one-hot label, and bytes that are no picture, leave the row empty. */
-	assert_int_equal(batch_object(&batch, pictures, 1, file.data, file.bytes, 2, NULL, &err), -EBADMSG);
+	assert_int_equal(batch_object(&batch, decoder, 1, file.data, file.bytes, 2, NULL, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "\"label\": found class 2, expected one of 2 values"));
 	assert_true(empty[1] == 1 && label[1][0] == 0 && label[1][1] == 0);
-	assert_int_equal(batch_object(&batch, pictures, 2, "GIF89a", 6, 0, NULL, &err), -EBADMSG);
+	assert_int_equal(batch_object(&batch, decoder, 2, "GIF89a", 6, 0, NULL, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "feature \"image\": "));
 	assert_true(empty[2] == 1 && label[2][0] == 0 && image[2][5] == 0);
 	/* The number of a class. */
 	made.feature[1].elements = 1;
 	batch.row_bytes[1] = batch_row_bytes(&made.feature[1]);
-	assert_int_equal(batch_object(&batch, pictures, 0, file.data, file.bytes, 7, NULL, &err), 0);
+	assert_int_equal(batch_object(&batch, decoder, 0, file.data, file.bytes, 7, NULL, &err), 0);
 	assert_int_equal(label[0][0], 7);
 	free(file.data);
 }

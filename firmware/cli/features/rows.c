@@ -40,7 +40,7 @@ struct rows {
 
 	struct stores stores;
 	pthread_mutex_t lock;
-	struct batch_decoder *idle[PARALLEL_THREADS_MAX]; /* that no thread uses */
+	struct batch_decoder *idle[PARALLEL_THREADS_MAX]; /* decoders that no thread uses */
 	uint32_t idles;
 };
 
@@ -132,22 +132,22 @@ int rows_begin(struct rows *rows, const struct job_shard *shard, struct error *e
 
 static struct batch_decoder *borrow_decoder(struct rows *rows, struct error *err)
 {
-	struct batch_decoder *pictures = NULL;
+	struct batch_decoder *decoder = NULL;
 
 	(void)pthread_mutex_lock(&rows->lock);
 	if (rows->idles)
-		pictures = rows->idle[--rows->idles];
+		decoder = rows->idle[--rows->idles];
 	(void)pthread_mutex_unlock(&rows->lock);
-	if (!pictures && batch_decoder_new(&rows->job->config, &pictures, err) < 0)
+	if (!decoder && batch_decoder_new(&rows->job->config, &decoder, err) < 0)
 		return NULL;
-	return pictures;
+	return decoder;
 }
 
-static void give_back_decoder(struct rows *rows, struct batch_decoder *pictures)
+static void give_back_decoder(struct rows *rows, struct batch_decoder *decoder)
 {
 	(void)pthread_mutex_lock(&rows->lock);
-	if (pictures)
-		rows->idle[rows->idles++] = pictures;
+	if (decoder)
+		rows->idle[rows->idles++] = decoder;
 	(void)pthread_mutex_unlock(&rows->lock);
 }
 
@@ -178,7 +178,7 @@ static int find_name(struct item *item, struct error *err)
 	return 0;
 }
 
-static int decode_object(struct rows *rows, uint32_t row, struct batch_decoder *pictures, struct error *err)
+static int decode_object(struct rows *rows, uint32_t row, struct batch_decoder *decoder, struct error *err)
 {
 	struct item *item = &rows->item[row];
 	CLEANUP(free_ptr) char *data = NULL;
@@ -186,7 +186,7 @@ static int decode_object(struct rows *rows, uint32_t row, struct batch_decoder *
 
 	(void)snprintf(item->name, sizeof(item->name), "%s", item->object.key);
 	return r < 0 ? r
-		     : batch_object(&rows->columns.batch, pictures, row, data, item->object.bytes,
+		     : batch_object(&rows->columns.batch, decoder, row, data, item->object.bytes,
 				    item->object.label, NULL, err);
 }
 
@@ -195,20 +195,20 @@ static void decode_job(void *context, uint32_t row)
 	struct rows *rows = context;
 	struct item *item = &rows->item[row];
 	struct error err = { 0 };
-	struct batch_decoder *pictures;
+	struct batch_decoder *decoder;
 	int r = item->result;
 
 	if (r < 0)
 		return;
-	pictures = borrow_decoder(rows, &err);
+	decoder = borrow_decoder(rows, &err);
 	if (err.code)
 		r = err.code;
 	else if (rows->objects)
-		r = decode_object(rows, row, pictures, &err);
-	else if ((r = batch_parse(&rows->columns.batch, pictures, row, item->data, item->bytes, NULL,
-				  &err)) == 0)
+		r = decode_object(rows, row, decoder, &err);
+	else if ((r = batch_parse(&rows->columns.batch, decoder, row, item->data, item->bytes, NULL, &err)) ==
+		 0)
 		r = find_name(item, &err);
-	give_back_decoder(rows, pictures);
+	give_back_decoder(rows, decoder);
 	item->result = r;
 	item->err = err;
 }

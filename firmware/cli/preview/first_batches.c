@@ -83,9 +83,9 @@ static int parse(struct first_batches *batches, const struct lane *lane, const s
 		return 0;
 	}
 	if (plan_is_of_objects(batches->plan))
-		return batch_object(&batches->batch, batches->pictures, row, record->data, record->bytes,
+		return batch_object(&batches->batch, batches->decoder, row, record->data, record->bytes,
 				    record->shard->label, &bits, err);
-	return batch_parse(&batches->batch, batches->pictures, row, record->data, record->bytes, &bits, err);
+	return batch_parse(&batches->batch, batches->decoder, row, record->data, record->bytes, &bits, err);
 }
 
 /* Reads a record into a row. */
@@ -162,7 +162,7 @@ int first_batches_open(const struct config *config, uint64_t most, struct first_
 	batches->part = order_part((uint32_t)config->order.lanes, 1, 0, config->run.batch_rows);
 	batches->slot_rows = (uint32_t)(config->order.lanes > 1 ? config->run.batch_rows : batches->most);
 	if ((r = batch_schema(config, &batches->schema, err)) < 0 ||
-	    (r = batch_decoder_new(config, &batches->pictures, err)) < 0 ||
+	    (r = batch_decoder_new(config, &batches->decoder, err)) < 0 ||
 	    (r = make_plan(batches, err)) < 0 || (r = open_lanes(batches, err)) < 0 ||
 	    (r = make_batch(batches, err)) < 0)
 		return r;
@@ -221,6 +221,6 @@ void first_batches_done(struct first_batches *batches)
 	free(batches->origin);
 	free(batches->lane);
 	free(batches->over);
-	batch_decoder_freep(&batches->pictures);
+	batch_decoder_freep(&batches->decoder);
 	plan_close(batches->plan);
 }

@@ -28,7 +28,7 @@ struct first_batches {
 	uint32_t lanes;    /* of all sources */
 	bool *over;        /* by lane: its first source has ended */
 	struct example_schema schema;
-	struct batch_decoder *pictures;
+	struct batch_decoder *decoder;
 	struct order_part part; /* where the rows of a batch lie in `batch` and `origin` */
 	struct batch_slot batch;
 	struct first_origin *origin; /* of each row of `batch` */

@@ -45,16 +45,16 @@ static void note(struct row_fault *fault, uint32_t row, struct window_record fro
 	name_fault(fault, code, text);
 }
 
-static int parse_row(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+static int parse_row(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 		     struct window_record from, const uint64_t *bits, struct error *err)
 {
 	const struct shard *shard = from.shard;
 	const uint8_t *data = shard->plain + from.record->offset;
 
 	if (shard->source->fetch->objects)
-		return batch_object(batch, pictures, row, data, from.record->bytes, shard->plan.label, bits,
+		return batch_object(batch, decoder, row, data, from.record->bytes, shard->plan.label, bits,
 				    err);
-	return batch_parse(batch, pictures, row, data, from.record->bytes, bits, err);
+	return batch_parse(batch, decoder, row, data, from.record->bytes, bits, err);
 }
 
 /* Counts a picture that was decoded with a warning; names the first one. */
@@ -73,7 +73,7 @@ static void note_warning(struct fetch *fetch, struct window_record from)
 }
 
 /* Parses one record into row `row`. */
-static void gather_row(const struct batch_slot *batch, struct batch_decoder *pictures, uint32_t row,
+static void gather_row(const struct batch_slot *batch, struct batch_decoder *decoder, uint32_t row,
 		       struct window_record from, struct row_fault *fault)
 {
 	const struct shard *shard = from.shard;
@@ -86,14 +86,14 @@ static void gather_row(const struct batch_slot *batch, struct batch_decoder *pic
 		note(fault, row, from, -EBADMSG, "its data CRC is wrong");
 		return;
 	}
-	if (pictures)
+	if (decoder)
 		bits = plan_record_bits(fault->fetch->plan, &shard->plan, shard->window->id.pass,
 					from.record->offset);
-	warnings = batch_decoder_warnings(pictures);
-	r = parse_row(batch, pictures, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
+	warnings = batch_decoder_warnings(decoder);
+	r = parse_row(batch, decoder, row, from, shard->group->split == SPLIT_TRAIN ? &bits : NULL, &err);
 	if (r < 0)
 		note(fault, row, from, r, err.text);
-	if (batch_decoder_warnings(pictures) > warnings)
+	if (batch_decoder_warnings(decoder) > warnings)
 		note_warning(fault->fetch, from);
 }
 
@@ -114,7 +114,7 @@ static void note_fault(const struct fetch *fetch, struct pending *pending, const
 }
 
 static void gather_rows(struct fetch *fetch, const struct span *span, const struct batch_slot *batch,
-			struct batch_decoder *pictures, struct row_fault *fault)
+			struct batch_decoder *decoder, struct row_fault *fault)
 {
 	const struct window_order order = window_order(fetch, span);
 	struct window_record record[WINDOW_RECORDS_MAX];
@@ -128,7 +128,7 @@ static void gather_rows(struct fetch *fetch, const struct span *span, const stru
 			if (i + 1 < rows)
 				tfrecord_ahead(record[i + 1].shard->plain + record[i + 1].record->offset,
 					       record[i + 1].record->bytes);
-			gather_row(batch, pictures, span_row(span, first + i), record[i], fault);
+			gather_row(batch, decoder, span_row(span, first + i), record[i], fault);
 		}
 	}
 }
@@ -158,7 +158,7 @@ static bool producer_is_told(struct fetch *fetch, const struct pending *pending)
 	return true;
 }
 
-void gather_span(struct fetch *fetch, struct batch_decoder *pictures, const struct span *span)
+void gather_span(struct fetch *fetch, struct batch_decoder *decoder, const struct span *span)
 {
 	struct batch_slot batch = batch_slot(&fetch->schema, fetch->ring, span->pending->slot);
 	struct row_fault fault;
@@ -168,7 +168,7 @@ void gather_span(struct fetch *fetch, struct batch_decoder *pictures, const stru
 	fault.pending = span->pending;
 	fault.skipped = 0;
 	if (span->window)
-		gather_rows(fetch, span, &batch, pictures, &fault);
+		gather_rows(fetch, span, &batch, decoder, &fault);
 	else
 		for (uint32_t i = 0; i < span->count; i++)
 			batch_empty_row(&batch, span_row(span, i));

@@ -13,7 +13,7 @@
 #include "fetchd/shared/fetch.h"
 #include "fetchd/workers/pending.h"
 
-/* Fills the rows of a span; `pictures`: the worker's. A worker calls, without the lock. A bad record leaves
+/* Fills the rows of a span; `decoder`: the worker's. A worker calls, without the lock. A bad record leaves
  * its row empty; pending->err is that of the slot's first bad row, whichever worker finds it. Signals
  * fetch->progress. */
-void gather_span(struct fetch *fetch, struct batch_decoder *pictures, const struct span *span);
+void gather_span(struct fetch *fetch, struct batch_decoder *decoder, const struct span *span);

@@ -88,14 +88,14 @@ static struct inflater *open_inflater(void)
 	return inflater;
 }
 
-static struct batch_decoder *open_pictures(const struct fetch *fetch)
+static struct batch_decoder *open_decoder(const struct fetch *fetch)
 {
-	struct batch_decoder *pictures;
+	struct batch_decoder *decoder;
 	struct error err;
 
-	if (batch_decoder_new(&fetch->run.config, &pictures, &err) < 0)
+	if (batch_decoder_new(&fetch->run.config, &decoder, &err) < 0)
 		_exit(alive_fatal(STATUS_FETCHD, &err));
-	return pictures;
+	return decoder;
 }
 
 void *worker_thread(void *argument)
@@ -103,7 +103,7 @@ void *worker_thread(void *argument)
 	struct fetch *fetch = argument;
 	struct alive_worker *worker = alive_worker("a decode thread");
 	struct inflater *inflater = open_inflater();
-	struct batch_decoder *pictures = open_pictures(fetch);
+	struct batch_decoder *decoder = open_decoder(fetch);
 	uint32_t mine;
 
 	cores_pin(&fetch->cores.decode);
@@ -119,7 +119,7 @@ void *worker_thread(void *argument)
 		if (shard)
 			work_on_shard(fetch, inflater, shard);
 		else
-			gather_span(fetch, pictures, &span);
+			gather_span(fetch, decoder, &span);
 	}
 	return NULL;
 }
