@@ -182,7 +182,7 @@ bad:
 /* The entry of each feature of the schema that note_entry() has found. */
 struct parse {
 	const struct example_schema *schema;
-	struct wire value[EXAMPLE_FEATURES_MAX]; /* of the features that were found */
+	struct wire value[EXAMPLE_FEATURES_MAX]; /* the values of each feature that was found */
 	bool found[EXAMPLE_FEATURES_MAX];
 	uint32_t next; /* the feature behind the last one that was found */
 };

@@ -162,8 +162,8 @@ static int refuse(const struct row *row, const struct value *value, const char *
 			 value->whole, allowed);
 }
 
-/* Of several numbers for unknown values, a text gets the one of its hash, an integer the one of its
- * remainder. */
+/* Returns the number of a value that is not in the vocabulary. Where several numbers are for such values, the
+ * hash of a text chooses one, or the remainder of an integer. */
 static int64_t unknown(const struct config_preprocess *how, const struct value *value)
 {
 	const int64_t count = (int64_t)how->num_oov_indices, first = (int64_t)config_preprocess_first(how);
@@ -292,7 +292,7 @@ static int make(const struct row *row, const struct batch_slot *batch, uint32_t 
 	const bool encodes = row->how->output_mode != OUTPUT_INT;
 	uint64_t count = from.feature->elements;
 
-	if (row->skipped) { /* its input need not be there */
+	if (row->skipped) { /* the input of a skipped row may be missing */
 		memset(to.values, 0, batch->row_bytes[row->to]);
 		if (to.count)
 			*to.count = 0;

@@ -15,7 +15,7 @@ enum { MEAN, VARIANCE, STATISTICS };
 struct layer {
 	const char *statistic[STATISTICS]; /* names of the tensors that hold mean and variance */
 	uint32_t input;                    /* index of the layer's input in the batch */
-	enum dtype dtype;                  /* of the feature: F32, U8 or I64 */
+	enum dtype dtype;                  /* type of the feature: F32, U8 or I64 */
 	uint64_t elements, columns;        /* how many numbers a row has; how many columns */
 	uint64_t first; /* the layer's place in the numbers of a lane: the mean of each column, then the
 			   squares: the sum of (x - mean)^2 of each column */

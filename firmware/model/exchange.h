@@ -41,7 +41,7 @@ struct bucket {
 	uint32_t ready;      /* the bucket is taken after so many launches of the training plan */
 	struct gpu_event taken;
 	uint64_t ticket;
-	bool exact; /* what it has are no gradients: they are not rounded */
+	bool exact; /* the bucket holds no gradients: nothing in it is rounded */
 	/* Where the update is divided, and the bucket is one of parameters: */
 	bool divided;
 	uint64_t own_first, own_end; /* bytes of the own chunk */

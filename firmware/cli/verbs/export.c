@@ -157,9 +157,9 @@ const struct verb verb_export = {
 	.summary = "write a trained network as ONNX and as TensorFlow's SavedModel",
 	.synopsis = "export MODEL --output FOLDER [OPTION...]",
 	.about = "Writes a trained network in the forms that other tools load: model.onnx for ONNX, "
-		 "saved_model/ for TensorFlow and TensorFlow Serving. The rows of preprocess are left out, "
-		 "and named: "
-		 "the exported network takes what they make. " OPERAND_MODEL,
+		 "saved_model/ for TensorFlow and TensorFlow Serving. The exported network has no rows of "
+		 "`preprocess`: its inputs are what these rows make, and the output names "
+		 "them. " OPERAND_MODEL,
 	.operands = operand_model,
 	.options = { options, operand_options, where_options, json_option },
 	.here = true,

@@ -34,7 +34,7 @@
 #define CONFIG_STREAMS_MAX    32u   /* lanes times sources: the number of places in a cursor */
 #define CONFIG_LAYERS_MAX     2048u /* some for each feature */
 #define CONFIG_THREADS_MAX    8u    /* network threads of one source */
-#define CONFIG_INPUTS_MAX     1024u /* of a layer: CONFIG_FEATURES_MAX, so that a layer may join all features */
+#define CONFIG_INPUTS_MAX     1024u /* inputs of a layer: a layer may join all features */
 #define CONFIG_ATTRIBUTES_MAX 16u
 #define CONFIG_NUMBERS_MAX    4096u
 /* Longest name of a feature in bytes, with its NUL: the name becomes the name of a column in the ring. */
@@ -160,7 +160,7 @@ struct config_preprocess {
 	uint64_t num_oov_indices, num_bins, num_tokens;
 	struct config_numbers bin_boundaries;
 	const struct config_token *vocabulary;
-	uint32_t words; /* of the vocabulary */
+	uint32_t words; /* number of words in `vocabulary` */
 	bool masked, salted;
 	struct config_token mask; /* mask_token or mask_value */
 	uint64_t salt[2];

@@ -32,8 +32,8 @@ static bool take_sign(struct parser *parser, char sign)
 	return true;
 }
 
-#define BEFORE_ONE  " \t("  /* what may follow `not`, `and`, `or`, beside the end */
-#define BEFORE_LIST " \t([" /* ... and a word before a list */
+#define BEFORE_ONE  " \t("  /* signs that may follow `not`, `and` and `or`; the end may, too */
+#define BEFORE_LIST " \t([" /* signs that may follow `in` */
 
 /* Reads a word such as `and`, unless it is the name of a feature that is compared. `followers`: the signs
  * that may follow it. */
