@@ -114,6 +114,17 @@ def multiplied(inputs):
     return K.Dense(5, name="out")(K.Multiply(name="multiply")([b, a, b]))
 
 
+def merged(layer):
+    """Of three layers of units; the first input occurs twice where the layer takes as many."""
+    def build(inputs):
+        a = K.Dense(9, name="a")(inputs["sentence"])
+        b = K.Dense(9, name="b")(a)
+        c = K.Dense(9, name="c")(b)
+        inputs_of_layer = [c, a] if isinstance(layer, K.Subtract) else [b, a, c, b]
+        return K.Dense(5, name="out")(layer(inputs_of_layer))
+    return build
+
+
 def activated(inputs):
     a = K.Dense(16, activation="relu", name="a")(inputs["sentence"])
     b = K.Dense(16, activation="gelu", name="b")(a)
@@ -152,6 +163,13 @@ LAYERS = [
 
 LAYERS += [Row("multiply", '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; name = "b"; units = 9; }, '
                '{ op = "multiply"; inputs = [ "b", "a", "b" ]; }, { op = "dense"; name = "out"; units = 5; }', multiplied)]
+
+LAYERS += [Row(op, '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; name = "b"; units = 9; }, '
+               '{ op = "dense"; name = "c"; units = 9; }, '
+               f'{{ op = "{op}"; inputs = [ {inputs} ]; }}, {{ op = "dense"; name = "out"; units = 5; }}', merged(layer))
+           for op, inputs, layer in (("subtract", '"c", "a"', K.Subtract()), ("average", '"b", "a", "c", "b"', K.Average()),
+                                     ("maximum", '"b", "a", "c", "b"', K.Maximum()),
+                                     ("minimum", '"b", "a", "c", "b"', K.Minimum()))]
 
 LAYERS += [Row("center_crop, a rotation by nothing", '{ op = "center_crop"; height = 3; width = 4; }, '
                '{ op = "random_rotation"; factor = 0; }, { op = "flatten"; }, { op = "dense"; units = 5; }',

@@ -69,7 +69,8 @@ struct net {
 static const struct family {
 	const char *name, *ops;
 } families[] = {
-	{ "block", " relu6 multiply spatial_dropout2d zero_padding2d preprocess_input " },
+	{ "block", " relu6 subtract multiply average maximum minimum spatial_dropout2d zero_padding2d "
+		   "preprocess_input " },
 	{ "dense", " dense relu sigmoid tanh swish silu gelu leaky_relu softmax dropout flatten reshape add "
 		   "concatenate " },
 	{ "norm", " batch_norm layer_norm normalization " },

@@ -30,6 +30,16 @@ static struct config_layer product_of_three[] = { NAMED("dense", "a", UNITS(9)),
 						  NAMED("dense", "b", UNITS(9)),
 						  OP("multiply", INPUTS_OF(4, "b", "a", "b", "a")), DENSE(5),
 						  SOFTMAX };
+#define MERGED(f, n, ...)                                                                                   \
+	{                                                                                                   \
+		NAMED("dense", "a", UNITS(9)), NAMED("dense", "b", UNITS(9)),                               \
+			NAMED("dense", "c", INPUTS_OF(1, "a"), UNITS(9)), OP(f, INPUTS_OF(n, __VA_ARGS__)), \
+			OP("dense", UNITS(9)), RELU, DENSE(5), SOFTMAX                                      \
+	}
+static struct config_layer subtracts[] = MERGED("subtract", 2, "c", "b");
+static struct config_layer averages[] = MERGED("average", 4, "c", "a", "b", "a");
+static struct config_layer maximums[] = MERGED("maximum", 4, "c", "a", "b", "a");
+static struct config_layer minimums[] = MERGED("minimum", 3, "b", "a", "c");
 /* Squeeze and excite: the gate is [1, 1, channels]. */
 static struct config_layer gates[] = { NAMED("dense", "a", UNITS(4)),
 				       OP("global_average_pooling2d",
@@ -62,6 +72,10 @@ static const struct net family_nets[] = {
 	NET(relu6s),
 	NET(relu6_activation),
 	NET(products),
+	NET(subtracts),
+	NET(averages),
+	NET(maximums),
+	NET(minimums),
 	NET_WITHIN(2e-5, product_of_three),
 	NET_WITHIN(2e-5, gates, 4, 5, 3),
 	NET(paddings, 4, 5, 3),

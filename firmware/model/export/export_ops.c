@@ -112,7 +112,8 @@ struct export_inner_name export_with(struct export *out, const struct node *node
 	return export_both(out, node, kind, a, constant, name);
 }
 
-void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name)
+void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name,
+		 const char *output)
 {
 	struct export_inner_name result = { "" };
 
@@ -123,8 +124,7 @@ void export_fold(struct export *out, const struct node *node, enum export_kind k
 		(void)snprintf(step, sizeof(step), "%s_%u", name, i);
 		result = export_inner(node, step);
 		export_binary(out, kind, i == 1 ? export_input(out, node, 0) : before.text,
-			      export_input(out, node, i),
-			      i + 1 < node->inputs ? result.text : export_output(out, node));
+			      export_input(out, node, i), i + 1 < node->inputs ? result.text : output);
 	}
 }
 

@@ -17,6 +17,7 @@ enum export_kind {
 	EXPORT_SUBTRACT,
 	EXPORT_MULTIPLY,
 	EXPORT_DIVIDE,
+	EXPORT_MAXIMUM, /* the larger of two inputs, whose shapes broadcast */
 	EXPORT_MINIMUM, /* the smaller of two inputs, whose shapes broadcast */
 	EXPORT_SIGN,    /* -1, 0 or 1 */
 	EXPORT_SQRT,
@@ -110,8 +111,9 @@ void export_unary(struct export *out, const struct node *node, enum export_kind 
 void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
 		   const char *output);
 /* Writes x0 kind x1 of the inputs of the node, then the result kind each further input; the results in
- * between are the values "<name>_1", "<name>_2" ... inside the layer. */
-void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name);
+ * between are the values "<name>_1", "<name>_2" ... inside the layer, the last one is `output`. */
+void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name,
+		 const char *output);
 /* Write the operation kind(a), kind(a, b) or kind(a, number), whose result is a value inside the layer, and
  * return the full name of that value. */
 struct export_inner_name export_of(struct export *out, const struct node *node, enum export_kind kind,

@@ -38,6 +38,7 @@ static const char *const types[] = {
 	[EXPORT_SUBTRACT] = "Sub",
 	[EXPORT_MULTIPLY] = "Mul",
 	[EXPORT_DIVIDE] = "Div",
+	[EXPORT_MAXIMUM] = "Max",
 	[EXPORT_MINIMUM] = "Min",
 	[EXPORT_SIGN] = "Sign",
 	[EXPORT_SQRT] = "Sqrt",

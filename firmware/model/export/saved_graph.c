@@ -29,6 +29,7 @@ static const struct {
 	[EXPORT_SUBTRACT] = { "Sub", NULL },
 	[EXPORT_MULTIPLY] = { "Mul", NULL },
 	[EXPORT_DIVIDE] = { "RealDiv", NULL },
+	[EXPORT_MAXIMUM] = { "Maximum", NULL },
 	[EXPORT_MINIMUM] = { "Minimum", NULL },
 	[EXPORT_SIGN] = { "Sign", NULL },
 	[EXPORT_SQRT] = { "Sqrt", NULL },

@@ -2,8 +2,9 @@
 /*
  * Kernels that work on each element of [rows, columns] alone, forward and backward. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in the output. References: reference() of the rows in
- * layers/relu.c, layers/dropout.c, layers/join.c, layers/multiply.c, layers/padding.c and layers/preprocess.c. Tolerance: exact, except that the product of dropout and
- * each addition have 2^-24 relative, and that a store may round (storage.cl).
+ * layers/relu.c, layers/dropout.c, layers/sum.c, layers/extreme.c, layers/join.c, layers/multiply.c, layers/padding.c
+ * and layers/preprocess.c. Tolerance: exact, except that the product of dropout and each addition have 2^-24 relative,
+ * and that a store may round (storage.cl).
  */
 
 /* y = x < 0 ? 0 : x; a NaN stays a NaN. */
@@ -168,6 +169,35 @@ ELEMENTS add_two(__global const stored *a, __global const stored *b, __global st
 
 	if (i < (size_t)rows * columns)
 		store(load(i, a) + load(i, b), i, y);
+}
+
+/* y = a if sign * a >= sign * b, else b; a NaN stays a NaN. */
+ELEMENTS extreme_two(__global const stored *a, __global const stored *b, __global stored *y, float sign, int rows,
+		     int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const float one = load(i, a), other = load(i, b);
+
+		store(sign * one >= sign * other || isnan(one) ? one : other, i, y);
+	}
+}
+
+/* Where x = y: dx (+)= dy and left = 0; elsewhere dx (+)= 0 and left = dy. Exact. */
+ELEMENTS extreme_backward(__global const stored *dy, __global const stored *x, __global const stored *y,
+			  __global stored *left, __global stored *dx, int add, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const float gradient = load(i, dy);
+		const bool takes = load(i, x) == load(i, y);
+
+		if (dx)
+			store((takes ? gradient : 0) + (add ? load(i, dx) : 0), i, dx);
+		store(takes ? 0 : gradient, i, left);
+	}
 }
 
 /* to[r * to_stride + to_at + c] (+)= from[r * from_stride + from_at + c] */

@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers of several inputs. */
+/* concatenate: joins inputs along an axis. */
 #include "model/layers/row.h"
-
-static int refuse_shape(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
-			struct error *err)
-{
-	const struct tensor *first = graph_at(graph, node->input[0]),
-			    *other = graph_at(graph, node->input[i]);
-	char first_text[SHAPE_TEXT_BYTES], other_text[SHAPE_TEXT_BYTES];
-
-	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed beside '%s' of %s: %s", other->name,
-			 shape_text(other, other_text), first->name, shape_text(first, first_text), allowed);
-}
 
 /* ---- copy_columns: to[r][to_at + c] (+)= from[r][from_at + c] for `columns` columns ---- */
 
@@ -32,82 +21,6 @@ static void copy_columns(struct plan *plan, const struct block *from, const stru
 					  INT(to->at)),
 			});
 }
-
-/* ---- add: y = x0 + x1 + ..., in this order ---- */
-
-static int add_shape(const struct graph *graph, const struct node *node, struct tensor *output,
-		     struct error *err)
-{
-	for (uint32_t i = 1; i < node->inputs; i++) {
-		const struct tensor *first = graph_at(graph, node->input[0]),
-				    *other = graph_at(graph, node->input[i]);
-
-		if (!tensor_same_shape(first, other))
-			return refuse_shape(graph, node, i, "the same", err);
-	}
-	return same_shape(graph, node, output, err);
-}
-
-static void add_forward(struct plan *plan, const struct node *node, bool training)
-{
-	const struct tensor *output = output_of(plan, node);
-
-	(void)training;
-	for (uint32_t i = 1; i < node->inputs; i++)
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "add_two",
-				  .groups = { per_element(output) },
-				  ARGUMENTS(IN(i == 1 ? node->input[0] : node->output), IN(node->input[i]),
-					    OUT(node->output), AT(ROWS), INT(output->elements)),
-			  });
-}
-
-static void add_backward(struct plan *plan, const struct node *node)
-{
-	const struct tensor *output = output_of(plan, node);
-
-	for (uint32_t i = 0; i < node->inputs; i++) {
-		bool add = false;
-		const uint32_t dx = plan_gradient(plan, node->input[i], &add);
-
-		if (dx != GRAPH_NO_TENSOR)
-			plan_emit(plan, &(struct launch){
-						.kernel = "rescale",
-						.groups = { per_element(output) },
-						ARGUMENTS(IN(output->gradient), OUT(dx), FLOAT(1), FLOAT(0),
-							  INT(add), AT(ROWS), INT(output->elements)),
-					});
-	}
-}
-
-static void add_reference(const struct op_reference *r)
-{
-	for (uint64_t e = 0; e < r->rows * r->outputs; e++) {
-		r->y[e] = 0;
-		for (uint32_t i = 0; i < r->node->inputs; i++) {
-			r->y[e] += r->x[i][e];
-			if (r->dy && r->dx[i])
-				r->dx[i][e] = r->dy[e];
-		}
-	}
-}
-
-static void add_export(struct export *out, const struct node *node)
-{
-	export_fold(out, node, EXPORT_ADD, "sum");
-}
-
-const struct op op_add = {
-	.name = "add",
-	.inputs = 2,
-	.inputs_max = CONFIG_INPUTS_MAX,
-	.shape = add_shape,
-	.forward = add_forward,
-	.backward = add_backward,
-	.reference = add_reference,
-	.export = add_export,
-};
 
 /* ---- concatenate: along `axis`, 1 being the first dimension of a row, as in Keras ---- */
 
@@ -134,13 +47,13 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 	const uint32_t axis = axis_of(node, first);
 
 	if (axis == first->rank)
-		return refuse_shape(graph, node, 0, "one that has the axis", err);
+		return refuse_input(graph, node, 0, "one that has the axis", err);
 	for (uint32_t i = 1; i < node->inputs; i++) {
 		const struct tensor *other = graph_at(graph, node->input[i]);
 
 		for (uint32_t d = 0; d < first->rank; d++)
 			if (first->rank != other->rank || (d != axis && first->shape[d] != other->shape[d]))
-				return refuse_shape(graph, node, i, "the same except for the axis", err);
+				return refuse_input(graph, node, i, "the same except for the axis", err);
 	}
 	(void)same_shape(graph, node, output, err);
 	for (uint32_t i = 1; i < node->inputs; i++)

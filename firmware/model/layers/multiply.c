@@ -144,7 +144,7 @@ static void multiply_reference(const struct op_reference *r)
 
 static void multiply_export(struct export *out, const struct node *node)
 {
-	export_fold(out, node, EXPORT_MULTIPLY, "product");
+	export_fold(out, node, EXPORT_MULTIPLY, "product", export_output(out, node));
 }
 
 const struct op op_multiply = {

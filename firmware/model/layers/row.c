@@ -15,6 +15,25 @@ int same_shape(const struct graph *graph, const struct node *node, struct tensor
 	return 0;
 }
 
+int refuse_input(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
+		 struct error *err)
+{
+	const struct tensor *first = graph_at(graph, node->input[0]),
+			    *other = graph_at(graph, node->input[i]);
+	char first_text[SHAPE_TEXT_BYTES], other_text[SHAPE_TEXT_BYTES];
+
+	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed beside '%s' of %s: %s", other->name,
+			 shape_text(other, other_text), first->name, shape_text(first, first_text), allowed);
+}
+
+int same_shapes(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
+{
+	for (uint32_t i = 1; i < node->inputs; i++)
+		if (!tensor_same_shape(graph_at(graph, node->input[0]), graph_at(graph, node->input[i])))
+			return refuse_input(graph, node, i, "the same", err);
+	return same_shape(graph, node, output, err);
+}
+
 void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
 {
 	const struct tensor *output = output_of(plan, node);

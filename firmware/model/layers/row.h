@@ -45,3 +45,8 @@ void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
 
 /* A function for op.shape: the output has the shape of input 0. */
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
+/* A function for op.shape: all inputs and the output have the same shape. */
+int same_shapes(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
+/* Sets the error that input i has a shape that is not `allowed` beside input 0. Returns -EINVAL. */
+int refuse_input(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
+		 struct error *err);

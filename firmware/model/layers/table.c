@@ -38,7 +38,11 @@
 	row(flatten) \
 	row(reshape) \
 	row(add) \
+	row(subtract) \
 	row(multiply) \
+	row(average) \
+	row(maximum) \
+	row(minimum) \
 	row(concatenate) \
 	row(conv2d) \
 	row(depthwise_conv2d) \

@@ -57,6 +57,8 @@ const struct kernel kernel_table[] = {
 	{ "move_image", KERNEL_FILE_elements, 0 },
 	{ "move_lines", KERNEL_FILE_elements, 0 },
 	{ "add_two", KERNEL_FILE_elements, 0 },
+	{ "extreme_two", KERNEL_FILE_elements, 0 },
+	{ "extreme_backward", KERNEL_FILE_elements, 0 },
 	{ "copy_columns", KERNEL_FILE_elements, 0 },
 	{ "bias_add", KERNEL_FILE_elements, 0 },
 	{ "column_sums", KERNEL_FILE_elements, 0 },
