@@ -183,7 +183,9 @@ LAYERS += [Row("dropout 0", '{ op = "dense"; name = "a"; units = 16; }, { op = "
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), lambda: K.Dropout(0.0), dense(5, "out")))]
 LAYERS += [Row(f"activation = {name}", f'{{ op = "dense"; name = "a"; units = 16; activation = "{name}"; }}, '
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a", activation=name), dense(5, "out")))
-           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "relu6", "softmax")]
+           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "relu6", "softmax", "elu", "celu", "selu", "exponential", "softplus", "softsign",
+                        "hard_sigmoid", "hard_silu", "hard_tanh", "log_sigmoid", "mish", "soft_shrink", "hard_shrink",
+                        "tanh_shrink", "squareplus")]
 
 FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),
              ("swish", "", lambda: K.Activation("swish")), ("silu", "", lambda: K.Activation("silu")),
@@ -194,6 +196,10 @@ FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lamb
               lambda: K.ReLU(max_value=0.8, negative_slope=0.2, threshold=0.1)),
              ("relu6", "", lambda: K.Activation("relu6")),
              ("gelu", "approximate = true; ", lambda: K.Activation(lambda x: keras.activations.gelu(x, approximate=True))),
+             ("elu", "", lambda: K.ELU()), ("elu", "alpha = 0.7; ", lambda: K.ELU(0.7)),
+             ("celu", "alpha = 0.7; ", lambda: K.Activation(lambda x: keras.activations.celu(x, 0.7))),
+             ("hard_swish", "", lambda: K.Activation("hard_swish")),
+             ("soft_shrink", "threshold = 0.3; ", lambda: K.Activation(lambda x: keras.activations.soft_shrink(x, 0.3))),
              ("leaky_relu", "", lambda: K.LeakyReLU()),
              ("leaky_relu", "negative_slope = 0.1; ", lambda: K.LeakyReLU(0.1))]
 LAYERS += [Row(" ".join([op, more]).strip(), f'{{ op = "dense"; name = "a"; units = 16; }}, {{ op = "{op}"; {more}}}, '

@@ -71,8 +71,11 @@ static const struct family {
 } families[] = {
 	{ "block", " relu6 subtract multiply average maximum minimum spatial_dropout2d zero_padding2d "
 		   "preprocess_input " },
-	{ "dense", " dense relu sigmoid tanh swish silu gelu leaky_relu softmax dropout flatten reshape add "
-		   "concatenate " },
+	{ "dense",
+	  " dense relu sigmoid tanh swish silu gelu leaky_relu elu celu selu exponential softplus softsign "
+	  "hard_sigmoid hard_silu hard_swish hard_tanh log_sigmoid mish soft_shrink hard_shrink tanh_shrink "
+	  "squareplus softmax dropout flatten reshape add "
+	  "concatenate " },
 	{ "norm", " batch_norm layer_norm normalization " },
 	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
 		   "global_average_pooling2d " },
@@ -250,6 +253,8 @@ static const struct {
 	double most[2];
 } stored_limits[] = {
 	{ "conv_wide", { 0.12, 0.07 } },
+	{ "soft_functions", { 0.04, 4e-3 } },
+	{ "hard_functions", { 0.3, 0.05 } },
 	{ "conv_dilated", { 0.06, 0.03 } },
 	{ "pool_branches", { 0.1, 0.01 } },
 	{ "conv_lines", { 0.08, 0.03 } },

@@ -30,6 +30,28 @@ static struct config_layer gelus_tanh[] = FUNCTION("gelu", ATTRIBUTES(1, BOOL_AT
 static struct config_layer leaky[] = FUNCTION("leaky_relu");
 static struct config_layer leaky_own[] =
 	FUNCTION("leaky_relu", ATTRIBUTES(1, FLOAT_ATTRIBUTE("negative_slope", 0.05)));
+static struct config_layer soft_functions[] = {
+	DENSE(9), OP("elu", ATTRIBUTES(1, FLOAT_ATTRIBUTE("alpha", 0.7))),
+	DENSE(8), OP("celu", ATTRIBUTES(1, FLOAT_ATTRIBUTE("alpha", 0.7))),
+	DENSE(9), OP("selu"),
+	DENSE(8), OP("exponential"),
+	DENSE(9), OP("softplus"),
+	DENSE(8), OP("softsign"),
+	DENSE(9), OP("log_sigmoid"),
+	DENSE(8), OP("mish"),
+	DENSE(9), OP("tanh_shrink"),
+	DENSE(8), OP("squareplus"),
+	DENSE(5), SOFTMAX
+};
+static struct config_layer hard_functions[] = {
+	DENSE(9), OP("hard_sigmoid"),
+	DENSE(8), OP("hard_silu"),
+	DENSE(9), OP("hard_swish"),
+	DENSE(8), OP("hard_tanh"),
+	DENSE(9), OP("soft_shrink", ATTRIBUTES(1, FLOAT_ATTRIBUTE("threshold", 0.1))),
+	DENSE(8), OP("hard_shrink", ATTRIBUTES(1, FLOAT_ATTRIBUTE("threshold", 0.1))),
+	DENSE(5), SOFTMAX
+};
 static struct config_layer residual[] = { NAMED("dense", "a", UNITS(9)),
 					  RELU,
 					  OP("dense", UNITS(9)),
@@ -76,12 +98,20 @@ static struct config_layer article[] = { DENSE(256), RELU,         DROPOUT(0.2),
 
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
-	NET(just_dense),   NET(no_bias),       NET(with_relu),     NET(with_dropout), NET(relu_dropout),
-	NET(dropout_relu), NET(inner_softmax), NET(first_dropout), NET(rows_relu),    NET(rows_dropped, 3, 4),
-	NET(frozen),       NET(frozen_below),  NET(sigmoids),      NET(tanhs),        NET(swishes),
-	NET(silus),        NET(gelus),         NET(gelus_tanh),    NET(leaky),        NET(leaky_own),
-	NET(crossed),      NET(residual),      NET(joined),        NET(shapes, 4, 3), NET(shared_view),
-	NET(article),
+	NET(just_dense),     NET(no_bias),
+	NET(with_relu),      NET(with_dropout),
+	NET(relu_dropout),   NET(dropout_relu),
+	NET(inner_softmax),  NET(first_dropout),
+	NET(rows_relu),      NET(rows_dropped, 3, 4),
+	NET(frozen),         NET(frozen_below),
+	NET(sigmoids),       NET(tanhs),
+	NET(swishes),        NET(silus),
+	NET(gelus),          NET(gelus_tanh),
+	NET(leaky),          NET(leaky_own),
+	NET(crossed),        NET(residual),
+	NET(joined),         NET(shapes, 4, 3),
+	NET(shared_view),    NET(article),
+	NET(soft_functions), NET(hard_functions),
 };
 
 /* The launches of the article's network without its update and metrics: three products, the loss, both

@@ -22,10 +22,13 @@ enum export_kind {
 	EXPORT_SIGN,    /* -1, 0 or 1 */
 	EXPORT_SQRT,
 	EXPORT_ERF,
+	EXPORT_EXPONENTIAL,
 	EXPORT_RELU,
 	EXPORT_LEAKY_RELU, /* slope for negative numbers: alpha */
 	EXPORT_SIGMOID,
 	EXPORT_TANH,
+	EXPORT_SOFTPLUS,
+	EXPORT_SOFTSIGN,
 	EXPORT_SOFTMAX, /* softmax over the last dimension */
 	EXPORT_IDENTITY,
 	EXPORT_MATMUL,      /* multiplies the last two dimensions; `rank` is that of the first input, with the

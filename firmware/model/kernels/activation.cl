@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of each element, each with its forward and backward kernel: y = f(x); dx (+)= dy * f'(x). The derivative is
- * computed from x or, where that is cheaper, from y. Only leaky_relu uses `slope`. Work-group: 64 items, one element
+ * computed from x or, where that is cheaper, from y. `number` is the attribute of a layer that has one. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in dx.
  *
- * These kernels compute no sums. References: function_reference() in layers/activation.c, relu_reference() in
- * layers/relu.c. Tolerance: 2^-20 relative,
- * and 2^-22 absolute where 1 and a number near -1 are added (exp has 3 ulp, tanh 5, erf 16).
+ * These kernels compute no sums. References: layers/functions.c, relu_reference() in layers/relu.c. Tolerance: 2^-20
+ * relative, and 2^-22 absolute where 1 and a number near -1 are added (exp has 3 ulp, tanh 5, erf 16). A NaN stays a NaN.
  */
 
 #define FORWARD(name, value)                                                                                       \
-	ELEMENTS name(__global const stored *in, __global stored *out, float slope, int rows, int columns)         \
+	ELEMENTS name(__global const stored *in, __global stored *out, float number, int rows, int columns)        \
 	{                                                                                                          \
 		const size_t i = get_global_id(0);                                                                 \
                                                                                                                    \
@@ -23,7 +22,7 @@
 
 /* In `derivative`, x is the input of the function, or its output if the formula uses the output. */
 #define BACKWARD(name, derivative)                                                                                 \
-	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float slope,      \
+	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float number,     \
 		      int add, int rows, int columns)                                                              \
 	{                                                                                                          \
 		const size_t i = get_global_id(0);                                                                 \
@@ -39,6 +38,9 @@
 #define SQRT_2_BY_PI  0.79788456080286536f
 #define SQRT_HALF_PI  0.39894228040143268f /* 1 / sqrt(2 pi) */
 #define GELU_CUBE     0.044715f
+#define SELU_SCALE    1.0507009873554805f
+#define SELU_ALPHA    1.6732632423543772f
+#define ONE_SIXTH     0.16666666666666667f
 
 float sigmoid_of(float x)
 {
@@ -57,6 +59,24 @@ float gelu_tanh_slope(float x)
 	return (1 + t) / 2 + x / 2 * (1 - t * t) * SQRT_2_BY_PI * (1 + 3 * GELU_CUBE * x * x);
 }
 
+/* log(1 + exp(x)), without an exp that overflows. */
+float softplus_of(float x)
+{
+	return fmax(x, 0.0f) + log1p(exp(-fabs(x)));
+}
+
+float hard_sigmoid_of(float x)
+{
+	return x <= -3 ? 0 : x >= 3 ? 1 : x * ONE_SIXTH + 0.5f;
+}
+
+float mish_slope(float x)
+{
+	const float t = tanh(softplus_of(x));
+
+	return t + x * (1 - t * t) * sigmoid_of(x);
+}
+
 FORWARD(sigmoid_forward, sigmoid_of(x))
 BACKWARD(sigmoid_backward, x * (1 - x))
 
@@ -72,9 +92,53 @@ BACKWARD(gelu_backward, (1 + erf(x * SQRT_HALF)) / 2 + x * exp(-x * x / 2) * SQR
 FORWARD(gelu_tanh_forward, x * (1 + gelu_inner(x)) / 2)
 BACKWARD(gelu_tanh_backward, gelu_tanh_slope(x))
 
-/* A NaN stays a NaN. */
-FORWARD(leaky_relu_forward, x < 0 ? slope * x : x)
-BACKWARD(leaky_relu_backward, x > 0 ? 1 : slope)
+FORWARD(leaky_relu_forward, x < 0 ? number * x : x)
+BACKWARD(leaky_relu_backward, x > 0 ? 1 : number)
+
+FORWARD(elu_forward, x > 0 ? x : number * expm1(x))
+BACKWARD(elu_backward, x > 0 ? 1 : number * exp(x))
+
+FORWARD(celu_forward, x > 0 ? x : number * expm1(x / number))
+BACKWARD(celu_backward, x > 0 ? 1 : exp(x / number))
+
+FORWARD(selu_forward, SELU_SCALE * (x > 0 ? x : SELU_ALPHA * expm1(x)))
+BACKWARD(selu_backward, SELU_SCALE * (x > 0 ? 1 : SELU_ALPHA * exp(x)))
+
+FORWARD(exponential_forward, exp(x))
+BACKWARD(exponential_backward, x)
+
+FORWARD(softplus_forward, softplus_of(x))
+BACKWARD(softplus_backward, sigmoid_of(x))
+
+FORWARD(softsign_forward, x / (1 + fabs(x)))
+BACKWARD(softsign_backward, 1 / ((1 + fabs(x)) * (1 + fabs(x))))
+
+FORWARD(hard_sigmoid_forward, hard_sigmoid_of(x))
+BACKWARD(hard_sigmoid_backward, x > -3 && x < 3 ? ONE_SIXTH : 0)
+
+FORWARD(hard_silu_forward, x * hard_sigmoid_of(x))
+BACKWARD(hard_silu_backward, hard_sigmoid_of(x) + (x > -3 && x < 3 ? x * ONE_SIXTH : 0))
+
+FORWARD(hard_tanh_forward, x < -1 ? -1 : x > 1 ? 1 : x)
+BACKWARD(hard_tanh_backward, x >= -1 && x <= 1 ? 1 : 0)
+
+FORWARD(log_sigmoid_forward, -softplus_of(-x))
+BACKWARD(log_sigmoid_backward, sigmoid_of(-x))
+
+FORWARD(mish_forward, x * tanh(softplus_of(x)))
+BACKWARD(mish_backward, mish_slope(x))
+
+FORWARD(soft_shrink_forward, fabs(x) <= number ? 0 : x > 0 ? x - number : x + number)
+BACKWARD(soft_shrink_backward, fabs(x) <= number ? 0 : 1)
+
+FORWARD(hard_shrink_forward, fabs(x) <= number ? 0 : x)
+BACKWARD(hard_shrink_backward, fabs(x) <= number ? 0 : 1)
+
+FORWARD(tanh_shrink_forward, x - tanh(x))
+BACKWARD(tanh_shrink_backward, tanh(x) * tanh(x))
+
+FORWARD(squareplus_forward, (x + sqrt(x * x + number)) / 2)
+BACKWARD(squareplus_backward, (1 + x / sqrt(x * x + number)) / 2)
 
 /* y = most where x >= most, slope * (x - threshold) where x < threshold, else x; a NaN stays a NaN. */
 ELEMENTS relu_limited(__global const stored *in, __global stored *out, float most, float slope, float threshold,

@@ -15,6 +15,22 @@
 	row(silu) \
 	row(gelu) \
 	row(leaky_relu) \
+	row(elu) \
+	row(celu) \
+	row(selu) \
+	row(exponential) \
+	row(softplus) \
+	row(softsign) \
+	row(hard_sigmoid) \
+	row(hard_silu) \
+	row(hard_swish) \
+	row(hard_tanh) \
+	row(log_sigmoid) \
+	row(mish) \
+	row(soft_shrink) \
+	row(hard_shrink) \
+	row(tanh_shrink) \
+	row(squareplus) \
 	row(softmax) \
 	row(dropout) \
 	row(spatial_dropout2d) \

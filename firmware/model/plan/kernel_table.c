@@ -19,6 +19,12 @@
 #define WGMMA_CONVOLUTIONS(size, ...)                     \
 	{ "wgmma_conv_" #size, KERNEL_FILE_conv_mma, 0 }, \
 		{ "wgmma_conv_kernel_" #size, KERNEL_FILE_conv_mma, 0 },
+/* The kernels of the two passes. */
+#define FUNCTION(name)                                       \
+	{ #name "_forward", KERNEL_FILE_activation, 0 },     \
+	{                                                    \
+#name "_backward", KERNEL_FILE_activation, 0 \
+	}
 /* The kernel of CPU devices and that of GPUs. */
 #define LOSS(name, file)                              \
 	{ #name, KERNEL_FILE_##file, 0 },             \
@@ -69,18 +75,27 @@ const struct kernel kernel_table[] = {
 	{ "rescale", KERNEL_FILE_elements, 0 },
 	{ "scale_channels", KERNEL_FILE_elements, 0 },
 	/* activation.cl */
-	{ "sigmoid_forward", KERNEL_FILE_activation, 0 },
-	{ "sigmoid_backward", KERNEL_FILE_activation, 0 },
-	{ "tanh_forward", KERNEL_FILE_activation, 0 },
-	{ "tanh_backward", KERNEL_FILE_activation, 0 },
-	{ "swish_forward", KERNEL_FILE_activation, 0 },
-	{ "swish_backward", KERNEL_FILE_activation, 0 },
-	{ "gelu_forward", KERNEL_FILE_activation, 0 },
-	{ "gelu_backward", KERNEL_FILE_activation, 0 },
-	{ "gelu_tanh_forward", KERNEL_FILE_activation, 0 },
-	{ "gelu_tanh_backward", KERNEL_FILE_activation, 0 },
-	{ "leaky_relu_forward", KERNEL_FILE_activation, 0 },
-	{ "leaky_relu_backward", KERNEL_FILE_activation, 0 },
+	FUNCTION(sigmoid),
+	FUNCTION(tanh),
+	FUNCTION(swish),
+	FUNCTION(gelu),
+	FUNCTION(gelu_tanh),
+	FUNCTION(leaky_relu),
+	FUNCTION(elu),
+	FUNCTION(celu),
+	FUNCTION(selu),
+	FUNCTION(exponential),
+	FUNCTION(softplus),
+	FUNCTION(softsign),
+	FUNCTION(hard_sigmoid),
+	FUNCTION(hard_silu),
+	FUNCTION(hard_tanh),
+	FUNCTION(log_sigmoid),
+	FUNCTION(mish),
+	FUNCTION(soft_shrink),
+	FUNCTION(hard_shrink),
+	FUNCTION(tanh_shrink),
+	FUNCTION(squareplus),
 	{ "relu_limited", KERNEL_FILE_activation, 0 },
 	{ "relu_limited_backward", KERNEL_FILE_activation, 0 },
 	/* softmax.cl */
