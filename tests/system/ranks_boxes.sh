@@ -131,6 +131,60 @@ for shell in /bin/sh /usr/lib/klibc/bin/sh; do
 	ok $? "a shell as a rank: the unit can run no $shell" "$out"
 	wait_for 20 nothing_left # a box refuses a job that has not ended there
 done
+# A relay between box-1 and box-2 keeps what box-1 sends, and later sends all of it again.
+port=$(sed -n 's/^ *port = \([0-9]*\);.*/\1/p' config/kiln.conf | head -n 1)
+cat >"$work/relay.py" <<'PY'
+import select, socket, sys
+def records(data): # the types of the TLS records: 21 an alert, 22 the handshake, 23 an answer
+    found = []
+    while len(data) >= 5:
+        found.append(data[0])
+        data = data[5 + int.from_bytes(data[3:5], "big"):]
+    return found
+what, port, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if what == "keep":
+    server = socket.create_server(("10.93.0.1", port))
+    print("ready", flush=True)
+    here = server.accept()[0]
+there = socket.create_connection(("10.93.0.2", port))
+if what == "send":
+    there.sendall(open(path, "rb").read())
+    there.settimeout(20)
+    answer = b""
+    try:
+        while piece := there.recv(65536):
+            answer += piece
+    except ConnectionResetError:
+        pass
+    print(*records(answer))
+    sys.exit()
+with open(path, "wb") as kept:
+    while True:
+        for end in select.select([here, there], [], [])[0]:
+            data = end.recv(65536)
+            if not data:
+                sys.exit()
+            if end is here:
+                kept.write(data)
+            (there if end is here else here).sendall(data)
+PY
+starts_of() { # job: how often its unit began on box-2
+	on 2
+	journal -o cat -u "kiln-rank@$1" | grep -c '^Started'
+}
+at_leader python3 "$work/relay.py" keep "$port" "$work/sent" >"$work/relay" 2>&1 &
+relay=$!
+wait_for 10 grep -q ready "$work/relay"
+sed 's/10.93.0.2 box-2/10.93.0.1 box-2/' "$work/hosts" >"$work/hosts.relay"
+at_leader bash -c 'mount --bind "$1" /etc/hosts && shift && exec "$@"' - "$work/hosts.relay" env KILN_JOB=night-6 KILN_PKI="$work/as-ranks" \
+	/usr/libexec/kiln/kiln-oneshot ranks-agent box-2 " orted" "${good[@]}" "${uri[@]}" >"$work/relayed" 2>&1
+wait $relay
+wait_for 20 nothing_left
+is "$(starts_of night-6)" 1 "a relay between two boxes: the job begins" "$(cat "$work/relay" "$work/relayed")"
+like "$(at_leader python3 "$work/relay.py" send "$port" "$work/sent" 2>&1)" '^22( 22)*( 21)?$' \
+	"what box-1 sent is sent again: records of a handshake, and no answer"
+is "$(starts_of night-6)" 1 "and no second job begins" "$(journal -n 10)"
+says 10 "box-2 says so" 'box-1 at 10.93.0.1: refused: .*signature is not valid' -u kiln-controld
 on 3
 cp "$root/usr/libexec/kiln/kiln-fetchd" "$root/usr/libexec/kiln/kiln-traind"
 out=$(lead ranks night-2 3 exchange apart)
