@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SOURCES_MAX      40u
+#define SOURCES_MAX      64u
 #define BINARY_MAX_BYTES (UINT64_C(256) << 20)
 #define CACHE_MAX_BYTES \
 	(UINT64_C(512) << 20) /* limit of all cached binaries together; a binary has a few MB */

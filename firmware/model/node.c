@@ -156,7 +156,10 @@ static uint64_t dimension_of(const struct graph *graph, const struct node *node,
 	case DIM_OUTPUT_LAST:
 		return tensor_last(graph_at(graph, node->output));
 	case DIM_ATTRIBUTE:
-		return (uint64_t)node->attribute[dimension->attribute].item[dimension->item];
+		return (uint64_t)node->attribute[dimension->attribute].item[dimension->item] *
+		       (dimension->times ? dimension->times : 1);
+	case DIM_NUMBER:
+		return dimension->times;
 	case DIM_END:
 		break;
 	}
@@ -192,6 +195,14 @@ static void check_parameter(const struct graph *graph, const struct node *node,
 			     parameter->name, shape_text(parameter, shape), most);
 }
 
+static const char *initializer_of(const struct node *node, uint32_t i)
+{
+	const struct parameter_spec *spec = &node->op->parameter[i];
+	const char *initial = node->op->initial ? node->op->initial(node, i) : spec->initial;
+
+	return initial ? initial : node->attribute[spec->initializer].s;
+}
+
 static void add_parameters(struct graph *graph, struct node *node, struct mistakes *mistakes)
 {
 	for (uint32_t i = 0; i < node->op->parameters; i++) {
@@ -204,7 +215,7 @@ static void add_parameters(struct graph *graph, struct node *node, struct mistak
 			continue;
 		for (; spec->shape[tensor.rank].kind != DIM_END; tensor.rank++)
 			tensor.shape[tensor.rank] = dimension_of(graph, node, &spec->shape[tensor.rank]);
-		tensor.initializer = spec->initial ? spec->initial : node->attribute[spec->initializer].s;
+		tensor.initializer = initializer_of(node, i);
 		tensor.lazy =
 			tensor.trainable && i == 0 && node->op->touched && graph->config->optimizer.lazy;
 		tensor.l1 = node->l1[i];

@@ -24,6 +24,8 @@ static struct config_layer bag[] = { OP("embedding_bag", INPUTS_OF(1, "tokens"),
 					ATTRIBUTES(2, INT_ATTRIBUTE("input_dim", TABLE),
 						   INT_ATTRIBUTE("output_dim", 32))),
 				     DENSE(2), SOFTMAX };
+static struct config_layer lstm[] = { OP("lstm", ATTRIBUTES(1, INT_ATTRIBUTE("units", 128))), DENSE(2),
+				      SOFTMAX };
 static struct config_layer large[] = { DENSE(4096), RELU, DENSE(4096), RELU, DENSE(10), SOFTMAX };
 
 static const struct net {
@@ -37,17 +39,20 @@ static const struct net {
 	double tolerance; /* of a parameter; in 16 bits a gradient near zero may have the other sign: Adam's
 			     first step then differs by two learning rates */
 	bool has_tokens;  /* the input is a list of tokens */
+	uint32_t time;    /* the input is [time, inputs / time]; 0: [inputs] */
 } nets[] = {
 	{ "step-mlp", "512-256-16-2, batch 128", article, 8, 512, 2, 128, 128, 3, true, PRECISION_FLOAT32,
-	  2e-5, false },
+	  2e-5, false, 0 },
 	{ "step-mlp-large", "1024-4096-4096-10, batch 512", large, 6, 1024, 10, 512, 8, 1, false,
-	  PRECISION_FLOAT32, 2e-5, false },
+	  PRECISION_FLOAT32, 2e-5, false, 0 },
 	{ "step-mlp-large-bf16", "1024-4096-4096-10, batch 512, mixed_bfloat16", large, 6, 1024, 10, 512, 8,
-	  1, false, PRECISION_MIXED_BFLOAT16, 2.1e-3, false },
+	  1, false, PRECISION_MIXED_BFLOAT16, 2.1e-3, false, 0 },
 	{ "step-mlp-large-f16", "1024-4096-4096-10, batch 512, mixed_float16", large, 6, 1024, 10, 512, 8, 1,
-	  false, PRECISION_MIXED_FLOAT16, 2.1e-3, false },
+	  false, PRECISION_MIXED_FLOAT16, 2.1e-3, false, 0 },
 	{ "step-bag", "an embedding_bag of 200 000 tokens x 32, batch 128", bag, 3, 1, 2, 128, 16, 1, false,
-	  PRECISION_FLOAT32, 2e-5, true },
+	  PRECISION_FLOAT32, 2e-5, true, 0 },
+	{ "lstm-step", "lstm of 128 units, batch 64 x 100 x 64", lstm, 3, 100 * 64, 2, 64, 16, 1, false,
+	  PRECISION_FLOAT32, 2e-5, false, 100 },
 };
 
 static const struct net *net;
@@ -276,8 +281,8 @@ int main(int argc, char **argv)
 	if (!net) {
 		(void)fprintf(
 			stderr,
-			"usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-mlp-large-f16|step-bag "
-			"[ROUNDS] [STEPS]\n");
+			"usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-mlp-large-f16|step-bag|"
+			"lstm-step [ROUNDS] [STEPS]\n");
 		return 1;
 	}
 
@@ -286,6 +291,11 @@ int main(int argc, char **argv)
 	struct gpu *gpu = open_device();
 
 	config.model.precision = net->precision;
+	if (net->time) {
+		config.feature[0].rank = 2;
+		config.feature[0].shape[0] = net->time;
+		config.feature[0].shape[1] = net->inputs / net->time;
+	}
 	open_data();
 	if (net->has_tokens) {
 		open_tokens();

@@ -206,6 +206,37 @@ LAYERS += [Row(" ".join([op, more]).strip(), f'{{ op = "dense"; name = "a"; unit
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), layer, dense(5, "out")))
            for op, more, layer in FUNCTIONS]
 
+SEQUENCE = {"sentence": ("float32", [7, 6], None)}
+
+
+def recurrent(op, keras_layer, more="", **attributes):
+    """A row of the layer with all time steps, then of it with the last alone."""
+    return Row(" ".join([op, more]).strip(), f'{{ op = "{op}"; name = "a"; units = 9; return_sequences = true; {more}}}, '
+               f'{{ op = "{op}"; name = "b"; units = 4; {more}}}, {{ op = "dense"; name = "out"; units = 5; }}',
+               chain(lambda: keras_layer(9, return_sequences=True, name="a", **attributes),
+                     lambda: keras_layer(4, name="b", **attributes), dense(5, "out")), features=SEQUENCE)
+
+
+def both_ways(merge):
+    return lambda inputs: K.Dense(5, name="out")(merge([
+        K.LSTM(4, return_sequences=True, name="f")(inputs["sentence"]),
+        keras.ops.flip(K.LSTM(4, return_sequences=True, go_backwards=True, name="b")(inputs["sentence"]), axis=1)]))
+
+
+LAYERS += [
+    recurrent("lstm", K.LSTM),
+    recurrent("lstm", K.LSTM, 'go_backwards = true; recurrent_activation = "hard_sigmoid"; use_bias = false; ',
+              go_backwards=True, recurrent_activation="hard_sigmoid", use_bias=False),
+    recurrent("gru", K.GRU),
+    recurrent("gru", K.GRU, 'activation = "relu"; use_bias = false; ', activation="relu", use_bias=False),
+    recurrent("simple_rnn", K.SimpleRNN),
+    recurrent("simple_rnn", K.SimpleRNN, 'activation = "sigmoid"; ', activation="sigmoid"),
+    Row("lstm both ways, as Bidirectional", '{ op = "lstm"; name = "f"; units = 4; return_sequences = true; }, '
+        '{ op = "lstm"; name = "b"; inputs = [ "sentence" ]; units = 4; return_sequences = true; go_backwards = true; '
+        'in_order = true; }, { op = "concatenate"; inputs = [ "f", "b" ]; }, { op = "flatten"; }, '
+        '{ op = "dense"; name = "out"; units = 5; }',
+        both_ways(lambda parts: K.Flatten()(K.Concatenate()(parts))), features=SEQUENCE)]
+
 # No bias before batch_norm: batch_norm removes the bias again, and the rest of the bias's gradient is rounding.
 NORMS = [("batch_norm", "", IMAGE, lambda: K.BatchNormalization(name="norm")),
          ("batch_norm", "", None, lambda: K.BatchNormalization(name="norm")),

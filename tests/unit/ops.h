@@ -77,6 +77,7 @@ static const struct family {
 	  "squareplus softmax dropout flatten reshape add "
 	  "concatenate " },
 	{ "norm", " batch_norm layer_norm normalization " },
+	{ "recurrent", " lstm gru simple_rnn " },
 	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
 		   "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag cast " },

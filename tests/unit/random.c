@@ -101,12 +101,51 @@ static void test_initializer_spreads(void **state)
 		assert_true(numbers[e] == 1);
 }
 
+/* The vectors along the shorter side are orthogonal and of length 1: rows of a wide matrix, columns of a tall
+ * one. */
+static void test_orthogonal(void **state)
+{
+	static const uint64_t shapes[][2] = { { 6, 20 }, { 20, 6 }, { 5, 5 }, { 1, 9 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		const uint64_t rows = shapes[i][0], columns = shapes[i][1];
+		const bool wide = rows < columns;
+		const uint64_t vectors = wide ? rows : columns, length = wide ? columns : rows;
+		float x[120];
+
+		initializer_fill("orthogonal", 44, "a/kernel", 2, shapes[i], rows * columns, x);
+		for (uint64_t a = 0; a < vectors; a++)
+			for (uint64_t b = 0; b < vectors; b++) {
+				double product = 0;
+
+				for (uint64_t e = 0; e < length; e++)
+					product += (double)x[wide ? a * columns + e : e * columns + a] *
+						   (double)x[wide ? b * columns + e : e * columns + b];
+				assert_near(product, a == b, 1e-6);
+			}
+	}
+}
+
+static void test_forget_bias(void **state)
+{
+	static const uint64_t shape[] = { 8 };
+	static const float wanted[] = { 0, 0, 1, 1, 0, 0, 0, 0 };
+	float found[8];
+
+	(void)state;
+	initializer_fill(INITIALIZER_FORGET, 44, "lstm/bias", 1, shape, 8, found);
+	assert_memory_equal(found, wanted, sizeof(wanted));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_philox),
 		cmocka_unit_test(test_initializers),
 		cmocka_unit_test(test_initializer_spreads),
+		cmocka_unit_test(test_orthogonal),
+		cmocka_unit_test(test_forget_bias),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,12 @@ static struct config_layer tables[] = {
 	DENSE(CLASSES),
 	SOFTMAX
 };
+/* 18 units: a panel and a part of one. */
+#define SEQUENCE(n) ATTRIBUTES(2, INT_ATTRIBUTE("units", n), BOOL_ATTRIBUTE("return_sequences", 1))
+static struct config_layer recurrents[] = {
+	OP("lstm", SEQUENCE(18)), OP("gru", SEQUENCE(5)),
+	OP("simple_rnn", ATTRIBUTES(2, INT_ATTRIBUTE("units", 3), FLOAT_ATTRIBUTE("dropout", 0.4))), END
+};
 static struct config_layer casts[] = { OP("cast", INPUTS_OF(1, "ids")), DENSE(CLASSES), SOFTMAX };
 static struct config_layer numbers_of_rows[] = { DENSE(4), RELU, DENSE(CLASSES) };
 static struct config_layer yes_or_no[] = { DENSE(4), OP("tanh"), DENSE(CLASSES), OP("sigmoid") };
@@ -260,6 +266,8 @@ static const struct net nets[] = {
 	NET(plain_pixels, NULL),
 	NET(tables, NULL),
 	NET(casts, NULL),
+	NET(recurrents, NULL, 3, 2),
+	NET(recurrents, in_bfloat16, 3, 2),
 	NET(tables, with_lazy_rows),
 	NET(tables, with_accumulation),
 	NET(tables, in_bfloat16),

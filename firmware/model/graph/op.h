@@ -45,10 +45,11 @@ struct attribute_spec {
 };
 
 /* Where the size of a dimension of a parameter comes from. DIM_END ends the list of dimensions. */
-enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE };
+enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE, DIM_NUMBER };
 struct dimension {
 	enum dimension_kind kind;
 	uint8_t attribute, item; /* DIM_ATTRIBUTE: index of the attribute, and of the item in its list */
+	uint8_t times; /* DIM_ATTRIBUTE: a factor of the size, 0 counts as 1; DIM_NUMBER: the size */
 };
 #define INPUT_LAST                     \
 	{                              \
@@ -61,6 +62,14 @@ struct dimension {
 #define ATTRIBUTE_ITEM(a, i)                                       \
 	{                                                          \
 		.kind = DIM_ATTRIBUTE, .attribute = (a), .item = i \
+	}
+#define ATTRIBUTE_TIMES(a, n)                                       \
+	{                                                           \
+		.kind = DIM_ATTRIBUTE, .attribute = (a), .times = n \
+	}
+#define JUST(n)                                \
+	{                                      \
+		.kind = DIM_NUMBER, .times = n \
 	}
 
 struct parameter_spec {
@@ -119,6 +128,9 @@ struct op {
 	const struct attribute_spec *attribute;
 	uint32_t parameters;
 	const struct parameter_spec *parameter;
+	/* Returns the initializer of parameter i of a node, where other attributes than that of the
+	 * initializer choose it; NULL: they do not. May be NULL. */
+	const char *(*initial)(const struct node *node, uint32_t i);
 	/* Sets rank and shape of the output from those of the inputs. Errors: -EINVAL an input has a wrong
 	 * shape; the text names the found and the allowed shape. */
 	int (*shape)(const struct graph *graph, const struct node *node, struct tensor *output,

@@ -2,21 +2,16 @@
 #include "model/graph/random.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-const char *const initializer_names[] = { "glorot_uniform",
-					  "glorot_normal",
-					  "he_uniform",
-					  "he_normal",
-					  "lecun_uniform",
-					  "lecun_normal",
-					  "zeros",
-					  "ones",
-					  "random_normal",
-					  "random_uniform",
-					  "uniform",
-					  "truncated_normal",
-					  0 };
+const char *const initializer_names[] = { "glorot_uniform", "glorot_normal",
+					  "he_uniform",     "he_normal",
+					  "lecun_uniform",  "lecun_normal",
+					  "zeros",          "ones",
+					  "random_normal",  "random_uniform",
+					  "uniform",        "truncated_normal",
+					  "orthogonal",     0 };
 
 struct philox philox(const uint32_t counter[static 4], uint64_t key)
 {
@@ -56,7 +51,7 @@ static void fans(uint32_t rank, const uint64_t *shape, double *ret_in, double *r
 	*ret_in = rank > 1 ? (double)shape[rank - 2] * field : *ret_out;
 }
 
-enum distribution { CONSTANT, UNIFORM, NORMAL, TRUNCATED_NORMAL };
+enum distribution { CONSTANT, UNIFORM, NORMAL, TRUNCATED_NORMAL, ORTHOGONAL, FORGET };
 enum fan { FAN_NONE, FAN_IN, FAN_AVERAGE };
 
 /* The initializers of keras.io/api/layers/initializers. With a fan, the variance is scale / fan. Without one,
@@ -79,6 +74,8 @@ static const struct initializer {
 	{ "random_uniform", UNIFORM, FAN_NONE, 0.05 },
 	{ "uniform", UNIFORM, FAN_NONE, 0.05 },
 	{ "truncated_normal", TRUNCATED_NORMAL, FAN_NONE, 0.05 },
+	{ "orthogonal", ORTHOGONAL, FAN_NONE, 1 },
+	{ INITIALIZER_FORGET, FORGET, FAN_NONE, 1 },
 };
 
 static const struct initializer *initializer_find(const char *name)
@@ -139,6 +136,47 @@ static double number_of(enum distribution distribution, uint64_t e, uint32_t has
 	return x;
 }
 
+/* Makes the `count` vectors of v [count, length] orthogonal to each other and of length 1, in order: modified
+ * Gram-Schmidt, twice, because rounding leaves the first result a little oblique. */
+static void make_orthogonal(double *v, uint64_t count, uint64_t length)
+{
+	for (uint64_t i = 0; i < 2 * count; i++) {
+		double *own = v + i / 2 * length, square = 0;
+
+		for (uint64_t other = 0; other < i / 2; other++) {
+			const double *along = v + other * length;
+			double product = 0;
+
+			for (uint64_t e = 0; e < length; e++)
+				product += own[e] * along[e];
+			for (uint64_t e = 0; e < length; e++)
+				own[e] -= product * along[e];
+		}
+		for (uint64_t e = 0; e < length; e++)
+			square += own[e] * own[e];
+		for (uint64_t e = 0; e < length; e++)
+			own[e] /= sqrt(square);
+	}
+}
+
+/* Fills a matrix of the last dimension times all others, as Keras does: the vectors along its shorter side
+ * are orthogonal. They come from random normal numbers. */
+static void fill_orthogonal(uint64_t seed, uint32_t hash, uint64_t columns, uint64_t count, float *out)
+{
+	const uint64_t rows = count / columns, vectors = rows < columns ? rows : columns,
+		       length = count / vectors;
+	double *v = malloc(count * sizeof(*v));
+
+	if (!v)
+		abort();
+	for (uint64_t e = 0; e < count; e++)
+		v[e] = number_of(NORMAL, e, hash, seed);
+	make_orthogonal(v, vectors, length);
+	for (uint64_t e = 0; e < count; e++)
+		out[e] = (float)(rows < columns ? v[e] : v[e % columns * length + e / columns]);
+	free(v);
+}
+
 void initializer_fill(const char *name, uint64_t seed, const char *tensor, uint32_t rank,
 		      const uint64_t *shape, uint64_t count, float *out)
 {
@@ -146,10 +184,17 @@ void initializer_fill(const char *name, uint64_t seed, const char *tensor, uint3
 	const double spread = spread_of(initializer, rank, shape);
 	const uint32_t hash = name_hash(tensor);
 
+	if (initializer->distribution == ORTHOGONAL) {
+		fill_orthogonal(seed, hash, shape[rank - 1], count, out);
+		return;
+	}
 	for (uint64_t e = 0; e < count; e++)
-		out[e] = (float)(initializer->distribution == CONSTANT
-					 ? spread
-					 : number_of(initializer->distribution, e, hash, seed) * spread);
+		if (initializer->distribution == CONSTANT)
+			out[e] = (float)spread;
+		else if (initializer->distribution == FORGET)
+			out[e] = e / (count / 4) == 1;
+		else
+			out[e] = (float)(number_of(initializer->distribution, e, hash, seed) * spread);
 }
 
 uint32_t dropout_threshold(double rate)

@@ -34,7 +34,10 @@ uint32_t name_hash(const char *name);
 
 /* Names of initializers as in Keras, NULL-terminated. */
 extern const char *const initializer_names[];
-/* Fills `count` floats of a tensor of this shape; `name` is one of initializer_names. */
+/* The initializer of lstm's bias with unit_forget_bias: the second quarter is ones, the rest zeros. */
+#define INITIALIZER_FORGET "unit_forget"
+/* Fills the `count` floats of a tensor of this shape; `name` is one of initializer_names, or
+ * INITIALIZER_FORGET. */
 void initializer_fill(const char *name, uint64_t seed, const char *tensor, uint32_t rank,
 		      const uint64_t *shape, uint64_t count, float *out);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "model/layers/dropout.h"
+
 #include "model/graph/random.h"
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
@@ -14,19 +16,17 @@ static const struct attribute_spec dropout_attributes[] = {
 
 extern const struct op op_spatial_dropout2d;
 
-/* Appends the dropout of whole channels. */
-static void spatial_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
+void dropout_emit_channels(struct plan *plan, const struct node *node, double rate,
+			   const struct tensor *shape, uint32_t from, uint32_t to, bool add)
 {
-	const double rate = node->attribute[DROPOUT_RATE].f;
 	const uint64_t seed = plan->graph->config->run.seed;
-	const struct tensor *output = output_of(plan, node);
 
 	plan_emit(plan,
 		  &(struct launch){
 			  .kernel = "spatial_dropout",
-			  .groups = { per_element(output) },
-			  ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(output->elements),
-				    INT(tensor_last(output)), FLOAT(1 / (1 - rate)),
+			  .groups = { per_element(shape) },
+			  ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(shape->elements),
+				    INT(tensor_last(shape)), FLOAT(1 / (1 - rate)),
 				    UINT(dropout_threshold(rate)), UINT(name_hash(node->name)), AT(STEP),
 				    AT(FIRST_ROW), UINT((uint32_t)seed), UINT((uint32_t)(seed >> 32))),
 		  });
@@ -55,7 +55,11 @@ static void elements_emit(struct plan *plan, const struct node *node, uint32_t f
 
 static void dropout_emit(struct plan *plan, const struct node *node, uint32_t from, uint32_t to, bool add)
 {
-	(node->op == &op_spatial_dropout2d ? spatial_emit : elements_emit)(plan, node, from, to, add);
+	if (node->op == &op_spatial_dropout2d)
+		dropout_emit_channels(plan, node, node->attribute[DROPOUT_RATE].f, output_of(plan, node),
+				      from, to, add);
+	else
+		elements_emit(plan, node, from, to, add);
 }
 
 static void dropout_forward(struct plan *plan, const struct node *node, bool training)
@@ -75,22 +79,27 @@ static void dropout_backward(struct plan *plan, const struct node *node)
 		dropout_emit(plan, node, output_of(plan, node)->gradient, dx, add);
 }
 
+double dropout_factor(const struct op_reference *r, double rate, uint64_t row, uint64_t c)
+{
+	const uint32_t counter[4] = { (uint32_t)(c / 64 * 16 + c % 16), (uint32_t)(r->first_row + row),
+				      (uint32_t)r->step, name_hash(r->node->name) };
+
+	if (!r->training)
+		return 1;
+	return philox(counter, r->seed).word[c / 16 % 4] >= dropout_threshold(rate) ? 1 / (1 - rate) : 0;
+}
+
 static void dropout_reference(const struct op_reference *r)
 {
-	const double rate = r->node->attribute[DROPOUT_RATE].f;
-	const uint32_t layer = name_hash(r->node->name), threshold = dropout_threshold(rate);
 	const uint64_t period = r->node->op == &op_spatial_dropout2d
 					? tensor_last(graph_at(r->graph, r->node->output))
 					: r->inputs;
 
 	for (uint64_t row = 0; row < r->rows; row++)
 		for (uint64_t e = 0; e < r->inputs; e++) {
-			const uint64_t c = e % period, i = row * r->inputs + e;
-			const uint32_t counter[4] = { (uint32_t)(c / 64 * 16 + c % 16),
-						      (uint32_t)(r->first_row + row), (uint32_t)r->step,
-						      layer };
-			const bool keeps = philox(counter, r->seed).word[c / 16 % 4] >= threshold;
-			const double factor = !r->training ? 1 : keeps ? 1 / (1 - rate) : 0;
+			const uint64_t i = row * r->inputs + e;
+			const double factor =
+				dropout_factor(r, r->node->attribute[DROPOUT_RATE].f, row, e % period);
 
 			r->y[i] = r->x[0][i] * factor;
 			if (r->dy && r->dx[0])

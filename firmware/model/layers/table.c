@@ -36,6 +36,9 @@
 	row(spatial_dropout2d) \
 	row(embedding) \
 	row(embedding_bag) \
+	row(lstm) \
+	row(gru) \
+	row(simple_rnn) \
 	row(batch_norm) \
 	row(layer_norm) \
 	row(normalization) \

@@ -50,6 +50,7 @@
 	each(depthwise) \
 	each(depthwise_lines) \
 	each(pool) \
+	each(recurrent) \
 	each(augment) \
 	each(chain)
 /* clang-format on */
