@@ -383,6 +383,33 @@ LAYERS += [
            lambda: K.GlobalMaxPooling2D(keepdims=True)),
 ]
 
+
+# Sequences [12, 3].
+def sequences(name, layers, *made):
+    return Row(name, f'{{ op = "dense"; name = "a"; units = 4; }}, {layers}, {{ op = "flatten"; }}, '
+               '{ op = "dense"; name = "out"; units = 5; }',
+               chain(dense(4, "a"), *made, lambda: K.Flatten(), dense(5, "out")),
+               features={"sentence": ("float32", [12, 3], None)})
+
+
+LAYERS += [
+    sequences("conv1d, valid", '{ op = "conv1d"; name = "c"; filters = 7; kernel_size = 3; activation = "relu"; }',
+              lambda: K.Conv1D(7, 3, activation="relu", name="c")),
+    sequences("conv1d, same, strides", '{ op = "conv1d"; name = "c"; filters = 20; kernel_size = 4; strides = 2; padding = "same"; }',
+              lambda: K.Conv1D(20, 4, 2, "same", name="c")),
+    sequences("conv1d, dilation, no bias", '{ op = "conv1d"; name = "c"; filters = 6; kernel_size = [ 3 ]; dilation_rate = 2; '
+              'use_bias = false; }', lambda: K.Conv1D(6, 3, dilation_rate=2, use_bias=False, name="c")),
+    sequences("depthwise_conv1d", '{ op = "depthwise_conv1d"; name = "c"; kernel_size = 3; strides = 2; depth_multiplier = 2; '
+              'padding = "same"; }', lambda: K.DepthwiseConv1D(3, 2, "same", depth_multiplier=2, name="c")),
+    sequences("zero_padding1d, max_pooling1d", '{ op = "zero_padding1d"; padding = [ 1, 3 ]; }, { op = "max_pooling1d"; pool_size = 3; }',
+              lambda: K.ZeroPadding1D((1, 3)), lambda: K.MaxPooling1D(3)),
+    sequences("zero_padding1d, average_pooling1d, same", '{ op = "zero_padding1d"; }, '
+              '{ op = "average_pooling1d"; pool_size = 3; strides = 2; padding = "same"; }',
+              lambda: K.ZeroPadding1D(), lambda: K.AveragePooling1D(3, 2, "same")),
+    sequences("global_max_pooling1d", '{ op = "global_max_pooling1d"; keepdims = true; }', lambda: K.GlobalMaxPooling1D(keepdims=True)),
+    sequences("global_average_pooling1d", '{ op = "global_average_pooling1d"; }', lambda: K.GlobalAveragePooling1D()),
+]
+
 TWO = '{ op = "dense"; name = "a"; units = 16; }, { op = "relu"; }, { op = "dense"; name = "out"; units = 5; }'
 TWO_KERAS = chain(dense(16, "a"), lambda: K.ReLU(), dense(5, "out"))
 OPTIMIZERS = [

@@ -74,7 +74,7 @@ static int open_gpu(void **state)
 
 static struct conv conv_of_shape(const struct shape *shape)
 {
-	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding };
+	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding, false };
 
 	return conv_of(shape->height, shape->width, shape->channels, shape->filters, &keys);
 }
@@ -344,7 +344,7 @@ static void test_points_are_products(void **state)
 		  "wgmma_conv_kernel_" },
 	};
 	static const int64_t one[] = { 1, 1 };
-	const struct window_keys keys = { one, one, one, "same" };
+	const struct window_keys keys = { one, one, one, "same", false };
 	const struct conv conv = conv_of(64, 64, 128, 256, &keys);
 	const struct config config = model_config(NULL, 0, 1, 1, ROWS);
 

@@ -214,7 +214,7 @@ static void emit_convolutions(struct harness *h, const struct conv_tile *tile, u
 			      uint64_t filters)
 {
 	static const int64_t two[] = { 2, 2 }, one[] = { 1, 1 };
-	const struct window_keys keys = { two, one, one, "same" };
+	const struct window_keys keys = { two, one, one, "same", false };
 	const struct conv conv = conv_of(3, 4, channels, filters, &keys);
 	const uint64_t positions = ROWS * window_positions(&conv.window), taps = window_taps(&conv.window);
 	const enum dtype stored = h->graph.storage;

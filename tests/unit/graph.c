@@ -85,6 +85,10 @@ static struct config_layer wrong[][4] = {
 			       INTS_ATTRIBUTE("strides", 2, 1, 2))) },
 	{ IMAGE, OP("conv2d",
 		    ATTRIBUTES(2, INT_ATTRIBUTE("filters", 2), INTS_ATTRIBUTE("kernel_size", 3, 1, 1, 1))) },
+	{ OP("conv1d", TWO(INT_ATTRIBUTE("filters", 2), INT_ATTRIBUTE("kernel_size", 3))) },
+	{ OP("reshape", ONE(INTS_ATTRIBUTE("target_shape", 2, 2, 4))),
+	  OP("max_pooling1d", ONE(INT_ATTRIBUTE("pool_size", 3))) },
+	{ OP("subtract", INPUTS_OF(3, "sentence", "sentence", "sentence")) },
 	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
 	  OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1024),
 				  TEXT_ATTRIBUTE("padding", "same"))) },
@@ -138,6 +142,13 @@ static const char *const texts[] = {
 	("6: model.layers.inputs: layer 'depthwise_conv2d' (depthwise_conv2d): found strides [1, 2] with "
 	 "dilation_rate [2, 2], allowed: one of them "),
 	"7: model.layers.kernel_size: found [ 1, 1, 1 ], allowed: one integer for all, or [ ] of 2 ..",
+	("6: model.layers.inputs: layer 'conv1d' (conv1d): found 'sentence' of shape [8], allowed: a "
+	 "sequence "
+	 "[steps, channels]"),
+	("6: model.layers.inputs: layer 'max_pooling1d' (max_pooling1d): found a window of 3 over 'reshape' "
+	 "of "
+	 "shape [2, 4], allowed: one that fits, or "),
+	"6: model.layers.inputs: found 3, allowed for subtract: 2",
 	("6: model.layers: found conv2d_1/kernel of shape [1024, 1024, 1048576, 1048576], allowed: at most "
 	 "70368744177664 numbers"),
 };

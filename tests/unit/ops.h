@@ -78,8 +78,11 @@ static const struct family {
 	  "concatenate " },
 	{ "norm", " batch_norm layer_norm normalization " },
 	{ "recurrent", " lstm gru simple_rnn " },
-	{ "image", " conv2d depthwise_conv2d max_pooling2d average_pooling2d global_max_pooling2d "
-		   "global_average_pooling2d " },
+	{ "image",
+	  " conv1d depthwise_conv1d zero_padding1d max_pooling1d average_pooling1d global_max_pooling1d "
+	  "global_average_pooling1d conv2d depthwise_conv2d max_pooling2d average_pooling2d "
+	  "global_max_pooling2d "
+	  "global_average_pooling2d " },
 	{ "embedding", " embedding embedding_bag cast " },
 	{ "picture", " rescaling random_flip random_rotation random_zoom random_translation random_shear "
 		     "random_contrast random_brightness random_crop center_crop " },
@@ -254,6 +257,8 @@ static const struct {
 	double most[2];
 } stored_limits[] = {
 	{ "conv_wide", { 0.12, 0.07 } },
+	{ "sequences", { 0.12, 0.03 } },
+	{ "sequences_global", { 0.12, 0.03 } },
 	{ "soft_functions", { 0.04, 4e-3 } },
 	{ "hard_functions", { 0.3, 0.05 } },
 	{ "conv_dilated", { 0.06, 0.03 } },

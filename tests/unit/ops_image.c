@@ -97,6 +97,28 @@ static struct config_layer global_average[] = {
 };
 static struct config_layer global_flat[] = { DENSE(6), OP("global_average_pooling2d"), DENSE(5), SOFTMAX };
 
+/* Sequences [steps, channels]. */
+static struct config_layer sequences[] = {
+	OP("conv1d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 18), INT_ATTRIBUTE("kernel_size", 3), SAME)),
+	OP("max_pooling1d"),
+	OP("conv1d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 6), INT_ATTRIBUTE("kernel_size", 2),
+				INT_ATTRIBUTE("strides", 2))),
+	OP("zero_padding1d", ATTRIBUTES(1, INTS_ATTRIBUTE("padding", 2, 2, 1))),
+	OP("depthwise_conv1d",
+	   ATTRIBUTES(3, INT_ATTRIBUTE("kernel_size", 2), SAME, INT_ATTRIBUTE("strides", 2))),
+	OP("average_pooling1d", ATTRIBUTES(2, SAME, INT_ATTRIBUTE("pool_size", 3))),
+	IMAGE_END
+};
+static struct config_layer sequences_global[] = {
+	OP("conv1d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 7), INT_ATTRIBUTE("kernel_size", 3),
+				INT_ATTRIBUTE("dilation_rate", 2))),
+	NAMED("global_max_pooling1d", "most"),
+	OP("global_average_pooling1d", INPUTS_OF(1, "conv1d")),
+	OP("concatenate", INPUTS_OF(2, "most", "global_average_pooling1d")),
+	DENSE(5),
+	SOFTMAX
+};
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, convs, 6, 5, 3),
@@ -121,6 +143,8 @@ static const struct net family_nets[] = {
 	NET(global_max, 6, 5, 3),
 	NET(global_average, 6, 5, 3),
 	NET(global_flat, 6, 5, 3),
+	NET_WITHIN(2e-5, sequences, 12, 5),
+	NET_WITHIN(2e-5, sequences_global, 9, 5),
 };
 
 int main(void)

@@ -112,6 +112,30 @@ struct export_inner_name export_with(struct export *out, const struct node *node
 	return export_both(out, node, kind, a, constant, name);
 }
 
+void export_reshape(struct export *out, const char *a, const struct tensor *tensor, const char *output)
+{
+	const uint64_t count = tensor->rank + 1u;
+	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* dimension 0 is the rows: -1, any number */
+	char shape[EXPORT_NAME_BYTES];
+
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		size[i + 1] = (int64_t)tensor->shape[i];
+	(void)snprintf(shape, sizeof(shape), "%s/shape", output);
+	export_constant(
+		out, &(struct export_constant){
+			     .name = shape, .dtype = DTYPE_I64, .rank = 1, .shape = &count, .data = size });
+	export_binary(out, EXPORT_RESHAPE, a, shape, output);
+}
+
+struct export_inner_name export_reshaped(struct export *out, const struct node *node, const char *a,
+					 const struct tensor *tensor, const char *name)
+{
+	const struct export_inner_name inner = export_inner(node, name);
+
+	export_reshape(out, a, tensor, inner.text);
+	return inner;
+}
+
 void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name,
 		 const char *output)
 {

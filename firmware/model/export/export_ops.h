@@ -113,6 +113,13 @@ void export_unary(struct export *out, const struct node *node, enum export_kind 
 /* Writes an operation of two values: output = kind(a, b). */
 void export_binary(struct export *out, enum export_kind kind, const char *a, const char *b,
 		   const char *output);
+/* Writes output = `a` in the shape of `tensor`, of which only rank and shape count; the rows of the batch
+ * stay. */
+void export_reshape(struct export *out, const char *a, const struct tensor *tensor, const char *output);
+/* Writes `a` in the shape of `tensor` as a value inside the layer, and returns the full name of that value.
+ */
+struct export_inner_name export_reshaped(struct export *out, const struct node *node, const char *a,
+					 const struct tensor *tensor, const char *name);
 /* Writes x0 kind x1 of the inputs of the node, then the result kind each further input; the results in
  * between are the values "<name>_1", "<name>_2" ... inside the layer, the last one is `output`. */
 void export_fold(struct export *out, const struct node *node, enum export_kind kind, const char *name,

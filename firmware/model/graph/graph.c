@@ -78,6 +78,16 @@ int tensor_check_image(const struct tensor *tensor, struct error *err)
 			 tensor->name, shape_text(tensor, text));
 }
 
+int tensor_check_sequence(const struct tensor *tensor, struct error *err)
+{
+	char text[SHAPE_TEXT_BYTES];
+
+	if (tensor->rank == 2)
+		return 0;
+	return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: a sequence [steps, channels]",
+			 tensor->name, shape_text(tensor, text));
+}
+
 uint64_t tensor_outer(const struct tensor *tensor)
 {
 	uint64_t outer = 1;

@@ -200,6 +200,8 @@ uint64_t tensor_last(const struct tensor *tensor);
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
 /* Errors: -EINVAL the rows are no images [height, width, channels]; the text names the tensor. */
 MUST_CHECK int tensor_check_image(const struct tensor *tensor, struct error *err);
+/* The same for a row that must be a sequence [steps, channels]. */
+MUST_CHECK int tensor_check_sequence(const struct tensor *tensor, struct error *err);
 
 /* Returns the first offset after a tensor and its slack at which another tensor may begin. */
 uint64_t tensor_end(const struct tensor *tensor);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions over images [height, width, channels]. */
+/* Convolutions over images [height, width, channels], and over sequences [steps, channels]. */
 #include "model/plan/conv.h"
 #include "model/graph/random.h"
 #include "model/layers/row.h"
 
 #include <string.h>
 
-/* Indices of the attributes of conv2d and depthwise_conv2d. */
+/* Indices of the attributes of all rows. */
 enum {
 	CONV_KERNEL_SIZE,
 	CONV_STRIDES,
@@ -20,52 +20,87 @@ enum {
 };
 enum { CONV_KERNEL, CONV_BIAS };
 
-#define CONV_ATTRIBUTES(kernel_initializer)                                                                 \
-	[CONV_KERNEL_SIZE] = { "kernel_size", ATTRIBUTE_IS_INTS,      .required = true, .hashed = true,     \
-			       .min = 1,      .max = WINDOW_SIZE_MAX, .items_min = 2,   .items_max = 2 },   \
-	[CONV_STRIDES] = { "strides", ATTRIBUTE_IS_INTS,      .hashed = true, .fallback = 1,                \
-			   .min = 1,  .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },             \
+#define CONV_ATTRIBUTES(sides, kernel_initializer)                                                          \
+	[CONV_KERNEL_SIZE] = { "kernel_size",                                                               \
+			       ATTRIBUTE_IS_INTS,                                                           \
+			       .required = true,                                                            \
+			       .hashed = true,                                                              \
+			       .min = 1,                                                                    \
+			       .max = WINDOW_SIZE_MAX,                                                      \
+			       .items_min = (sides),                                                        \
+			       .items_max = (sides) },                                                      \
+	[CONV_STRIDES] = { "strides", ATTRIBUTE_IS_INTS,      .hashed = true,       .fallback = 1,          \
+			   .min = 1,  .max = WINDOW_SIZE_MAX, .items_min = (sides), .items_max = (sides) }, \
 	[CONV_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,          \
 			   .fallback_name = "valid" },                                                      \
-	[CONV_DILATION_RATE] = { "dilation_rate", ATTRIBUTE_IS_INTS,      .hashed = true, .fallback = 1,    \
-				 .min = 1,        .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 }, \
+	[CONV_DILATION_RATE] = { "dilation_rate",                                                           \
+				 ATTRIBUTE_IS_INTS,                                                         \
+				 .hashed = true,                                                            \
+				 .fallback = 1,                                                             \
+				 .min = 1,                                                                  \
+				 .max = WINDOW_SIZE_MAX,                                                    \
+				 .items_min = (sides),                                                      \
+				 .items_max = (sides) },                                                    \
 	[CONV_USE_BIAS] = { "use_bias", ATTRIBUTE_IS_BOOL, .hashed = true, .fallback = 1 },                 \
 	[CONV_KERNEL_INITIALIZER] = { kernel_initializer, ATTRIBUTE_IS_NAME, .names = initializer_names,    \
 				      .fallback_name = "glorot_uniform" },                                  \
 	[CONV_BIAS_INITIALIZER] = { "bias_initializer", ATTRIBUTE_IS_NAME, .names = initializer_names,      \
 				    .fallback_name = "zeros" }
 
+#define CONV_FILTERS_ATTRIBUTE                                                 \
+	[CONV_FILTERS] = { "filters",      ATTRIBUTE_IS_INT, .required = true, \
+			   .hashed = true, .min = 1,         .max = 1 << 20 }
+
 static const struct attribute_spec conv2d_attributes[] = {
-	CONV_ATTRIBUTES("kernel_initializer"),
-	[CONV_FILTERS] = { "filters", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
-			   .max = 1 << 20 },
+	CONV_ATTRIBUTES(2, "kernel_initializer"),
+	CONV_FILTERS_ATTRIBUTE,
 };
+static const struct attribute_spec conv1d_attributes[] = {
+	CONV_ATTRIBUTES(1, "kernel_initializer"),
+	CONV_FILTERS_ATTRIBUTE,
+};
+
+#define CONV_MULTIPLIER_ATTRIBUTE                                                         \
+	[CONV_DEPTH_MULTIPLIER] = { "depth_multiplier", ATTRIBUTE_IS_INT, .hashed = true, \
+				    .fallback = 1,      .min = 1,         .max = 1 << 10 }
 
 static const struct attribute_spec depthwise_attributes[] = {
-	CONV_ATTRIBUTES("depthwise_initializer"),
-	[CONV_DEPTH_MULTIPLIER] = { "depth_multiplier", ATTRIBUTE_IS_INT, .hashed = true, .fallback = 1,
-				    .min = 1, .max = 1 << 10 },
+	CONV_ATTRIBUTES(2, "depthwise_initializer"),
+	CONV_MULTIPLIER_ATTRIBUTE,
+};
+static const struct attribute_spec depthwise1d_attributes[] = {
+	CONV_ATTRIBUTES(1, "depthwise_initializer"),
+	CONV_MULTIPLIER_ATTRIBUTE,
 };
 
-static const struct parameter_spec conv2d_parameters[] = {
-	[CONV_KERNEL] = { "kernel", CONV_KERNEL_INITIALIZER, .only_if = -1,
-			  .shape = { ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 0), ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 1),
-				     INPUT_LAST, OUTPUT_LAST } },
-	[CONV_BIAS] = { "bias", CONV_BIAS_INITIALIZER, .only_if = CONV_USE_BIAS, .shape = { OUTPUT_LAST } },
-};
+/* The parameters of a row; the arguments after `own` are the first dimensions of its kernel. */
+#define CONV_PARAMETERS(own, ...)                                                        \
+	{                                                                                \
+		[CONV_KERNEL] = { "kernel", CONV_KERNEL_INITIALIZER, .only_if = -1,      \
+				  .shape = { __VA_ARGS__, INPUT_LAST, own } },           \
+		[CONV_BIAS] = { "bias", CONV_BIAS_INITIALIZER, .only_if = CONV_USE_BIAS, \
+				.shape = { OUTPUT_LAST } },                              \
+	}
+#define CONV_SIZE(side) ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, side)
 
-static const struct parameter_spec depthwise_parameters[] = {
-	[CONV_KERNEL] = { "kernel", CONV_KERNEL_INITIALIZER, .only_if = -1,
-			  .shape = { ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 0), ATTRIBUTE_ITEM(CONV_KERNEL_SIZE, 1),
-				     INPUT_LAST, ATTRIBUTE_ITEM(CONV_DEPTH_MULTIPLIER, 0) } },
-	[CONV_BIAS] = { "bias", CONV_BIAS_INITIALIZER, .only_if = CONV_USE_BIAS, .shape = { OUTPUT_LAST } },
-};
+static const struct parameter_spec conv2d_parameters[] =
+	CONV_PARAMETERS(OUTPUT_LAST, CONV_SIZE(0), CONV_SIZE(1));
+static const struct parameter_spec conv1d_parameters[] = CONV_PARAMETERS(OUTPUT_LAST, CONV_SIZE(0));
+static const struct parameter_spec depthwise_parameters[] =
+	CONV_PARAMETERS(ATTRIBUTE_ITEM(CONV_DEPTH_MULTIPLIER, 0), CONV_SIZE(0), CONV_SIZE(1));
+static const struct parameter_spec depthwise1d_parameters[] =
+	CONV_PARAMETERS(ATTRIBUTE_ITEM(CONV_DEPTH_MULTIPLIER, 0), CONV_SIZE(0));
 
-extern const struct op op_depthwise_conv2d;
+extern const struct op op_conv1d, op_depthwise_conv1d, op_depthwise_conv2d;
 
 static bool is_depthwise(const struct node *node)
 {
-	return node->op == &op_depthwise_conv2d;
+	return node->op == &op_depthwise_conv2d || node->op == &op_depthwise_conv1d;
+}
+
+static bool is_sequence(const struct node *node)
+{
+	return node->op == &op_conv1d || node->op == &op_depthwise_conv1d;
 }
 
 static int conv_make(const struct graph *graph, const struct node *node, struct conv *ret_conv,
@@ -75,7 +110,8 @@ static int conv_make(const struct graph *graph, const struct node *node, struct 
 	const struct window_keys keys = { .size = node->attribute[CONV_KERNEL_SIZE].item,
 					  .strides = node->attribute[CONV_STRIDES].item,
 					  .dilation = node->attribute[CONV_DILATION_RATE].item,
-					  .padding = node->attribute[CONV_PADDING].s };
+					  .padding = node->attribute[CONV_PADDING].s,
+					  .sequence = is_sequence(node) };
 	int r = window_make(input, &keys, &ret_conv->window, err);
 
 	if (r < 0)
@@ -107,10 +143,7 @@ static int conv_shape(const struct graph *graph, const struct node *node, struct
 
 	if (r < 0)
 		return r;
-	output->rank = 3;
-	output->shape[0] = (uint64_t)conv.window.out[0];
-	output->shape[1] = (uint64_t)conv.window.out[1];
-	output->shape[2] = conv.filters;
+	window_output(&conv.window, graph_at(graph, node->input[0]), conv.filters, output);
 	return 0;
 }
 
@@ -207,58 +240,69 @@ static void conv_reference(const struct op_reference *r)
 					     row * r->outputs + position * conv.filters, tap);
 }
 
-static void conv_export(struct export *out, const struct node *node)
+/* Writes the convolution of an image; the sums have no bias yet. */
+static void export_sums(struct export *out, const struct node *node, const char *image, const char *kernel,
+			const char *sums)
 {
-	const struct tensor *input = export_tensor(out, node->input[0]),
-			    *output = export_tensor(out, node->output);
-	const char *bias = export_parameter(out, node, CONV_BIAS);
-	const struct export_inner_name sums = export_inner(node, "sums");
 	const struct conv conv = conv_of(export_graph(out), node);
 
 	export_node(out,
 		    &(struct export_node){
 			    .kind = is_depthwise(node) ? EXPORT_DEPTHWISE_CONVOLUTION : EXPORT_CONVOLUTION,
-			    .output = bias ? sums.text : output->name,
-			    .input = { input->name, export_parameter(out, node, CONV_KERNEL) },
+			    .output = sums,
+			    .input = { image, kernel },
 			    .window = &conv.window,
 			    .same = !strcmp(node->attribute[CONV_PADDING].s, "same"),
 			    .channels = conv.channels,
 			    .filters = conv.filters,
 		    });
-	if (bias)
-		export_binary(out, EXPORT_ADD, sums.text, bias, output->name);
 }
 
-/* ---- conv2d: kernel [height, width, channels, filters] ---- */
+/* Writes the same of a sequence, as an image of one line. */
+static void export_sequence_sums(struct export *out, const struct node *node, const char *sums)
+{
+	const struct tensor *input = export_tensor(out, node->input[0]),
+			    *output = export_tensor(out, node->output),
+			    *kernel = export_tensor(out, node->parameter[CONV_KERNEL]);
+	const struct tensor line = { .rank = 3, .shape = { 1, input->shape[0], input->shape[1] } };
+	const struct export_inner_name image = export_reshaped(out, node, export_input(out, node, 0), &line,
+							       "image"),
+				       lines = export_inner(node, "line_sums"),
+				       taps = export_inner(node, "line_kernel");
 
-const struct op op_conv2d = {
-	.name = "conv2d",
-	.activates = true,
-	.inputs = 1,
-	.attributes = COUNT(conv2d_attributes),
-	.attribute = conv2d_attributes,
-	.parameters = COUNT(conv2d_parameters),
-	.parameter = conv2d_parameters,
-	.shape = conv_shape,
-	.forward = conv_forward,
-	.backward = conv_backward,
-	.reference = conv_reference,
-	.export = conv_export,
-};
+	/* The kernel gets a first dimension of 1, which stands where other values have their rows. */
+	export_reshape(out, kernel->name, kernel, taps.text);
+	export_sums(out, node, image.text, taps.text, lines.text);
+	export_reshape(out, lines.text, output, sums);
+}
 
-/* ---- depthwise_conv2d: kernel [height, width, channels, depth_multiplier] ---- */
+static void conv_export(struct export *out, const struct node *node)
+{
+	const char *bias = export_parameter(out, node, CONV_BIAS);
+	const struct export_inner_name inner = export_inner(node, "sums");
+	const char *sums = bias ? inner.text : export_output(out, node);
 
-const struct op op_depthwise_conv2d = {
-	.name = "depthwise_conv2d",
-	.activates = true,
-	.inputs = 1,
-	.attributes = COUNT(depthwise_attributes),
-	.attribute = depthwise_attributes,
-	.parameters = COUNT(depthwise_parameters),
-	.parameter = depthwise_parameters,
-	.shape = conv_shape,
-	.forward = conv_forward,
-	.backward = conv_backward,
-	.reference = conv_reference,
-	.export = conv_export,
-};
+	if (is_sequence(node))
+		export_sequence_sums(out, node, sums);
+	else
+		export_sums(out, node, export_input(out, node, 0), export_parameter(out, node, CONV_KERNEL),
+			    sums);
+	if (bias)
+		export_binary(out, EXPORT_ADD, sums, bias, export_output(out, node));
+}
+
+/* ---- The rows: kernel [size..., channels, filters], of the depthwise ones [size..., channels,
+ * depth_multiplier]
+ * ---- */
+
+#define CONV_ROW(row, name_of)                                                                           \
+	{                                                                                                \
+		.name = #name_of, .activates = true, .inputs = 1, .attributes = COUNT(row##_attributes), \
+		.attribute = row##_attributes, .parameters = COUNT(row##_parameters),                    \
+		.parameter = row##_parameters, .shape = conv_shape, .forward = conv_forward,             \
+		.backward = conv_backward, .reference = conv_reference, .export = conv_export,           \
+	}
+const struct op op_conv2d = CONV_ROW(conv2d, conv2d);
+const struct op op_conv1d = CONV_ROW(conv1d, conv1d);
+const struct op op_depthwise_conv2d = CONV_ROW(depthwise, depthwise_conv2d);
+const struct op op_depthwise_conv1d = CONV_ROW(depthwise1d, depthwise_conv1d);

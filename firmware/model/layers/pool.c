@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling over images [height, width, channels], each channel by itself. */
+/* Pooling over images [height, width, channels] and sequences [steps, channels], each channel by itself. */
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
 #include "model/plan/round.h"
@@ -11,15 +11,30 @@
 
 enum { POOL_SIZE, POOL_STRIDES, POOL_PADDING };
 
-static const struct attribute_spec pool_attributes[] = {
-	[POOL_SIZE] = { "pool_size", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 2, .min = 1,
-			.max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
-	/* The default 0 means the pool_size; a file cannot contain it, because it is below .min. */
-	[POOL_STRIDES] = { "strides", ATTRIBUTE_IS_INTS, .hashed = true, .fallback = 0, .min = 1,
-			   .max = WINDOW_SIZE_MAX, .items_min = 2, .items_max = 2 },
-	[POOL_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings,
-			   .fallback_name = "valid" },
-};
+/* The default 0 of the strides means the pool_size; a file cannot contain it, because it is below .min. */
+#define POOL_ATTRIBUTES(sides)                                                                             \
+	{                                                                                                  \
+		[POOL_SIZE] = { "pool_size",                                                               \
+				ATTRIBUTE_IS_INTS,                                                         \
+				.hashed = true,                                                            \
+				.fallback = 2,                                                             \
+				.min = 1,                                                                  \
+				.max = WINDOW_SIZE_MAX,                                                    \
+				.items_min = (sides),                                                      \
+				.items_max = (sides) },                                                    \
+		[POOL_STRIDES] = { "strides",                                                              \
+				   ATTRIBUTE_IS_INTS,                                                      \
+				   .hashed = true,                                                         \
+				   .fallback = 0,                                                          \
+				   .min = 1,                                                               \
+				   .max = WINDOW_SIZE_MAX,                                                 \
+				   .items_min = (sides),                                                   \
+				   .items_max = (sides) },                                                 \
+		[POOL_PADDING] = { "padding", ATTRIBUTE_IS_NAME, .hashed = true, .names = window_paddings, \
+				   .fallback_name = "valid" },                                             \
+	}
+static const struct attribute_spec pool2d_attributes[] = POOL_ATTRIBUTES(2),
+				   pool1d_attributes[] = POOL_ATTRIBUTES(1);
 
 enum { GLOBAL_KEEPDIMS };
 
@@ -27,7 +42,8 @@ static const struct attribute_spec global_attributes[] = {
 	[GLOBAL_KEEPDIMS] = { "keepdims", ATTRIBUTE_IS_BOOL, .hashed = true },
 };
 
-extern const struct op op_max_pooling2d, op_global_max_pooling2d;
+extern const struct op op_max_pooling2d, op_global_max_pooling2d, op_max_pooling1d, op_global_max_pooling1d;
+extern const struct op op_average_pooling1d, op_global_average_pooling1d;
 
 static bool is_global(const struct node *node)
 {
@@ -36,10 +52,17 @@ static bool is_global(const struct node *node)
 
 static bool is_max(const struct node *node)
 {
-	return node->op == &op_max_pooling2d || node->op == &op_global_max_pooling2d;
+	return node->op == &op_max_pooling2d || node->op == &op_global_max_pooling2d ||
+	       node->op == &op_max_pooling1d || node->op == &op_global_max_pooling1d;
 }
 
-/* Makes the window of a layer; the window of global pooling is the whole image. */
+static bool is_sequence(const struct node *node)
+{
+	return node->op == &op_max_pooling1d || node->op == &op_global_max_pooling1d ||
+	       node->op == &op_average_pooling1d || node->op == &op_global_average_pooling1d;
+}
+
+/* Makes the window of a layer; the window of global pooling is the whole input. */
 static int pool_make(const struct graph *graph, const struct node *node, struct window *ret_window,
 		     struct error *err)
 {
@@ -47,7 +70,11 @@ static int pool_make(const struct graph *graph, const struct node *node, struct 
 	const struct tensor *input = graph_at(graph, node->input[0]);
 	const int64_t whole[] = { (int64_t)input->shape[0], (int64_t)input->shape[1] };
 	const struct attribute *attribute = node->attribute;
-	struct window_keys keys = { .size = whole, .strides = once, .dilation = once, .padding = "valid" };
+	struct window_keys keys = { .size = whole,
+				    .strides = once,
+				    .dilation = once,
+				    .padding = "valid",
+				    .sequence = is_sequence(node) };
 
 	if (!is_global(node)) {
 		keys.size = attribute[POOL_SIZE].item;
@@ -71,18 +98,17 @@ static struct window pool_of(const struct graph *graph, const struct node *node)
 static int pool_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 		      struct error *err)
 {
+	const struct tensor *input = graph_at(graph, node->input[0]);
 	struct window window = { 0 };
 	int r = pool_make(graph, node, &window, err);
 
 	if (r < 0)
 		return r;
-	output->rank = 1;
-	if (!is_global(node) || node->attribute[GLOBAL_KEEPDIMS].b) {
-		output->rank = 3;
-		output->shape[0] = (uint64_t)window.out[0];
-		output->shape[1] = (uint64_t)window.out[1];
+	window_output(&window, input, tensor_last(input), output);
+	if (is_global(node) && !node->attribute[GLOBAL_KEEPDIMS].b) {
+		output->rank = 1;
+		output->shape[0] = tensor_last(input);
 	}
-	output->shape[output->rank - 1] = tensor_last(graph_at(graph, node->input[0]));
 	return 0;
 }
 
@@ -233,29 +259,48 @@ static void pool_reference(const struct op_reference *r)
 	}
 }
 
-static void pool_export(struct export *out, const struct node *node)
+/* Writes the pooling of images. */
+static void export_pool(struct export *out, const struct node *node, const char *image, const char *output)
 {
 	const struct window window = pool_of(export_graph(out), node);
-	struct export_node pool = { .kind = is_max(node) ? EXPORT_MAX_POOLING : EXPORT_AVERAGE_POOLING,
-				    .output = export_output(out, node),
-				    .input = { export_input(out, node, 0) } };
 
-	if (is_global(node)) {
-		pool.kind = is_max(node) ? EXPORT_MAX : EXPORT_MEAN;
-		pool.axes[0] = 1;
-		pool.axes[1] = 2;
-		pool.axis_count = 2;
-		pool.keep_axes = node->attribute[GLOBAL_KEEPDIMS].b;
-	} else {
-		pool.window = &window;
-		pool.same = !strcmp(node->attribute[POOL_PADDING].s, "same");
+	export_node(out,
+		    &(struct export_node){ .kind = is_max(node) ? EXPORT_MAX_POOLING : EXPORT_AVERAGE_POOLING,
+					   .output = output,
+					   .input = { image },
+					   .window = &window,
+					   .same = !strcmp(node->attribute[POOL_PADDING].s, "same") });
+}
+
+static void global_export(struct export *out, const struct node *node)
+{
+	export_node(out, &(struct export_node){ .kind = is_max(node) ? EXPORT_MAX : EXPORT_MEAN,
+						.output = export_output(out, node),
+						.input = { export_input(out, node, 0) },
+						.axes = { 1, 2 },
+						.axis_count = is_sequence(node) ? 1 : 2,
+						.keep_axes = node->attribute[GLOBAL_KEEPDIMS].b });
+}
+
+static void pool_export(struct export *out, const struct node *node)
+{
+	const struct tensor *input = export_tensor(out, node->input[0]);
+	const struct tensor line = { .rank = 3, .shape = { 1, input->shape[0], input->shape[1] } };
+	struct export_inner_name image, pooled;
+
+	if (!is_sequence(node)) {
+		export_pool(out, node, export_input(out, node, 0), export_output(out, node));
+		return;
 	}
-	export_node(out, &pool);
+	image = export_reshaped(out, node, export_input(out, node, 0), &line, "image");
+	pooled = export_inner(node, "line");
+	export_pool(out, node, image.text, pooled.text);
+	export_reshape(out, pooled.text, export_tensor(out, node->output), export_output(out, node));
 }
 
 /* ---- The rows ---- */
 
-#define POOL(op_name, table)                 \
+#define POOL(op_name, table, export_of_row)  \
 	const struct op op_##op_name = {     \
 		.name = #op_name,            \
 		.inputs = 1,                 \
@@ -265,10 +310,14 @@ static void pool_export(struct export *out, const struct node *node)
 		.forward = pool_forward,     \
 		.backward = pool_backward,   \
 		.reference = pool_reference, \
-		.export = pool_export,       \
+		.export = export_of_row,     \
 	}
 
-POOL(max_pooling2d, pool_attributes);
-POOL(average_pooling2d, pool_attributes);
-POOL(global_max_pooling2d, global_attributes);
-POOL(global_average_pooling2d, global_attributes);
+POOL(max_pooling2d, pool2d_attributes, pool_export);
+POOL(average_pooling2d, pool2d_attributes, pool_export);
+POOL(global_max_pooling2d, global_attributes, global_export);
+POOL(global_average_pooling2d, global_attributes, global_export);
+POOL(max_pooling1d, pool1d_attributes, pool_export);
+POOL(average_pooling1d, pool1d_attributes, pool_export);
+POOL(global_max_pooling1d, global_attributes, global_export);
+POOL(global_average_pooling1d, global_attributes, global_export);

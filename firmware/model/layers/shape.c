@@ -14,18 +14,8 @@ static void view_reference(const struct op_reference *r)
 
 static void view_export(struct export *out, const struct node *node)
 {
-	const struct tensor *output = export_tensor(out, node->output);
-	const struct export_inner_name shape = export_inner(node, "shape");
-	const uint64_t count = output->rank + 1u;
-	int64_t size[CONFIG_SHAPE_MAX + 1] = { -1 }; /* dimension 0 is the rows: -1, any number */
-
-	for (uint32_t i = 0; i < output->rank; i++)
-		size[i + 1] = (int64_t)output->shape[i];
-	export_constant(
-		out,
-		&(struct export_constant){
-			.name = shape.text, .dtype = DTYPE_I64, .rank = 1, .shape = &count, .data = size });
-	export_binary(out, EXPORT_RESHAPE, export_input(out, node, 0), shape.text, output->name);
+	export_reshape(out, export_input(out, node, 0), export_tensor(out, node->output),
+		       export_output(out, node));
 }
 
 /* ---- flatten ---- */

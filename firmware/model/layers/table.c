@@ -63,11 +63,18 @@
 	row(maximum) \
 	row(minimum) \
 	row(concatenate) \
+	row(conv1d) \
 	row(conv2d) \
+	row(depthwise_conv1d) \
 	row(depthwise_conv2d) \
+	row(zero_padding1d) \
 	row(zero_padding2d) \
+	row(max_pooling1d) \
 	row(max_pooling2d) \
+	row(average_pooling1d) \
 	row(average_pooling2d) \
+	row(global_max_pooling1d) \
+	row(global_average_pooling1d) \
 	row(global_max_pooling2d) \
 	row(global_average_pooling2d)
 /* clang-format on */
