@@ -76,7 +76,7 @@ static const struct family {
 	  "hard_sigmoid hard_silu hard_swish hard_tanh log_sigmoid mish soft_shrink hard_shrink tanh_shrink "
 	  "squareplus softmax dropout flatten reshape add "
 	  "concatenate " },
-	{ "norm", " batch_norm layer_norm normalization " },
+	{ "norm", " batch_norm layer_norm rms_normalization unit_normalization normalization " },
 	{ "recurrent", " lstm gru simple_rnn " },
 	{ "image",
 	  " conv1d depthwise_conv1d zero_padding1d max_pooling1d average_pooling1d global_max_pooling1d "

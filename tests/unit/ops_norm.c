@@ -22,6 +22,10 @@ static struct config_layer layer_norm_plain[] = {
 				    FLOAT_ATTRIBUTE("epsilon", 0.1))),
 	DENSE(5), SOFTMAX
 };
+static struct config_layer row_norms[] = { DENSE(4),      OP("rms_normalization"),
+					   DENSE(9),      OP("unit_normalization"),
+					   OP("flatten"), DENSE(5),
+					   SOFTMAX };
 static struct config_layer normalizations[] = { OP("normalization"), DENSE(9), OP("normalization"), DENSE(5),
 						SOFTMAX };
 
@@ -62,6 +66,7 @@ static const struct net family_nets[] = {
 	NET(layer_norms, 3, 2, 5),
 	NET_WITHIN(1e-5, layer_norms, 400, 2),
 	NET(layer_norm_plain),
+	NET(row_norms, 3, 5),
 	NET(rows_of_1),
 	NET(rows_of_16, 7, 3),
 	NET_WITHIN(1e-5, rows_of_150, 3),

@@ -6,9 +6,10 @@
  * sum divided by the deviation.
  */
 
-/* y = (x - mean) / sqrt(variance + epsilon) * gamma + beta over the columns of a row; one item for each row. */
+/* y = (x - mean) / sqrt(sum (x - mean)^2 / over + epsilon) * gamma + beta over the columns of a row; one item for each row.
+ * Without `centered` the mean is 0. `over` is the number of columns, or 1: then a row has the length 1. */
 ROWS layer_norm(__global const stored *x, __global const float *gamma, __global const float *beta,
-		__global float *stats, __global stored *y, float epsilon, int rows, int columns)
+		__global float *stats, __global stored *y, float epsilon, int centered, int over, int rows, int columns)
 {
 	const int r = get_global_id(0);
 	float sum = 0, squares = 0;
@@ -17,7 +18,7 @@ ROWS layer_norm(__global const stored *x, __global const float *gamma, __global 
 		return;
 	x += (size_t)r * columns;
 	y += (size_t)r * columns;
-	for (int c = 0; c < columns; c++)
+	for (int c = 0; centered && c < columns; c++)
 		sum += load(c, x);
 
 	const float mean = sum / columns;
@@ -25,7 +26,7 @@ ROWS layer_norm(__global const stored *x, __global const float *gamma, __global 
 	for (int c = 0; c < columns; c++)
 		squares = fma(load(c, x) - mean, load(c, x) - mean, squares);
 
-	const float scale = 1 / sqrt(squares / columns + epsilon);
+	const float scale = 1 / sqrt(squares / over + epsilon);
 
 	for (int c = 0; c < columns; c++)
 		store((load(c, x) - mean) * scale * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0), c, y);
@@ -33,9 +34,9 @@ ROWS layer_norm(__global const stored *x, __global const float *gamma, __global 
 	stats[2 * r + 1] = scale;
 }
 
-/* g = dy * gamma; dx (+)= (g - (sum g + x' * sum g x') / columns) / deviation */
+/* g = dy * gamma; dx (+)= (g - sum g / columns - x' * sum g x' / over) / deviation; the sum of g is 0 without `centered`. */
 ROWS layer_norm_backward(__global const stored *dy, __global const stored *x, __global const float *gamma,
-			 __global const float *stats, __global stored *dx, int add, int rows, int columns)
+			 __global const float *stats, __global stored *dx, int add, int centered, int over, int rows, int columns)
 {
 	const int r = get_global_id(0);
 	float sum = 0, product = 0;
@@ -51,12 +52,12 @@ ROWS layer_norm_backward(__global const stored *dy, __global const stored *x, __
 	for (int c = 0; c < columns; c++) {
 		const float g = load(c, dy) * (gamma ? gamma[c] : 1);
 
-		sum += g;
+		sum += centered ? g : 0;
 		product = fma(g, (load(c, x) - mean) * scale, product);
 	}
 	for (int c = 0; c < columns; c++) {
 		const float g = load(c, dy) * (gamma ? gamma[c] : 1), x1 = (load(c, x) - mean) * scale;
 
-		store((g - (sum + x1 * product) / columns) * scale + (add ? load(c, dx) : 0), c, dx);
+		store((g - sum / columns - x1 * product / over) * scale + (add ? load(c, dx) : 0), c, dx);
 	}
 }

@@ -50,7 +50,8 @@ float4 gamma_of(__global const float *gamma, int c, struct row row)
 }
 
 ROW_KERNEL layer_norm_group(__global const stored *x, __global const float *gamma, __global const float *beta,
-			    __global float *stats, __global stored *y, float epsilon, int rows, int columns)
+			    __global float *stats, __global stored *y, float epsilon, int centered, int over,
+			    int rows, int columns)
 {
 	__local float partial[ROW_ITEMS];
 	const struct row row = own_row(rows, columns);
@@ -58,8 +59,9 @@ ROW_KERNEL layer_norm_group(__global const stored *x, __global const float *gamm
 
 	x += row.index * columns;
 	y += row.index * columns;
-	FOR_FOURS(c, row)
-		sum += sum_of_four(load_four(x, c, row, 0));
+	if (centered)
+		FOR_FOURS(c, row)
+			sum += sum_of_four(load_four(x, c, row, 0));
 
 	const float mean = sum_of_row(sum, row, partial) / columns;
 
@@ -69,7 +71,7 @@ ROW_KERNEL layer_norm_group(__global const stored *x, __global const float *gamm
 		squares += sum_of_four(difference * difference);
 	}
 
-	const float scale = 1 / sqrt(sum_of_row(squares, row, partial) / columns + epsilon);
+	const float scale = 1 / sqrt(sum_of_row(squares, row, partial) / over + epsilon);
 
 	FOR_FOURS(c, row) {
 		const float4 v = (load_four(x, c, row, 0) - mean) * scale * gamma_of(gamma, c, row);
@@ -83,7 +85,8 @@ ROW_KERNEL layer_norm_group(__global const stored *x, __global const float *gamm
 }
 
 ROW_KERNEL layer_norm_backward_group(__global const stored *dy, __global const stored *x, __global const float *gamma,
-				     __global const float *stats, __global stored *dx, int add, int rows, int columns)
+				     __global const float *stats, __global stored *dx, int add, int centered, int over,
+				     int rows, int columns)
 {
 	__local float2 partial[ROW_ITEMS];
 	const struct row row = own_row(rows, columns);
@@ -96,14 +99,14 @@ ROW_KERNEL layer_norm_backward_group(__global const stored *dy, __global const s
 	FOR_FOURS(c, row) {
 		const float4 g = load_four(dy, c, row, 0) * gamma_of(gamma, c, row);
 
-		sums.x += sum_of_four(g);
+		sums.x += centered ? sum_of_four(g) : 0;
 		sums.y += sum_of_four(g * ((load_four(x, c, row, mean) - mean) * scale));
 	}
 	sums = sums_of_row(sums, row, partial);
 	FOR_FOURS(c, row) {
 		const float4 g = load_four(dy, c, row, 0) * gamma_of(gamma, c, row);
 		const float4 x1 = (load_four(x, c, row, 0) - mean) * scale;
-		const float4 v = (g - (sums.x + x1 * sums.y) / columns) * scale;
+		const float4 v = (g - sums.x / columns - x1 * sums.y / over) * scale;
 
 		store_four(add ? v + load_four(dx, c, row, 0) : v, dx, c, row);
 	}

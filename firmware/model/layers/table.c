@@ -41,6 +41,8 @@
 	row(simple_rnn) \
 	row(batch_norm) \
 	row(layer_norm) \
+	row(rms_normalization) \
+	row(unit_normalization) \
 	row(normalization) \
 	row(cast) \
 	row(rescaling) \
