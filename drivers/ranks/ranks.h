@@ -12,6 +12,11 @@
  * ranks. The two halves move as many bytes as one all-reduce: 2 (world - 1) / world of the values, out of
  * each rank; half of them where the values travel as bfloat16 (enum ranks_type).
  *
+ * Several boxes of several ranks: the ranks of a box add among themselves first, and give each other what
+ * came from other boxes (groups.h). So 2 (boxes - 1) / boxes of the values leave a box, however many ranks it
+ * has. This needs as many ranks on each box as on the others, numbered box by box, and the lanes of each box
+ * as a node of the tree. Otherwise each rank exchanges with all others.
+ *
  * Order of a sum: a binary tree over lanes, of which each rank owns a node. Neighbours are added, level by
  * level, and an odd one goes up as it is: ((l0 + l1) + (l2 + l3)) + l4. A rank brings the sum of its own
  * node, so with RANKS_FLOAT32 the sum of all is the same for each way to divide the lanes among ranks.
@@ -93,16 +98,17 @@ const struct ranks_where *ranks_where(const struct ranks *ranks, uint32_t rank);
  * RANKS_BFLOAT16: as bfloat16, which is half of the bytes. Each value is rounded to the nearest number of
  * bfloat16; of two that are equally near, to the one with an even last bit. NaN stays NaN, an infinity stays
  * as it is, and a magnitude of 2^128 - 2^119 or more becomes infinite. Rounding changes a value x by at most
- * 2^-8 |x|, or by at most 2^-134 where |x| is below 2^-126.
+ * 2^-8 |x|, or by at most 2^-134 where |x| is below 2^-126. Where ranks add box by box, only what leaves a
+ * box travels so: the sums of boxes are rounded, and the values of single ranks are not.
  *
  * Where no value is NaN or infinite, or becomes so, the errors of RANKS_BFLOAT16 are at most:
  *   reduce  (2^-8 + 2^-23 levels) of the sum of the addends' magnitudes, where `levels` are those of the tree
- *           of ranks: the values of all ranks are rounded, those of the owner too, then added in float32
+ *           of ranks: what travels is rounded, and the owner's addend, too; then all is added in float32
  *   spread  2^-8 of the magnitude of each value
  * and 2^-134 more for each magnitude below 2^-126. The result is the same in all ranks, and in each run, as
- * with RANKS_FLOAT32. But it depends on how lanes are divided among ranks, because the sum of a rank's own
- * lanes is rounded. A world of 1 sends nothing and rounds nothing. The two halves of an exchange
- * may have different types: weights that are spread as RANKS_FLOAT32 keep small changes.
+ * with RANKS_FLOAT32. But it depends on how lanes are divided among ranks and boxes, because the sum of a
+ * rank's own lanes, or of a box's, is rounded. A world of 1 sends nothing and rounds nothing. The two halves
+ * of an exchange may have different types: weights that are spread as RANKS_FLOAT32 keep small changes.
  */
 enum ranks_type { RANKS_FLOAT32, RANKS_BFLOAT16 };
 
@@ -123,7 +129,7 @@ struct ranks_chunk ranks_chunk(uint64_t count, uint32_t world, uint32_t rank);
 
 /* Begin one half of an exchange. The memory stays the module's until the exchange is complete: nobody reads
  * or writes it. ranks_reduce_start(): afterwards the own chunk has the sums in float32, the other elements
- * are as before. ranks_spread_start(): afterwards each chunk is what its owner had; with RANKS_BFLOAT16 it is
+ * are undefined. ranks_spread_start(): afterwards each chunk is what its owner had; with RANKS_BFLOAT16 it is
  * rounded, the owner's own copy too. Exchanges run one after another, in the order of their starts. Both
  * return at once, except that they block while RANKS_PENDING_MAX have begun. *ret_ticket is for ranks_wait().
  */

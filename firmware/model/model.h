@@ -109,7 +109,8 @@ MUST_CHECK int model_init(struct model *model, struct error *err);
 /* How a process of a run exchanges with the others; drivers/ranks/ranks.h says what the two halves are, and
  * which chunk is whose. All processes make the same calls in the same order. */
 enum model_half {
-	/* The own chunk becomes the sum of all processes, in the order of the tree of plan/parts.h. */
+	/* The own chunk becomes the sum of all processes, in the order of the tree of plan/parts.h. The
+	 * others are undefined. */
 	MODEL_REDUCE,
 	/* All chunks become those of their owners. */
 	MODEL_SPREAD,
