@@ -42,7 +42,7 @@ void pump_done(struct pump *pump)
 		free(pump->scratch[lane]);
 	free(pump->widened);
 	free(pump->addend);
-	free(pump->steps);
+	rank_groups_done(&pump->groups);
 }
 
 void pump_obey(const struct pump *pump)
@@ -120,18 +120,20 @@ static struct part find_part(const struct pump *pump, const struct pump_job *job
 
 /* ---- Scratch ---- */
 
-/* A peer's scratch of a lane has room for a segment in float32. Values that travel as bfloat16 take half of
- * it: the first half is for those that come, the second for those that go. */
-static unsigned char *inbox_of(const struct pump *pump, uint32_t lane, uint32_t peer)
+/* The scratch of a lane has room for each part of each other member, a segment in float32. Values that travel
+ * as bfloat16 take half of it: the first half is for those that come, the second for those that go. */
+static unsigned char *inbox_of(const struct pump *pump, const struct rank_group *group, uint32_t lane,
+			       uint32_t member, uint32_t part)
 {
-	const uint32_t index = peer < pump->rank ? peer : peer - 1;
+	const uint32_t other = member < group->me ? member : member - 1;
 
-	return pump->scratch[lane] + (size_t)index * pump->segment_bytes;
+	return pump->scratch[lane] + (size_t)(other * group->parts + part) * pump->segment_bytes;
 }
 
-static uint16_t *outbox_of(const struct pump *pump, uint32_t lane, uint32_t peer)
+static uint16_t *outbox_of(const struct pump *pump, const struct rank_group *group, uint32_t lane,
+			   uint32_t member, uint32_t part)
 {
-	return (uint16_t *)(inbox_of(pump, lane, peer) + pump->segment_bytes / 2);
+	return (uint16_t *)(inbox_of(pump, group, lane, member, part) + pump->segment_bytes / 2);
 }
 
 static uint32_t lane_of(uint64_t segment)
@@ -139,9 +141,14 @@ static uint32_t lane_of(uint64_t segment)
 	return (uint32_t)(segment % LIBRARY_LANES);
 }
 
-static uint32_t next_rank(const struct pump *pump)
+static uint32_t next_member(const struct rank_group *group)
 {
-	return (pump->rank + 1) % pump->world;
+	return (group->me + 1) % group->members;
+}
+
+static bool is_narrow(const struct pump_job *job, const struct rank_group *group)
+{
+	return job->bfloat16 && group->narrows;
 }
 
 static void narrow(uint16_t *out, struct part part)
@@ -157,145 +164,218 @@ static void widen(struct part part, const unsigned char *in)
 /* ---- Messages ---- */
 
 /* Makes the message of a part: the part itself, or what the part is as bfloat16, at `narrowed`. */
-static struct library_message message_of(const struct pump_job *job, struct part part, void *narrowed,
-					 uint32_t peer)
+static struct library_message message_of(bool is_narrow, struct part part, void *narrowed, uint32_t peer)
 {
 	return (struct library_message){
-		.data = job->bfloat16 ? narrowed : part.data,
-		.bytes = job->bfloat16 ? part.bytes / 2 : part.bytes,
+		.data = is_narrow ? narrowed : part.data,
+		.bytes = is_narrow ? part.bytes / 2 : part.bytes,
 		.peer = peer,
 	};
 }
 
-static int receive_from(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
-			char why[static LIBRARY_WHY_BYTES])
+/* Who takes part p: PUMP_SPREAD moves it away from its owner, the others to the owner. */
+static int receive_part(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+			uint32_t member, uint32_t p, uint64_t segment, char why[static LIBRARY_WHY_BYTES])
 {
-	struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? peer : pump->rank, segment);
-	unsigned char *inbox = inbox_of(pump, lane_of(segment), peer);
+	const uint32_t owner = job->way == PUMP_SPREAD ? member : group->me;
+	struct part part = find_part(pump, job, rank_group_owner(group, owner, p), segment);
+	unsigned char *inbox = inbox_of(pump, group, lane_of(segment), member, p);
 	struct library_message message;
 
-	if (job->way == PUMP_DEAL && peer != job->root)
-		return 0;
 	if (job->way == PUMP_REDUCE)
 		part.data = inbox;
-	message = message_of(job, part, inbox, peer);
+	message = message_of(is_narrow(job, group), part, inbox, rank_group_rank(group, member));
 	return pump->library->receive(lane_of(segment), &message, why);
 }
 
-static int send_to(const struct pump *pump, const struct pump_job *job, uint32_t peer, uint64_t segment,
-		   char why[static LIBRARY_WHY_BYTES])
+static int send_part(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		     uint32_t member, uint32_t p, uint64_t segment, char why[static LIBRARY_WHY_BYTES])
 {
-	const struct part part = find_part(pump, job, job->way == PUMP_SPREAD ? pump->rank : peer, segment);
-	/* All peers get the same part in PUMP_SPREAD, which round_own() left for the first of them. */
-	uint16_t *outbox =
-		outbox_of(pump, lane_of(segment), job->way == PUMP_SPREAD ? next_rank(pump) : peer);
-	const struct library_message message = message_of(job, part, outbox, peer);
+	const bool spreads = job->way == PUMP_SPREAD;
+	const struct part part =
+		find_part(pump, job, rank_group_owner(group, spreads ? group->me : member, p), segment);
+	/* All members get the same part in PUMP_SPREAD, which round_own() left for the first of them. */
+	uint16_t *outbox = outbox_of(pump, group, lane_of(segment), spreads ? next_member(group) : member, p);
+	const struct library_message message =
+		message_of(is_narrow(job, group), part, outbox, rank_group_rank(group, member));
 
-	if (job->way == PUMP_DEAL && pump->rank != job->root)
-		return 0;
-	if (job->bfloat16 && job->way == PUMP_REDUCE)
+	if (is_narrow(job, group) && job->way == PUMP_REDUCE)
 		narrow(outbox, part);
 	return pump->library->send(lane_of(segment), &message, why);
 }
 
-/* Rounds the own part of a segment, and keeps it as bfloat16 for all peers. */
-static void round_own(const struct pump *pump, const struct pump_job *job, uint64_t segment)
+/* Rounds the own parts of a segment, and keeps them as bfloat16 for all members. */
+static void round_own(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		      uint64_t segment)
 {
-	const struct part own = find_part(pump, job, pump->rank, segment);
-	uint16_t *outbox = outbox_of(pump, lane_of(segment), next_rank(pump));
+	for (uint32_t p = 0; p < group->parts; p++) {
+		const struct part own = find_part(pump, job, rank_group_owner(group, group->me, p), segment);
+		uint16_t *outbox = outbox_of(pump, group, lane_of(segment), next_member(group), p);
 
-	narrow(outbox, own);
-	widen(own, (unsigned char *)outbox);
+		narrow(outbox, own);
+		widen(own, (unsigned char *)outbox);
+	}
 }
 
-/* Begins a segment. Each rank begins with its neighbour, so that not all of them send to the same one. */
-static int post(const struct pump *pump, const struct pump_job *job, uint64_t segment, struct error *err)
+static int receive_all(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		       uint64_t segment, struct error *err)
 {
 	char why[LIBRARY_WHY_BYTES];
-	uint32_t peer;
 	int r;
 
-	if (job->bfloat16 && job->way == PUMP_SPREAD)
-		round_own(pump, job, segment);
-	for (uint32_t i = 1; i < pump->world; i++) {
-		peer = (pump->rank + pump->world - i) % pump->world;
-		if ((r = receive_from(pump, job, peer, segment, why)) < 0)
-			return blame(pump, r, peer, why, err);
-	}
-	for (uint32_t i = 1; i < pump->world; i++) {
-		peer = (pump->rank + i) % pump->world;
-		if ((r = send_to(pump, job, peer, segment, why)) < 0)
-			return blame(pump, r, peer, why, err);
+	for (uint32_t i = 1; i < group->members; i++) {
+		const uint32_t member = (group->me + group->members - i) % group->members;
+
+		if (job->way == PUMP_DEAL && member != job->root)
+			continue;
+		for (uint32_t p = 0; p < group->parts; p++)
+			if ((r = receive_part(pump, job, group, member, p, segment, why)) < 0)
+				return blame(pump, r, rank_group_rank(group, member), why, err);
 	}
 	return 0;
 }
 
-/* ---- Complete segments ---- */
-
-static void sum(struct pump *pump, struct part own, uint32_t lane)
+/* Each rank begins with its neighbour, so that not all of them send to the same one. */
+static int send_all(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		    uint64_t segment, struct error *err)
 {
-	for (uint32_t i = 0; i < pump->world; i++)
-		pump->addend[i] = (float *)(i == pump->rank ? own.data : inbox_of(pump, lane, i));
-	sum_tree(pump->addend, pump->steps, pump->world, (float *)own.data, own.bytes / sizeof(float));
+	char why[LIBRARY_WHY_BYTES];
+	int r;
+
+	if (job->way == PUMP_DEAL && pump->rank != job->root)
+		return 0;
+	for (uint32_t i = 1; i < group->members; i++) {
+		const uint32_t member = (group->me + i) % group->members;
+
+		for (uint32_t p = 0; p < group->parts; p++)
+			if ((r = send_part(pump, job, group, member, p, segment, why)) < 0)
+				return blame(pump, r, rank_group_rank(group, member), why, err);
+	}
+	return 0;
 }
 
-static void sum_block(struct pump *pump, float *own, uint32_t lane, size_t first, size_t count)
+/* Begins a stage of a segment. */
+static int post(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		uint64_t segment, struct error *err)
 {
-	for (uint32_t i = 0; i < pump->world; i++) {
+	const int r = receive_all(pump, job, group, segment, err);
+
+	if (r < 0)
+		return r;
+	if (is_narrow(job, group) && job->way == PUMP_SPREAD)
+		round_own(pump, job, group, segment);
+	return send_all(pump, job, group, segment, err);
+}
+
+/* ---- Complete stages ---- */
+
+static void sum(struct pump *pump, const struct rank_group *group, struct part own, uint32_t lane, uint32_t p)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		pump->addend[i] = (float *)(i == group->me ? own.data : inbox_of(pump, group, lane, i, p));
+	sum_tree(pump->addend, group->steps, group->members, (float *)own.data, own.bytes / sizeof(float));
+}
+
+static void sum_block(struct pump *pump, const struct rank_group *group, float *own, uint32_t lane,
+		      uint32_t p, size_t first, size_t count)
+{
+	for (uint32_t i = 0; i < group->members; i++) {
 		pump->addend[i] = pump->widened + (size_t)i * SUM_BLOCK;
-		if (i == pump->rank)
+		if (i == group->me)
 			bfloat16_round(pump->addend[i], own + first, count);
 		else
-			bfloat16_widen(pump->addend[i], (uint16_t *)inbox_of(pump, lane, i) + first, count);
+			bfloat16_widen(pump->addend[i], (uint16_t *)inbox_of(pump, group, lane, i, p) + first,
+				       count);
 	}
-	sum_tree(pump->addend, pump->steps, pump->world, own + first, count);
+	sum_tree(pump->addend, group->steps, group->members, own + first, count);
 }
 
 /* Widens and adds in blocks, which stay in a cache of the processor. */
-static void sum_bfloat16(struct pump *pump, struct part own, uint32_t lane)
+static void sum_bfloat16(struct pump *pump, const struct rank_group *group, struct part own, uint32_t lane,
+			 uint32_t p)
 {
 	const size_t count = own.bytes / sizeof(float);
 
 	for (size_t first = 0; first < count; first += SUM_BLOCK)
-		sum_block(pump, (float *)own.data, lane, first,
+		sum_block(pump, group, (float *)own.data, lane, p, first,
 			  count - first < SUM_BLOCK ? count - first : SUM_BLOCK);
 }
 
-static void widen_all(const struct pump *pump, const struct pump_job *job, uint64_t segment)
+static void sum_all(struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		    uint64_t segment)
 {
-	for (uint32_t i = 0; i < pump->world; i++)
-		if (i != pump->rank)
-			widen(find_part(pump, job, i, segment), inbox_of(pump, lane_of(segment), i));
+	for (uint32_t p = 0; p < group->parts; p++) {
+		const struct part own = find_part(pump, job, rank_group_owner(group, group->me, p), segment);
+
+		if (is_narrow(job, group))
+			sum_bfloat16(pump, group, own, lane_of(segment), p);
+		else
+			sum(pump, group, own, lane_of(segment), p);
+	}
 }
 
-static void finish(struct pump *pump, const struct pump_job *job, uint64_t segment)
+static void widen_all(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		      uint64_t segment)
 {
-	const struct part own = find_part(pump, job, pump->rank, segment);
+	for (uint32_t i = 0; i < group->members; i++)
+		for (uint32_t p = 0; i != group->me && p < group->parts; p++)
+			widen(find_part(pump, job, rank_group_owner(group, i, p), segment),
+			      inbox_of(pump, group, lane_of(segment), i, p));
+}
 
-	if (job->way == PUMP_REDUCE && job->bfloat16)
-		sum_bfloat16(pump, own, lane_of(segment));
-	else if (job->way == PUMP_REDUCE)
-		sum(pump, own, lane_of(segment));
-	else if (job->bfloat16)
-		widen_all(pump, job, segment);
+static int finish(struct pump *pump, const struct pump_job *job, const struct rank_group *group,
+		  uint64_t segment, struct error *err)
+{
+	const int r = await(pump, lane_of(segment), err);
+
+	if (r < 0)
+		return r;
+	if (job->way == PUMP_REDUCE)
+		sum_all(pump, job, group, segment);
+	else if (is_narrow(job, group))
+		widen_all(pump, job, group, segment);
+	return 0;
+}
+
+/* ---- Jobs ---- */
+
+/* Most segments in the second stage, so that others are in the first meanwhile. */
+#define SECOND_MOST (LIBRARY_LANES / 2)
+
+/* Finds the groups of the stages of a job, and returns how many stages it has. */
+static uint32_t find_stages(const struct pump *pump, const struct pump_job *job,
+			    const struct rank_group *ret_stage[static 2])
+{
+	const struct rank_groups *groups = &pump->groups;
+	const bool spreads = job->way == PUMP_SPREAD;
+
+	if (!groups->is_divided || job->way == PUMP_DEAL) {
+		ret_stage[0] = &groups->all;
+		return 1;
+	}
+	ret_stage[0] = spreads ? &groups->across : &groups->box;
+	ret_stage[1] = spreads ? &groups->box : &groups->across;
+	return 2;
 }
 
 int pump_run(struct pump *pump, const struct pump_job *job, struct error *err)
 {
 	const uint64_t longest = job->chunk_bytes < job->bytes ? job->chunk_bytes : job->bytes,
 		       segments = (longest + pump->segment_bytes - 1) / pump->segment_bytes;
-	uint64_t posted = 0, complete = 0;
+	uint64_t posted = 0, second = 0, complete = 0; /* segments that have reached that */
+	const struct rank_group *stage[2];
+	const uint32_t stages = find_stages(pump, job, stage);
 	int r = 0;
 
 	while (r == 0 && complete < segments) {
 		if (posted < segments && posted - complete < LIBRARY_LANES) {
-			r = post(pump, job, posted++, err);
-			continue;
+			r = post(pump, job, stage[0], posted++, err);
+		} else if (stages == 2 && second < posted && second - complete < SECOND_MOST) {
+			r = finish(pump, job, stage[0], second, err);
+			r = r < 0 ? r : post(pump, job, stage[1], second++, err);
+		} else {
+			r = finish(pump, job, stage[stages - 1], complete++, err);
 		}
-		r = await(pump, lane_of(complete), err);
-		if (r == 0)
-			finish(pump, job, complete);
-		complete++;
 	}
 	return r;
 }

@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 #include "drivers/ranks/load.h"
-#include "drivers/ranks/sum.h"
 #include "drivers/ranks/worker.h"
 
 #include <inttypes.h>
@@ -222,7 +221,6 @@ static struct ranks *make(const struct ranks_wish *wish)
 	ranks->where = calloc(wish->world, sizeof(*ranks->where));
 	ranks->marks = calloc(wish->world, sizeof(*ranks->marks));
 	ranks->worker.pump.where = ranks->where;
-	ranks->worker.pump.steps = calloc(wish->world, sizeof(*ranks->worker.pump.steps));
 	return ranks;
 }
 
@@ -233,14 +231,16 @@ int ranks_open(const struct ranks_wish *wish, struct ranks **ret_ranks, struct e
 
 	if (r < 0)
 		return r;
-	if (!(ranks = make(wish)) || !ranks->where || !ranks->marks || !ranks->worker.pump.steps)
+	if (!(ranks = make(wish)) || !ranks->where || !ranks->marks)
 		return error_set(err, -ENOMEM, "ranks: no memory for a world of %" PRIu32, wish->world);
-	if (!sum_steps(wish->lanes, wish->world, ranks->worker.pump.steps))
-		return error_set(err, -EINVAL, "the lanes of a rank are no node of the tree of lanes");
+	if ((r = rank_groups_open(&ranks->worker.pump.groups, wish->lanes, wish->world, err)) < 0)
+		return r;
 	if (!is_alone(ranks) && ((r = load_library(wish->library, &ranks->worker.pump.library, err)) < 0 ||
 				 (r = worker_start(&ranks->worker, err)) < 0))
 		return r;
-	if ((r = meet(ranks, wish->same, err)) < 0)
+	if ((r = meet(ranks, wish->same, err)) < 0 ||
+	    (r = rank_groups_divide(&ranks->worker.pump.groups, wish->lanes, ranks->where, ranks->boxes,
+				    err)) < 0)
 		return r;
 	*ret_ranks = TAKE(ranks);
 	return 0;

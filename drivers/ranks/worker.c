@@ -31,6 +31,7 @@ static int enter(struct worker *worker, struct error *err)
 				 "the launcher started a world of %" PRIu32 ", expected one of %" PRIu32,
 				 world, pump->world);
 	pump->rank = rank;
+	rank_groups_enter(&pump->groups, rank);
 	return pump_open(pump, err);
 }
 

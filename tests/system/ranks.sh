@@ -26,7 +26,7 @@ started() { # ranks that are started, arguments of ranks_peer after the library:
 
 boxes=boxes
 [ "$(id -u)" = 0 ] || boxes= # only root gives itself another host name
-for n in 1 2 3 4; do
+for n in 1 2 3 4 6; do # boxes of two: a single one, an odd rank, two and three boxes
 	out=$(started $n $n exchange $boxes)
 	ok $? "world of $n: sums of both types, chunks, broadcasts, records and places are right" "$out"
 done

@@ -26,8 +26,12 @@ ranks_config() { # name, keys of run, of order, further lines
 net='model: { layers = ( { op = "dense"; units = 16; }, { op = "batch_norm"; }, { op = "relu"; }, { op = "dropout"; rate = 0.2; },
 	{ op = "dense"; units = 2; }, { op = "softmax"; } ); };'
 
-start_ranks() { # world: starts the kiln-fetchds and the ranks; their processes are in fetchds and ranks
-	local rank
+# Starts the kiln-fetchds and the ranks; their processes are in fetchds and ranks. Each $each_box ranks have a host name of their
+# own, as on a box of their own.
+start_ranks() { # world
+	local rank box=()
+	[ -z "${each_box:-}" ] ||
+		box=(unshare --uts sh -c "hostname box-\$((OMPI_COMM_WORLD_RANK / $each_box)) && exec \"\$@\"" sh)
 	fetchds=()
 	for ((rank = 0; rank < $1; rank++)); do
 		"$KILN_BIN/kiln-fetchd" --rank $rank --world "$1" 2>>"$KILN_ROOT/log" &
@@ -36,7 +40,7 @@ start_ranks() { # world: starts the kiln-fetchds and the ranks; their processes 
 	if [ "$1" = 1 ]; then
 		"$KILN_BIN/kiln-traind" 2>>"$KILN_ROOT/log" &
 	else
-		mpirun --allow-run-as-root -n "$1" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
+		mpirun --allow-run-as-root -n "$1" "${box[@]}" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
 	fi
 	ranks=$!
 }

@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MANY 80u /* exchanges, more than may be pending */
+#define MANY      80u /* exchanges, more than may be pending */
+#define WORLD_MAX 8u
 
 static uint32_t world, rank;
 static enum ranks_type type; /* of the exchanges at present */
@@ -49,15 +50,21 @@ static float after_way(float x)
 	return type == RANKS_BFLOAT16 && world > 1 ? nearest_bfloat16(x) : x;
 }
 
+/* The ranks whose sum goes on as one value: those of a box, or 1. */
+static uint32_t summed = 1;
+
 static float tree(uint32_t first, uint32_t ranks, uint64_t i, uint64_t count)
 {
 	const uint32_t right = first + ranks / 2;
+	float sum;
 
 	if (ranks == 1)
-		return after_way(value(first, i, count));
-	if (right >= world)
+		sum = value(first, i, count);
+	else if (right >= world)
 		return tree(first, ranks / 2, i, count);
-	return tree(first, ranks / 2, i, count) + tree(right, ranks / 2, i, count);
+	else
+		sum = tree(first, ranks / 2, i, count) + tree(right, ranks / 2, i, count);
+	return ranks == summed ? after_way(sum) : sum;
 }
 
 static bool is_same(float a, float b)
@@ -69,19 +76,16 @@ static bool is_reduced(const float *values, uint64_t count)
 {
 	const struct ranks_chunk own = ranks_chunk(count, world, rank);
 
-	for (uint64_t i = 0; i < count; i++) {
-		const bool mine = i - own.first < own.count;
-
-		if (!is_same(values[i], mine ? tree(0, 4, i, count) : value(rank, i, count)))
-			return complain(mine ? "a sum is wrong" : "another's element changed", count);
-	}
+	for (uint64_t i = own.first; i < own.first + own.count; i++)
+		if (!is_same(values[i], tree(0, WORLD_MAX, i, count)))
+			return complain("a sum is wrong", count);
 	return true;
 }
 
 static bool is_spread(const float *values, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		if (!is_same(values[i], after_way(-tree(0, 4, i, count))))
+		if (!is_same(values[i], after_way(-tree(0, WORLD_MAX, i, count))))
 			return complain("a value is wrong after all chunks came", count);
 	return true;
 }
@@ -153,7 +157,7 @@ static bool broadcast(struct ranks *ranks, uint64_t bytes, uint32_t root)
 
 static bool gather(struct ranks *ranks, uint32_t bytes)
 {
-	unsigned char record[RANKS_RECORD_BYTES], all[4 * RANKS_RECORD_BYTES];
+	unsigned char record[RANKS_RECORD_BYTES], all[WORLD_MAX * RANKS_RECORD_BYTES];
 
 	memset(record, (int)(rank + 1), sizeof(record));
 	if (ranks_gather(ranks, record, bytes, all, &err) < 0)
@@ -185,6 +189,7 @@ static bool all_is_well(struct ranks *ranks, bool boxes, bool apart)
 	static const uint64_t counts[] = { 0, 1, 7, 148000, 2500000 };
 	static const uint64_t bytes[] = { 0, 1, 1000, 5000000 };
 
+	summed = boxes && world > 2 && world % 2 == 0 ? 2 : 1;
 	if (!is_where_it_should_be(ranks, boxes ? 2 : apart, apart) || !exchange_many(ranks))
 		return false;
 	for (uint32_t i = 0; i < 4 * sizeof(counts) / sizeof(counts[0]); i++) {
