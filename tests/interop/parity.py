@@ -171,6 +171,16 @@ LAYERS += [Row(op, '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; na
                                      ("maximum", '"b", "a", "c", "b"', K.Maximum()),
                                      ("minimum", '"b", "a", "c", "b"', K.Minimum()))]
 
+def towers(inputs):
+    a = K.UnitNormalization(name="u")(K.Dense(9, name="a")(inputs["sentence"]))
+    b = K.Dense(9, name="b")(inputs["sentence"])
+    return K.Dense(5, name="out")(K.Dot(axes=1, name="dot")([a, b]))
+
+
+LAYERS += [Row("dot, unit_normalization", '{ op = "dense"; name = "a"; units = 9; }, { op = "unit_normalization"; name = "u"; }, '
+               '{ op = "dense"; name = "b"; units = 9; inputs = [ "sentence" ]; }, { op = "dot"; inputs = [ "u", "b" ]; axes = 1; }, '
+               '{ op = "dense"; name = "out"; units = 5; }', towers)]
+
 LAYERS += [Row("center_crop, a rotation by nothing", '{ op = "center_crop"; height = 3; width = 4; }, '
                '{ op = "random_rotation"; factor = 0; }, { op = "flatten"; }, { op = "dense"; units = 5; }',
                chain(lambda: K.CenterCrop(3, 4), lambda: K.Flatten(), dense(5)), features=IMAGE)]

@@ -88,6 +88,8 @@ static struct config_layer wrong[][4] = {
 	{ OP("conv1d", TWO(INT_ATTRIBUTE("filters", 2), INT_ATTRIBUTE("kernel_size", 3))) },
 	{ OP("reshape", ONE(INTS_ATTRIBUTE("target_shape", 2, 2, 4))),
 	  OP("max_pooling1d", ONE(INT_ATTRIBUTE("pool_size", 3))) },
+	{ DENSE(3), OP("dot", INPUTS_OF(2, "dense", "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("axes", 1))) },
+	{ OP("dot", INPUTS_OF(2, "sentence", "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("axes", 0))) },
 	{ OP("subtract", INPUTS_OF(3, "sentence", "sentence", "sentence")) },
 	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
 	  OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1024),
@@ -148,6 +150,10 @@ static const char *const texts[] = {
 	("6: model.layers.inputs: layer 'max_pooling1d' (max_pooling1d): found a window of 3 over 'reshape' "
 	 "of "
 	 "shape [2, 4], allowed: one that fits, or "),
+	("6: model.layers.inputs: layer 'dot' (dot): found 'sentence' of shape [8], allowed beside 'dense' "
+	 "of [3]: "
+	 "the same"),
+	"6: model.layers.inputs: layer 'dot' (dot): found axis 0, the rows of a batch, allowed: 1 or -1",
 	"6: model.layers.inputs: found 3, allowed for subtract: 2",
 	("6: model.layers: found conv2d_1/kernel of shape [1024, 1024, 1048576, 1048576], allowed: at most "
 	 "70368744177664 numbers"),

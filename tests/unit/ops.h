@@ -69,7 +69,7 @@ struct net {
 static const struct family {
 	const char *name, *ops;
 } families[] = {
-	{ "block", " relu6 subtract multiply average maximum minimum spatial_dropout2d zero_padding2d "
+	{ "block", " relu6 subtract multiply average maximum minimum dot spatial_dropout2d zero_padding2d "
 		   "preprocess_input " },
 	{ "dense",
 	  " dense relu sigmoid tanh swish silu gelu leaky_relu elu celu selu exponential softplus softsign "

@@ -40,6 +40,13 @@ static struct config_layer subtracts[] = MERGED("subtract", 2, "c", "b");
 static struct config_layer averages[] = MERGED("average", 4, "c", "a", "b", "a");
 static struct config_layer maximums[] = MERGED("maximum", 4, "c", "a", "b", "a");
 static struct config_layer minimums[] = MERGED("minimum", 3, "b", "a", "c");
+static struct config_layer dots[] = { NAMED("dense", "a", UNITS(9)),
+				      NAMED("dense", "b", INPUTS_OF(1, "sentence"), UNITS(9)),
+				      NAMED("dot", "d", INPUTS_OF(2, "b", "a"),
+					    ATTRIBUTES(1, INT_ATTRIBUTE("axes", 1))),
+				      OP("concatenate", INPUTS_OF(2, "d", "a")),
+				      DENSE(5),
+				      SOFTMAX };
 /* Squeeze and excite: the gate is [1, 1, channels]. */
 static struct config_layer gates[] = { NAMED("dense", "a", UNITS(4)),
 				       OP("global_average_pooling2d",
@@ -76,6 +83,7 @@ static const struct net family_nets[] = {
 	NET(averages),
 	NET(maximums),
 	NET(minimums),
+	NET(dots),
 	NET_WITHIN(2e-5, product_of_three),
 	NET_WITHIN(2e-5, gates, 4, 5, 3),
 	NET(paddings, 4, 5, 3),

@@ -64,6 +64,7 @@
 	row(average) \
 	row(maximum) \
 	row(minimum) \
+	row(dot) \
 	row(concatenate) \
 	row(conv1d) \
 	row(conv2d) \
