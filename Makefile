@@ -16,12 +16,12 @@ CLANG   := $(findstring clang,$(notdir $(CC)))
 AR      := $(if $(CLANG),llvm-ar,gcc-ar)
 B       := build/$(FLAVOUR)$(if $(CLANG),-clang)
 
-PACKAGES := libcurl zlib libdeflate libisal libconfig libsystemd libcjson expat OpenCL libjpeg spng # mbedTLS and libcsv have no .pc file
+PACKAGES := libcurl zlib libdeflate libisal libconfig libsystemd libcjson expat OpenCL libjpeg spng libutf8proc # mbedTLS and libcsv have no .pc file
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 # Only kiln-ranks.so and a benchmark are linked with Open MPI.
 MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
 MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
-PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -lisal -lconfig -lsystemd -lcjson -lexpat -ljpeg -lspng -lcsv -lOpenCL -lm
+PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -lisal -lconfig -lsystemd -lcjson -lexpat -ljpeg -lspng -lcsv -lutf8proc -lOpenCL -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
@@ -60,7 +60,7 @@ endif
 
 LAYERS := core data model drivers preflight trained
 src-core    := $(wildcard firmware/core/*/*.c)
-src-data    := $(wildcard firmware/data/*.c)
+src-data    := $(wildcard firmware/data/*.c firmware/data/*/*.c)
 src-model   := $(wildcard firmware/model/*.c firmware/model/*/*.c)
 src-drivers := $(wildcard drivers/*/*.c)
 src-preflight := $(wildcard firmware/preflight/*.c)
