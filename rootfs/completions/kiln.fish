@@ -200,6 +200,7 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l group -x -d 'column of the li
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l encoder -rF -d 'encoder that turns a text into a vector: nblr (default) = made from the training texts; exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the numbers of one vector per line; otherwise the path of an encoder.bin'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l dims -x -d 'number of values in a vector, default 512'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokens -d 'write tokens instead of vectors: for each word of a text its number in vocabulary.txt, which the verb makes from the training texts'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokenizer -rF -d 'with --tokens: tokenizer.json or vocab.txt of a pretrained model; the tokens are the ids of its WordPiece or byte-level BPE, with its special tokens'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l vocabulary -x -d 'largest number of tokens in vocabulary.txt, default 20000'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l ngrams -x -d 'longest token in words: tokens are single words and sequences of up to N words, default 1'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokens-max -x -d 'largest number of tokens in a record; further tokens of the text are cut off; default 65536'
@@ -273,7 +274,7 @@ complete -c kiln -n "test (__kiln_at) = 'model summary'" -F
 complete -c kiln -n "test (__kiln_at) = 'weights'" -a convert -d 'turn weights of PyTorch or Keras into those of a base network'
 complete -c kiln -n "test (__kiln_at) = 'weights convert'" -l base -x -d 'the base network that the weights are of; must be given'
 complete -c kiln -n "test (__kiln_at) = 'weights convert'" -F
-complete -c kiln -n "test (__kiln_at) = 'predict'" -l encoder -rF -d 'encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; default: encoder.bin beside the model; for a network that reads tokens the verb reads vocabulary.txt beside the model instead'
+complete -c kiln -n "test (__kiln_at) = 'predict'" -l encoder -rF -d 'encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; default: encoder.bin beside the model; for a network that reads tokens the verb reads vocabulary.txt or tokenizer.json beside the model instead'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l data -x -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l data-as-it-is-now -d 'read a shard of the plan that has changed since the run as it is now; without this option, such a shard is an error'

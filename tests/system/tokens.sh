@@ -95,6 +95,25 @@ seq 1000 | sed '1s/.*//;2s/.*/[UNK]/;3,$s/^/w/' >"$model/vocabulary.txt"
 "$kiln" predict "$model" "w3 w999" >"$work/said" 2>&1
 like "$? $(cat "$work/said")" "^1 kiln: .*layer 'embedding_bag': found id 998, allowed: 0 .. 399" "another vocabulary's ids are refused"
 
+# ---- A tokenizer in the place of the vocabulary: pieces with the numbers of its words ----
+rm "$model/vocabulary.txt"
+python3 - "$work/kept" "$model" <<'PY'
+import hashlib, json, sys
+kept, model = sys.argv[1:]
+pieces = {w: i for i, w in enumerate(open(kept).read().split("\n")[:-1]) if w and " " not in w}
+text = json.dumps({"normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "model": {
+    "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": pieces}})
+open(model + "/tokenizer.json", "w").write(text)
+dataset = json.load(open(model + "/dataset.json"))
+del dataset["vocabulary"]
+dataset["tokenizer"] = {"key": "tokenizer.json", "size": 400, "id": hashlib.sha256(text.encode()).hexdigest()}
+json.dump(dataset, open(model + "/dataset.json", "w"))
+PY
+is "$(printf '{"text": "Warm"}\n' | answers)" "$(head -n 1 "$work/texts")" "kiln predict takes the tokenizer beside the model"
+echo >>"$model/tokenizer.json"
+"$kiln" predict "$model" "a text" >"$work/said" 2>&1
+like "$? $(cat "$work/said")" '^1 kiln: tokenizer.json: found SHA-256 .* expected .* of dataset.json$' "another tokenizer than the records' is refused"
+
 # ---- A table that is too small ----
 config small 50
 node small

@@ -38,7 +38,8 @@ static void choose_use(const cJSON *dataset, struct seen_feature *feature)
 		feature->use = SEEN_IMAGE;
 	} else if (feature->values_max) {
 		feature->use = SEEN_TOKENS;
-		feature->ids = (uint64_t)json_number(dataset, "vocabulary.size", 0);
+		feature->ids = (uint64_t)json_number(dataset, "vocabulary.size",
+						     json_number(dataset, "tokenizer.size", 0));
 	} else if (strcmp(feature->dtype, "float32") == 0) {
 		feature->use = json_member(dataset, "encoder") ? SEEN_VECTOR : SEEN_NUMBERS;
 	} else {

@@ -85,7 +85,7 @@ cJSON *dataset_describe(const struct prep *prep, const struct example_schema *sc
  * earlier set may have left. */
 static int put_files(const struct prep *prep, struct store *store, struct error *err)
 {
-	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY };
+	static const char *const keys[] = { PREP_ENCODER_KEY, PREP_VOCABULARY_KEY, PREP_TOKENIZER_KEY };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(keys) / sizeof(keys[0]); i++) {

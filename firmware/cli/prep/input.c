@@ -157,7 +157,8 @@ static int read_input(struct prep *prep, const char *name, enum texts_split spli
 	return location_is_url(path) ? read_url(prep, name, split, err) : read_file(prep, name, split, err);
 }
 
-/* Chooses the kind of records: images for image files; for texts, tokens with --tokens, otherwise vectors. */
+/* Chooses the kind of records: images for image files; for texts, tokens with --tokens (by a tokenizer with
+ * --tokenizer), otherwise vectors. */
 static int choose_kind(struct prep *prep, struct error *err)
 {
 	const uint32_t texts = prep->texts.rows[TEXTS_TRAIN], images = prep->images[TEXTS_TRAIN].images;
@@ -179,7 +180,10 @@ static int choose_kind(struct prep *prep, struct error *err)
 	if ((texts || prep->texts.rows[TEXTS_TEST]) && (images || prep->images[TEXTS_TEST].images))
 		return error_set(err, -EINVAL, "%s: found texts and images, expected one of them",
 				 prep->input[0]);
-	prep->kind = images ? &prep_images : prep->tokens ? &prep_tokens : &prep_vectors;
+	prep->kind = images                 ? &prep_images
+		     : !prep->tokens        ? &prep_vectors
+		     : prep->tokenizer_name ? &prep_ids
+					    : &prep_tokens;
 	return 0;
 }
 

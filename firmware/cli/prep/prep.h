@@ -7,7 +7,7 @@
  *     pictures.h     finds, checks and reads pictures in class folders
  *     kinds          vectors.c, tokens.c, images.c, pictures.c, ../table/kind.c: what a record contains
  *                    (struct prep_kind)
- *     labelled.c     orders texts, for the two kinds that are made from texts
+ *     labelled.c     orders texts, for the kinds that are made from texts
  *     output.c       names of shards, and removal of those of an earlier set
  *     set.c          the set that is already in the store: refuse it, replace it, add to it
  *     dataset.c      writes the files beside the shards
@@ -28,10 +28,12 @@
 #include "core/config/config.h"
 #include "data/example.h"
 #include "data/text.h"
+#include "data/tokenizer/tokenizer.h"
 #include "data/vocabulary.h"
 
 #define PREP_ENCODER_KEY    "encoder.bin"
 #define PREP_VOCABULARY_KEY "vocabulary.txt"
+#define PREP_TOKENIZER_KEY  "tokenizer.json"
 #define PREP_COLUMNS_MAX    EXAMPLE_FEATURES_MAX
 #define PREP_TOKENS_MAX     65536u
 #define PREP_SEED           44u /* seed of the shuffle where --seed is not given */
@@ -87,12 +89,12 @@ struct prep_kind {
 	uint64_t shard_bytes, shards_least;
 };
 
-extern const struct prep_kind prep_vectors, prep_tokens, prep_images, prep_pictures;
+extern const struct prep_kind prep_vectors, prep_tokens, prep_ids, prep_images, prep_pictures;
 
 struct prep {
 	char **input;
 	int inputs;
-	const char *config_file, *test_input, *encoder_name;
+	const char *config_file, *test_input, *encoder_name, *tokenizer_name;
 	const struct config_source *configured; /* the source of --config; NULL = not given */
 	struct config_store where;
 	uint64_t test_percent, dims, shard_bytes, seed, threads;
@@ -108,7 +110,8 @@ struct prep {
 	uint32_t rows[TEXTS_SPLITS], classes;
 
 	struct texts texts;
-	struct vocabulary *vocabulary;               /* NULL without --tokens */
+	struct vocabulary *vocabulary;               /* of prep_tokens; otherwise NULL */
+	struct tokenizer *tokenizer;                 /* of prep_ids; otherwise NULL */
 	uint64_t tokens_most;                        /* tokens of the longest text */
 	struct idx_images images[TEXTS_SPLITS];      /* as read from the inputs */
 	const struct idx_images *from[TEXTS_SPLITS]; /* the element of images[] that a split uses */

@@ -158,22 +158,33 @@ static int follow_encoder(struct prep *prep, struct error *err)
 	return 0;
 }
 
-static int follow_vocabulary(struct prep *prep, struct error *err)
+/* Reads the vocabulary or the tokenizer of the set. */
+static int follow_tokens(struct prep *prep, struct error *err)
 {
+	const char *key =
+		json_member(prep->there.dataset, "tokenizer") ? PREP_TOKENIZER_KEY : PREP_VOCABULARY_KEY;
 	const cJSON *feature = cJSON_GetArrayItem(json_member(prep->there.dataset, "schema"), 0);
 	CLEANUP(free_ptr) char *data = NULL;
 	uint64_t bytes;
 	int r;
 
 	if ((r = json_get_u64(DATASET_NAME, feature, "values_max", &prep->tokens_max, err)) < 0 ||
-	    (r = get_file(prep, PREP_VOCABULARY_KEY, &data, &bytes, err)) < 0)
+	    (r = get_file(prep, key, &data, &bytes, err)) < 0)
 		return r;
+	if (prep->tokenizer_name)
+		return error_set(err, -EINVAL, "%s: --append: found --tokenizer, but the set has its own, %s",
+				 prep->where.url, key);
 	if (prep->tokens_max > PREP_TOKENS_MAX)
 		return error_set(err, -EBADMSG,
 				 "%s/" DATASET_NAME ": found values_max %" PRIu64 ", expected at most %u",
 				 prep->where.url, prep->tokens_max, PREP_TOKENS_MAX);
-	r = vocabulary_parse(data, bytes, &prep->vocabulary, err);
-	return r < 0 ? error_prefix(err, "%s/" PREP_VOCABULARY_KEY, prep->where.url) : 0;
+	if (strcmp(key, PREP_TOKENIZER_KEY) == 0) {
+		prep->kind = &prep_ids;
+		r = tokenizer_parse(data, bytes, &prep->tokenizer, err);
+	} else {
+		r = vocabulary_parse(data, bytes, &prep->vocabulary, err);
+	}
+	return r < 0 ? error_prefix(err, "%s/%s", prep->where.url, key) : 0;
 }
 
 /* Refuses records of another kind before an encoder of the set is looked for. */
@@ -227,7 +238,7 @@ int set_follow(struct prep *prep, struct error *err)
 		return r;
 	if (prep->kind == &prep_vectors)
 		return follow_encoder(prep, err);
-	return prep->kind == &prep_tokens ? follow_vocabulary(prep, err) : 0;
+	return strcmp(prep->kind->feature, prep_tokens.feature) == 0 ? follow_tokens(prep, err) : 0;
 }
 
 /* ---- The id ---- */

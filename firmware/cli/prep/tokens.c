@@ -1,9 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of tokens: the numbers of the words of a text (`tokens`, ragged int64), and the label, one-hot. */
+/* Records of tokens (`tokens`, ragged int64), and the label, one-hot. The tokens are the numbers of the words
+ * of a text in a vocabulary that is made from the texts, or the ids that a pretrained model's tokenizer
+ * makes. */
 #include "cli/prep/labelled.h"
+#include "core/base/paths.h"
 #include "drivers/digest/digest.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* ---- What makes tokens of texts ---- */
+
+/* Makes a text's tokens, at most `max`. `thread`: of the tokenizer, where there is one. Returns how many
+ * there are without `max`. Errors: -ENOMEM. */
+static int64_t encode(const struct prep *prep, struct tokenizer_thread *thread, const struct text_row *text,
+		      int64_t *ret_tokens, uint64_t max)
+{
+	return thread ? tokenizer_encode(thread, text->text, text->bytes, ret_tokens, max)
+		      : (int64_t)vocabulary_encode(prep->vocabulary, text->text, text->bytes, ret_tokens,
+						   max);
+}
+
+static int open_thread(const struct prep *prep, struct tokenizer_thread **ret_thread, struct error *err)
+{
+	return prep->tokenizer ? tokenizer_open(prep->tokenizer, ret_thread, err) : 0;
+}
+
+static int load_tokenizer(struct prep *prep, struct error *err)
+{
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes;
+	int r = file_read(prep->tokenizer_name, TOKENIZER_FILE_MAX, &data, &bytes, err);
+
+	if (r == 0)
+		r = tokenizer_parse(data, bytes, &prep->tokenizer, err);
+	return r < 0 ? error_prefix(err, "--tokenizer \"%s\"", prep->tokenizer_name) : 0;
+}
 
 static int fit(struct prep *prep, struct error *err)
 {
@@ -23,8 +55,10 @@ static int fit(struct prep *prep, struct error *err)
 
 static void say(const struct prep *prep, uint64_t longest, uint32_t cut)
 {
-	fprintf(stderr, "vocabulary: %u tokens; the longest text has %ju tokens\n",
-		vocabulary_size(prep->vocabulary), (uintmax_t)longest);
+	fprintf(stderr, "%s: %u tokens; the longest text has %ju tokens\n",
+		prep->tokenizer ? "tokenizer" : "vocabulary",
+		prep->tokenizer ? tokenizer_size(prep->tokenizer) : vocabulary_size(prep->vocabulary),
+		(uintmax_t)longest);
 	if (cut)
 		fprintf(stderr,
 			"%u of %u texts have more than %ju tokens, %s: their further tokens are cut off\n",
@@ -32,33 +66,60 @@ static void say(const struct prep *prep, uint64_t longest, uint32_t cut)
 			prep->mode == PREP_APPEND ? "the values_max of the set" : "--tokens-max");
 }
 
+/* Finds the most tokens of a text, and says how many texts have more than are kept. */
+static int count_tokens(struct prep *prep, struct error *err)
+{
+	CLEANUP(tokenizer_closep) struct tokenizer_thread *thread = NULL;
+	int64_t longest = 0;
+	uint32_t cut = 0;
+
+	if (open_thread(prep, &thread, err) < 0)
+		return err->code;
+	for (int s = 0; s < TEXTS_SPLITS; s++)
+		for (uint32_t i = 0; i < prep->rows[s]; i++) {
+			const int64_t tokens = encode(prep, thread, &prep->texts.row[s][i], NULL, 0);
+
+			if (tokens < 0)
+				return error_set(err, (int)tokens, "no memory for the tokens of a text");
+			longest = tokens > longest ? tokens : longest;
+			cut += (uint64_t)tokens > prep->tokens_max;
+		}
+	/* All sets have one schema, and so the same largest number. */
+	prep->tokens_most = prep->mode == PREP_APPEND || (uint64_t)longest > prep->tokens_max
+				    ? prep->tokens_max
+				    : (uint64_t)longest;
+	say(prep, (uint64_t)longest, cut);
+	return 0;
+}
+
 static int make(struct prep *prep, struct error *err)
 {
-	uint64_t longest = 0;
-	uint32_t cut = 0;
 	int r = prep_order_texts(prep, err);
 
 	/* Records that are added have the vocabulary of the set. */
 	if (r < 0 || (!prep->vocabulary && (r = fit(prep, err)) < 0))
 		return r;
-	for (int s = 0; s < TEXTS_SPLITS; s++)
-		for (uint32_t i = 0; i < prep->rows[s]; i++) {
-			const struct text_row *text = &prep->texts.row[s][i];
-			uint64_t tokens =
-				vocabulary_encode(prep->vocabulary, text->text, text->bytes, NULL, 0);
-
-			longest = tokens > longest ? tokens : longest;
-			cut += tokens > prep->tokens_max;
-		}
-	/* All sets have one schema, and so the same largest number. */
-	prep->tokens_most =
-		prep->mode == PREP_APPEND || longest > prep->tokens_max ? prep->tokens_max : longest;
-	say(prep, longest, cut);
-	return 0;
+	return count_tokens(prep, err);
 }
 
+static int make_ids(struct prep *prep, struct error *err)
+{
+	int r = prep_order_texts(prep, err);
+
+	if (r < 0 || (!prep->tokenizer && (r = load_tokenizer(prep, err)) < 0))
+		return r;
+	if (prep->tokens_max <= tokenizer_specials(prep->tokenizer))
+		return error_set(err, -EINVAL,
+				 "--tokens-max %" PRIu64 ": the tokenizer gives each text %u special tokens, "
+				 "expected more",
+				 prep->tokens_max, tokenizer_specials(prep->tokenizer));
+	return count_tokens(prep, err);
+}
+
+/* ---- Records ---- */
+
 /* Sets the schema and the largest size of a record: a token needs at most 4 bytes there, because
- * VOCABULARY_MAX < 2^28. */
+ * VOCABULARY_MAX and TOKENIZER_IDS_MAX are below 2^28. */
 static void schema(const struct prep *prep, struct example_schema *ret_schema, uint64_t *ret_bytes)
 {
 	*ret_schema = (struct example_schema){
@@ -71,50 +132,70 @@ static void schema(const struct prep *prep, struct example_schema *ret_schema, u
 	*ret_bytes = prep->tokens_most * 4 + prep->classes + 128;
 }
 
-/* A ragged row and its tokens. In the scratch memory they follow the label. */
+/* A ragged row and its tokens. */
 struct tokens {
 	struct example_ragged ragged;
 	int64_t count;
 	int64_t token[];
 };
 
+/* A thread's memory: the label, and behind it a struct tokens. */
+struct scratch {
+	struct tokenizer_thread *thread;
+	int64_t label[];
+};
+
 static uint64_t scratch_bytes(const struct prep *prep)
 {
-	return sizeof(struct tokens) + (prep->tokens_most + prep->classes) * sizeof(int64_t);
+	return sizeof(struct scratch) + sizeof(struct tokens) +
+	       (prep->tokens_most + prep->classes) * sizeof(int64_t);
 }
 
-static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *scratch,
+static void scratch_done(void *memory)
+{
+	struct scratch *scratch = memory;
+
+	tokenizer_closep(&scratch->thread);
+}
+
+static int record(const struct prep *prep, enum texts_split split, uint32_t row, void *memory,
 		  const void *ret_rows[static PREP_COLUMNS_MAX], struct error *err)
 {
 	const struct text_row *text = &prep->texts.row[split][row];
-	struct tokens *tokens = (struct tokens *)((int64_t *)scratch + prep->classes);
-	uint64_t count = vocabulary_encode(prep->vocabulary, text->text, text->bytes, tokens->token,
-					   prep->tokens_most);
+	struct scratch *scratch = memory;
+	struct tokens *tokens = (struct tokens *)(scratch->label + prep->classes);
+	int64_t count;
 
-	(void)err;
-	tokens->count = (int64_t)(count < prep->tokens_most ? count : prep->tokens_most);
+	if (!scratch->thread && open_thread(prep, &scratch->thread, err) < 0)
+		return err->code;
+	count = encode(prep, scratch->thread, text, tokens->token, prep->tokens_most);
+	if (count < 0)
+		return error_set(err, (int)count, "no memory for the tokens of a text");
+	tokens->count = (uint64_t)count < prep->tokens_most ? count : (int64_t)prep->tokens_most;
 	tokens->ragged = (struct example_ragged){ &tokens->count, tokens->token };
 	ret_rows[0] = &tokens->ragged;
-	ret_rows[1] = prep_one_hot(prep, text->label, scratch);
+	ret_rows[1] = prep_one_hot(prep, text->label, scratch->label);
 	return 0;
-}
-
-static void describe(const struct prep *prep, cJSON *json)
-{
-	cJSON *vocabulary = cJSON_AddObjectToObject(json, "vocabulary");
-	char id[DIGEST_HEX_BYTES] = "";
-	uint64_t bytes;
-	const char *text = vocabulary_file(prep->vocabulary, &bytes);
-
-	digest_sha256(text, bytes, id);
-	cJSON_AddStringToObject(vocabulary, "key", PREP_VOCABULARY_KEY);
-	json_add_u64(vocabulary, "size", vocabulary_size(prep->vocabulary));
-	cJSON_AddStringToObject(vocabulary, "id", id);
 }
 
 static const void *file(const struct prep *prep, uint64_t *ret_bytes)
 {
-	return vocabulary_file(prep->vocabulary, ret_bytes);
+	return prep->tokenizer ? tokenizer_file(prep->tokenizer, ret_bytes)
+			       : vocabulary_file(prep->vocabulary, ret_bytes);
+}
+
+static void describe(const struct prep *prep, cJSON *json)
+{
+	cJSON *made = cJSON_AddObjectToObject(json, prep->tokenizer ? "tokenizer" : "vocabulary");
+	char id[DIGEST_HEX_BYTES] = "";
+	uint64_t bytes;
+	const void *text = file(prep, &bytes);
+
+	digest_sha256(text, bytes, id);
+	cJSON_AddStringToObject(made, "key", prep->kind->file_key);
+	json_add_u64(made, "size",
+		     prep->tokenizer ? tokenizer_size(prep->tokenizer) : vocabulary_size(prep->vocabulary));
+	cJSON_AddStringToObject(made, "id", id);
 }
 
 const struct prep_kind prep_tokens = {
@@ -124,8 +205,23 @@ const struct prep_kind prep_tokens = {
 	.schema = schema,
 	.scratch_bytes = scratch_bytes,
 	.record = record,
+	.scratch_done = scratch_done,
 	.class_name = prep_label_name,
 	.describe = describe,
 	.file_key = PREP_VOCABULARY_KEY,
+	.file = file,
+};
+
+const struct prep_kind prep_ids = {
+	.what = "ids of texts (--tokens --tokenizer)",
+	.feature = "tokens",
+	.make = make_ids,
+	.schema = schema,
+	.scratch_bytes = scratch_bytes,
+	.record = record,
+	.scratch_done = scratch_done,
+	.class_name = prep_label_name,
+	.describe = describe,
+	.file_key = PREP_TOKENIZER_KEY,
 	.file = file,
 };

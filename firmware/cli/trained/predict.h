@@ -6,6 +6,7 @@
 #include "cli/prep/encode.h"
 #include "cli/trained/answer.h"
 #include "data/text.h"
+#include "data/tokenizer/tokenizer.h"
 #include "data/vocabulary.h"
 #include "trained/records.h"
 
@@ -17,9 +18,10 @@ struct predict {
 	bool reads_tokens;
 
 	struct text_encoder *encoder;  /* NULL where a program encodes the texts (--encoder exec:PROGRAM), or
-					  where `vocabulary` is used */
-	struct vocabulary *vocabulary; /* not NULL: texts are turned into tokens */
-	cJSON *dataset;                /* dataset.json; NULL: the model's folder has none */
+					  where texts are turned into tokens */
+	struct vocabulary *vocabulary; /* one of both is not NULL: it turns texts into tokens */
+	struct tokenizer *tokenizer;
+	cJSON *dataset; /* dataset.json; NULL: the model's folder has none */
 	uint32_t rows, capacity;
 	struct encode_text *text; /* owned */
 	uint64_t dims;            /* length of a vector, or largest count of tokens in a text */

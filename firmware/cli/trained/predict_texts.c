@@ -3,6 +3,7 @@
 
 #include "cli/base/say.h"
 #include "core/run/dataset.h"
+#include "drivers/digest/digest.h"
 #include "trained/location.h"
 #include "trained/whole.h"
 
@@ -11,6 +12,7 @@
 
 #define ENCODER_MAX UINT32_MAX
 #define VOCABULARY  "vocabulary.txt"
+#define TOKENIZER   "tokenizer.json"
 
 /* ---- What makes numbers of texts ---- */
 
@@ -81,6 +83,27 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 	return r < 0 ? r : whole_get(store, key, ENCODER_MAX, ret_data, ret_bytes, err);
 }
 
+/* Loads the tokenizer that lies beside the model: the one whose digest dataset.json has. */
+static int load_tokenizer(struct predict *predict, struct error *err)
+{
+	const char *expected;
+	char id[DIGEST_HEX_BYTES];
+	CLEANUP(free_ptr) char *data = NULL;
+	uint64_t bytes = 0;
+	int r = whole_get(predict->trained.folder, TOKENIZER, TOKENIZER_FILE_MAX, &data, &bytes, err);
+
+	if (r < 0 || (r = json_get_string(DATASET_NAME, json_member(predict->dataset, "tokenizer"), "id",
+					  &expected, err)) < 0)
+		return r;
+	digest_sha256(data, bytes, id);
+	if (strcmp(id, expected) != 0)
+		return error_set(err, -EBADMSG,
+				 TOKENIZER ": found SHA-256 %.12s..., expected %.12s... of " DATASET_NAME, id,
+				 expected);
+	r = tokenizer_parse(data, bytes, &predict->tokenizer, err);
+	return r < 0 ? error_prefix(err, TOKENIZER) : 0;
+}
+
 static int load_vocabulary(struct predict *predict, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
@@ -99,7 +122,8 @@ int predict_open_texts(struct predict *predict, struct error *err)
 	int r = find_input(predict, err);
 
 	if (r == 0 && predict->reads_tokens)
-		return load_vocabulary(predict, err);
+		return json_member(predict->dataset, "tokenizer") ? load_tokenizer(predict, err)
+								  : load_vocabulary(predict, err);
 	if (r < 0 || is_program(predict))
 		return r;
 	r = read_encoder(predict, &data, &bytes, err);
@@ -183,18 +207,26 @@ static int predict_vectors(const struct predict *predict, float *probabilities, 
 				     probabilities, err);
 }
 
-/* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature. Tokens
- * after the first `dims` of a text are dropped, as kiln prep does. */
-static void fill_tokens(const struct predict *predict, uint32_t first, uint32_t rows, int64_t *tokens,
-			int64_t *splits)
+/* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature. A text
+ * has at most `dims` tokens, as kiln prep keeps them. `thread`: of the tokenizer, where there is one. */
+static int fill_tokens(const struct predict *predict, struct tokenizer_thread *thread, uint32_t first,
+		       uint32_t rows, int64_t *tokens, int64_t *splits, struct error *err)
 {
 	for (uint32_t i = 0; i < rows; i++) {
 		const struct encode_text *text = &predict->text[first + i];
-		const uint64_t count = vocabulary_encode(predict->vocabulary, text->text, text->bytes,
-							 tokens + splits[i], predict->dims);
+		int64_t *at = tokens + splits[i];
+		const int64_t count =
+			thread ? tokenizer_encode(thread, text->text, text->bytes, at, predict->dims)
+			       : (int64_t)vocabulary_encode(predict->vocabulary, text->text, text->bytes, at,
+							    predict->dims);
 
-		splits[i + 1] = splits[i] + (int64_t)(count < predict->dims ? count : predict->dims);
+		if (count < 0)
+			return error_set(err, (int)count, "no memory for the tokens of text %u",
+					 first + i + 1);
+		splits[i + 1] =
+			splits[i] + ((uint64_t)count < predict->dims ? count : (int64_t)predict->dims);
 	}
+	return 0;
 }
 
 static int predict_tokens(const struct predict *predict, float *probabilities, struct error *err)
@@ -202,15 +234,20 @@ static int predict_tokens(const struct predict *predict, float *probabilities, s
 	const uint32_t most = (uint32_t)predict->trained.saved.config.run.batch_rows;
 	CLEANUP(free_ptr) int64_t *tokens = calloc(most, predict->dims * sizeof(*tokens));
 	CLEANUP(free_ptr) int64_t *splits = calloc(most + 1u, sizeof(*splits));
+	CLEANUP(tokenizer_closep) struct tokenizer_thread *thread = NULL;
 	int r = 0;
 
 	if (!tokens || !splits)
 		return error_set(err, -ENOMEM, "no memory for %u texts of %" PRIu64 " tokens", most,
 				 predict->dims);
+	if (predict->tokenizer)
+		r = tokenizer_open(predict->tokenizer, &thread, err);
 	for (uint32_t first = 0; r == 0 && first < predict->rows; first += most) {
 		const uint32_t rows = predict->rows - first < most ? predict->rows - first : most;
 
-		fill_tokens(predict, first, rows, tokens, splits);
+		r = fill_tokens(predict, thread, first, rows, tokens, splits, err);
+		if (r < 0)
+			return r;
 		r = model_predict(predict->trained.model, (const void *const[]){ tokens, splits }, rows,
 				  probabilities + first * predict->answers.outputs, err);
 	}
@@ -227,8 +264,8 @@ int predict_texts(const struct predict *predict, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for %u texts", predict->rows);
 	if (predict->rows == 0)
 		return 0;
-	r = predict->vocabulary ? predict_tokens(predict, probabilities, err)
-				: predict_vectors(predict, probabilities, err);
+	r = predict->reads_tokens ? predict_tokens(predict, probabilities, err)
+				  : predict_vectors(predict, probabilities, err);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
@@ -243,4 +280,5 @@ void predict_texts_done(struct predict *predict)
 	free(predict->text);
 	text_encoder_free(predict->encoder);
 	vocabulary_free(predict->vocabulary);
+	tokenizer_free(predict->tokenizer);
 }

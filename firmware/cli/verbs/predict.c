@@ -204,7 +204,7 @@ static const struct verb_option options[] = {
 	  .argument = "E",
 	  .help = "encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; "
 		  "default: encoder.bin beside the model; for a network that reads tokens the verb reads "
-		  "vocabulary.txt beside the model instead" },
+		  "vocabulary.txt or tokenizer.json beside the model instead" },
 	{ 0 },
 };
 

@@ -75,6 +75,12 @@ static const struct verb_option options[] = {
 	{ .name = "tokens",
 	  .help = "write tokens instead of vectors: for each word of a text its number in vocabulary.txt, "
 		  "which the verb makes from the training texts" },
+	{ .name = "tokenizer",
+	  .value = VERB_FILE,
+	  .argument = "FILE",
+	  .help = "with --tokens: tokenizer.json or vocab.txt of a pretrained model; the tokens are the ids "
+		  "of "
+		  "its WordPiece or byte-level BPE, with its special tokens" },
 	{ .name = "vocabulary",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
@@ -172,7 +178,8 @@ static int check_options(const struct arguments *arguments, const struct prep *p
 			"%s: found --group, which is an option for lines of texts, but the input has none",
 			prep->input[0]);
 	for (size_t i = 0; i < sizeof(kind_options) / sizeof(kind_options[0]); i++)
-		if (arguments_have(arguments, kind_options[i].name) && kind_options[i].kind != prep->kind)
+		if (arguments_have(arguments, kind_options[i].name) &&
+		    strcmp(kind_options[i].kind->feature, prep->kind->feature) != 0)
 			return error_set(err, -EINVAL,
 					 "%s: found --%s, which is an option for %s, but the output is %s",
 					 prep->input[0], kind_options[i].name, kind_options[i].kind->what,
@@ -199,6 +206,7 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->test_percent = arguments_number(arguments, "test-percent", 10);
 	prep->dims = arguments_number(arguments, "dims", 512);
 	prep->tokens = arguments_have(arguments, "tokens");
+	prep->tokenizer_name = arguments_text(arguments, "tokenizer");
 	prep->vocabulary_max = arguments_number(arguments, "vocabulary", 20000);
 	prep->ngrams = arguments_number(arguments, "ngrams", 1);
 	prep->group = arguments_number(arguments, "group", 0);
@@ -217,6 +225,13 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 	prep->inputs = arguments->operands;
 	if (arguments_have(arguments, "append") && arguments_have(arguments, "replace"))
 		return cli_usage(arguments->name, "expected one of --append and --replace");
+	if (prep->tokenizer_name && !prep->tokens)
+		return cli_usage(arguments->name, "found --tokenizer, expected also --tokens");
+	if (prep->tokenizer_name &&
+	    (arguments_have(arguments, "vocabulary") || arguments_have(arguments, "ngrams")))
+		return cli_usage(arguments->name,
+				 "found --tokenizer, which has its own vocabulary: --vocabulary "
+				 "and --ngrams are for one that the verb makes");
 	if ((prep->raw && !prep->size) || (fit && !prep->raw))
 		return cli_usage(arguments->name, "found %s, expected also %s", prep->raw ? "--raw" : "--fit",
 				 prep->raw ? "--size" : "--raw");
@@ -269,6 +284,7 @@ static void done(struct prep *prep)
 	pictures_done(&prep->pictures);
 	text_encoder_free(prep->encoder);
 	vocabulary_free(prep->vocabulary);
+	tokenizer_free(prep->tokenizer);
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
 		idx_done(&prep->images[s]);
 		free(prep->order[s]);

@@ -337,7 +337,8 @@ int bring_last_run(const struct config *box, struct store *sink, struct run *ret
 
 int bring_encoder(struct store *store, const char *folder, const char *run_id, struct error *err)
 {
-	static const char *const names[] = { "encoder.bin", "vocabulary.txt", DATASET_NAME };
+	static const char *const names[] = { "encoder.bin", "vocabulary.txt", "tokenizer.json",
+					     DATASET_NAME };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++) {

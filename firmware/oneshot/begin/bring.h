@@ -40,8 +40,8 @@ MUST_CHECK int bring_checkpoint(struct store *sink, const char *run_id, bool *re
 MUST_CHECK int bring_start(struct store *sink, const char *run_id, char ret_path[static PATH_BYTES],
 			   struct error *err);
 
-/* Copies encoder.bin, vocabulary.txt and dataset.json into the model folder of the spool, where the store has
- * them in `folder`: "", beside the shards of a source, or "ID/model/", the model of a run. They were used to
- * turn texts into vectors, and predictions on new texts need them with the model. Fetches only files that the
- * spool does not have yet. */
+/* Copies encoder.bin, vocabulary.txt, tokenizer.json and dataset.json into the model folder of the spool,
+ * where the store has them in `folder`: "", beside the shards of a source, or "ID/model/", the model of a
+ * run. They were used to turn texts into vectors, and predictions on new texts need them with the model.
+ * Fetches only files that the spool does not have yet. */
 MUST_CHECK int bring_encoder(struct store *store, const char *folder, const char *run_id, struct error *err);
