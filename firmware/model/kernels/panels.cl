@@ -66,4 +66,13 @@ void pack_panels(__global const stored *B, int N, int K, int b_transposed, int k
 #define OUT2(r)               OUT(r, 0, 2) OUT(r, 1, 2)
 #define OUT4(r)               OUT(r, 0, 4) OUT(r, 1, 4) OUT(r, 2, 4) OUT(r, 3, 4)
 
+/* A CPU with 16 registers of 8 floats holds the sums of a tile for one vector at a time. So a tile then takes its vectors one after
+ * the other, which changes no sum. */
+#ifndef __AVX512F__
+#define NARROW_TILES
+#endif
+#define NARROW_SUMS(r)        c##r##_0 = get16(TILE_VECTORS * r + v, from);
+#define NARROW_OUT(r)         put16(c##r##_0, TILE_VECTORS * r + v, to);
+#define NARROW_PUT(r)         store16(c##r##_0, v, c + (size_t)r * N);
+
 #endif
