@@ -258,7 +258,7 @@ static void wait_for_slot(struct train *train)
 
 	(void)ring_reader_wait(train->ring, RING_WAIT_MS);
 	(void)stages_enter(&train->stages, before);
-	publish_waited(train, clock_us() - start);
+	publish_waited(train, WAIT_FEED, clock_us() - start);
 	alive_tick(train->worker);
 }
 

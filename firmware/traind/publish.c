@@ -48,12 +48,38 @@ void publish_close(struct train *train)
 	status_closep(&train->publish.page);
 }
 
+/* Adds the time since the last batch, divided into what the rank waited for, and work. */
+static void add_interval(const struct publish *publish, uint64_t now_us, struct status_rank_times *times)
+{
+	const uint64_t *waited_us = publish->waited_us;
+
+	if (!publish->batch_us)
+		return;
+	times->feed_us += waited_us[WAIT_FEED];
+	times->others_us += waited_us[WAIT_RANKS];
+	times->exchange_us += waited_us[WAIT_EXCHANGE];
+	times->device_us += now_us - publish->batch_us - waited_us[WAIT_FEED] - waited_us[WAIT_RANKS] -
+			    waited_us[WAIT_EXCHANGE];
+}
+
+/* Ends the time since the last batch; the next one begins at `next_us`, 0 = at the next batch. */
+static void end_interval(struct publish *publish, uint64_t now_us, uint64_t next_us)
+{
+	const uint64_t before_us = publish->times.device_us;
+
+	add_interval(publish, now_us, &publish->times);
+	publish->status.traind.busy_us += publish->times.device_us - before_us;
+	publish->batch_us = next_us;
+	memset(publish->waited_us, 0, sizeof(publish->waited_us));
+}
+
 void publish_phase(struct train *train, const char *phase, const char *format, ...)
 {
 	struct status *status = &train->publish.status;
 	va_list args;
 
-	train->publish.batch_us = 0; /* the time between two phases counts neither as work nor as waiting */
+	/* The time between two phases counts neither as work nor as waiting. */
+	end_interval(&train->publish, clock_us(), 0);
 	(void)snprintf(status->phase, sizeof(status->phase), "%s", phase);
 	va_start(args, format);
 	(void)vsnprintf(status->text, sizeof(status->text), format, args);
@@ -69,10 +95,7 @@ void publish_batch(struct train *train, enum split split, uint64_t segment, uint
 	struct status_traind *traind = &publish->status.traind;
 	const uint64_t now = clock_us();
 
-	if (publish->batch_us)
-		traind->busy_us += now - publish->batch_us - publish->waited_us;
-	publish->batch_us = now;
-	publish->waited_us = 0;
+	end_interval(publish, now, train->compiling ? 0 : now);
 	if (!train->compiling && (strcmp(publish->status.phase, phase) != 0 || publish->split != split ||
 				  publish->segment != segment))
 		publish_phase(train, phase, "%s %" PRIu64, split_name(split), segment + 1);
@@ -82,6 +105,7 @@ void publish_batch(struct train *train, enum split split, uint64_t segment, uint
 		traind->epoch = segment;
 		traind->epoch_step++;
 		traind->rows += rows;
+		publish->times.rows += rows;
 	}
 	if (now - publish->written_us >= PUBLISH_US)
 		write_page(train);
@@ -116,10 +140,41 @@ void publish_throttled(struct train *train, uint64_t us)
 	train->publish.status.traind.throttled_us += us;
 }
 
-void publish_waited(struct train *train, uint64_t us)
+void publish_waited(struct train *train, enum publish_wait wait, uint64_t us)
 {
-	train->publish.status.traind.waited_us += us;
-	train->publish.waited_us += us;
+	if (wait != WAIT_EXCHANGE)
+		train->publish.status.traind.waited_us += us;
+	train->publish.waited_us[wait] += us;
 	if (clock_us() - train->publish.written_us >= PUBLISH_US)
 		write_page(train);
+}
+
+struct status_rank_times publish_times(const struct train *train)
+{
+	struct status_rank_times times = train->publish.times;
+
+	add_interval(&train->publish, clock_us(), &times);
+	return times;
+}
+
+void publish_rank(struct train *train, uint32_t rank, const char *host, const char *device)
+{
+	struct status_traind *traind = &train->publish.status.traind;
+	struct status_rank *of = &traind->rank[rank];
+
+	traind->ranks = train->world.count;
+	(void)snprintf(of->host, sizeof(of->host), "%s", host);
+	(void)snprintf(of->device, sizeof(of->device), "%.*s", (int)sizeof(of->device) - 1, device);
+}
+
+void publish_rank_times(struct train *train, uint32_t rank, const struct status_rank_times *times)
+{
+	struct status_traind *traind = &train->publish.status.traind;
+
+	traind->rank[rank].times = *times;
+	if (rank + 1 < traind->ranks)
+		return;
+	traind->rows = 0;
+	for (uint32_t i = 0; i < traind->ranks; i++)
+		traind->rows += traind->rank[i].times.rows;
 }

@@ -11,13 +11,23 @@
 
 struct train;
 
+/* What the main thread waits for between two batches. */
+enum publish_wait {
+	WAIT_FEED,     /* a batch of kiln-fetchd */
+	WAIT_RANKS,    /* the other ranks, before all begin a batch */
+	WAIT_EXCHANGE, /* gradients and weights of the other ranks */
+	WAITS
+};
+
 struct publish {
 	struct status_page *page; /* NULL: the page could not be opened */
 	struct status status;     /* the content of the page */
 	uint64_t written_us;
-	uint64_t batch_us;  /* when the last batch was enqueued; 0 = no batch since the phase began */
-	uint64_t waited_us; /* time spent waiting for batches since then */
-	enum split split;   /* split of the last batch */
+	uint64_t batch_us;         /* when the last batch was enqueued; 0 = no batch since the phase began, or
+			      kernels are compiled */
+	uint64_t waited_us[WAITS]; /* time spent waiting since then */
+	struct status_rank_times times; /* of this rank, until the last batch or phase */
+	enum split split;               /* split of the last batch */
 	uint64_t segment;
 };
 
@@ -33,7 +43,13 @@ void publish_batch(struct train *train, enum split split, uint64_t segment, uint
 void publish_segment(struct train *train, enum split split, uint64_t batches);
 /* Sets the metrics of the segment so far. */
 void publish_metrics(struct train *train, enum split split, const struct model_metrics *metrics);
-/* Adds time in which the device had no work because no batch was ready. */
-void publish_waited(struct train *train, uint64_t us);
+/* Adds time in which the main thread waited. */
+void publish_waited(struct train *train, enum publish_wait wait, uint64_t us);
+/* Returns how this rank has spent its time until now. */
+struct status_rank_times publish_times(const struct train *train);
+/* Sets where a rank is and what it trains on; rank 0 of several publishes all ranks. */
+void publish_rank(struct train *train, uint32_t rank, const char *host, const char *device);
+/* Sets the times of rank `rank`, in the order of ranks: after the last one, the rows are those of all. */
+void publish_rank_times(struct train *train, uint32_t rank, const struct status_rank_times *times);
 /* Adds time paused to cool down; the first call adds the pauses of earlier processes of the run. */
 void publish_throttled(struct train *train, uint64_t us);

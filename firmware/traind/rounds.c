@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/rounds.h"
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "traind/obey.h"
 #include "traind/train.h"
@@ -21,7 +20,8 @@ struct word {
 	uint32_t leave, rest; /* leave 1: the run must stop, and gets the state `rest` (enum run_state) */
 	uint32_t save, pause; /* from rank 0, 1: a checkpoint is due; the run is paused */
 	int32_t code;         /* negative errno: the rank fails */
-	char why[512];        /* the reason, where the rank fails or the run must stop */
+	struct status_rank_times times;
+	char why[512]; /* the reason, where the rank fails or the run must stop */
 };
 static_assert(sizeof(struct word) <= RANKS_RECORD_BYTES, "a word is one record");
 
@@ -85,7 +85,6 @@ static int speak(struct train *train, struct word *all, struct error *err)
 {
 	struct word mine = { 0 };
 	enum stage before;
-	uint64_t start;
 	uint32_t row;
 	int r = look_around(train, &mine, err);
 
@@ -98,11 +97,12 @@ static int speak(struct train *train, struct word *all, struct error *err)
 	mine.code = r;
 	if (r < 0 || mine.leave)
 		(void)snprintf(mine.why, sizeof(mine.why), "%.*s", (int)sizeof(mine.why) - 1, err->text);
-	start = clock_us();
+	mine.times = publish_times(train);
 	before = stages_enter(&train->stages, STAGE_WAITING);
 	r = world_gather(train, &mine, sizeof(mine), all, err);
 	(void)stages_enter(&train->stages, before);
-	publish_waited(train, clock_us() - start);
+	for (uint32_t rank = 0; r == 0 && rank < train->world.count && world_leads(&train->world); rank++)
+		publish_rank_times(train, rank, &all[rank].times);
 	return r;
 }
 

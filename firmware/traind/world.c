@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traind/world.h"
 #include "core/base/build.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/slot.h"
 #include "core/ranks/launch.h"
@@ -28,31 +29,47 @@ static int exchanged(int r, struct error *err)
 	return r < 0 ? error_set(err, -EIO, "the exchange between ranks: %s", (const char *)err->text) : 0;
 }
 
+/* The main thread waits for other ranks. */
+struct waiting {
+	uint64_t lease, since_us;
+};
+
+static struct waiting wait_begin(struct train *train)
+{
+	return (struct waiting){ alive_wait_begin(train->worker, PATIENCE_S), clock_us() };
+}
+
+static void wait_end(struct train *train, const struct waiting *waiting, enum publish_wait wait)
+{
+	alive_wait_end(train->worker, waiting->lease);
+	publish_waited(train, wait, clock_us() - waiting->since_us);
+}
+
 int world_gather(struct train *train, const void *record, uint32_t bytes, void *all, struct error *err)
 {
-	uint64_t lease;
+	struct waiting waiting;
 	int r;
 
 	if (train->world.count == 1) {
 		memcpy(all, record, bytes);
 		return 0;
 	}
-	lease = alive_wait_begin(train->worker, PATIENCE_S);
+	waiting = wait_begin(train);
 	r = ranks_gather(train->world.ranks, record, bytes, all, err);
-	alive_wait_end(train->worker, lease);
+	wait_end(train, &waiting, WAIT_RANKS);
 	return exchanged(r, err);
 }
 
 int world_broadcast(struct train *train, void *data, uint64_t bytes, uint32_t root, struct error *err)
 {
-	uint64_t lease;
+	struct waiting waiting;
 	int r;
 
 	if (train->world.count == 1)
 		return 0;
-	lease = alive_wait_begin(train->worker, PATIENCE_S);
+	waiting = wait_begin(train);
 	r = ranks_broadcast(train->world.ranks, data, bytes, root, err);
-	alive_wait_end(train->worker, lease);
+	wait_end(train, &waiting, WAIT_RANKS);
 	return exchanged(r, err);
 }
 
@@ -71,12 +88,12 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 	const struct ranks_values all = { .type = exact || !rounds(train) ? RANKS_FLOAT32 : RANKS_BFLOAT16,
 					  .values = values,
 					  .count = count };
-	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
+	const struct waiting waiting = wait_begin(train);
 	int r = half == MODEL_REDUCE || half == MODEL_REDUCE_EXACT
 			? ranks_reduce_start(ranks, &all, ret_ticket, err)
 			: ranks_spread_start(ranks, &all, ret_ticket, err);
 
-	alive_wait_end(train->worker, lease);
+	wait_end(train, &waiting, WAIT_EXCHANGE);
 	return exchanged(r, err);
 }
 
@@ -84,10 +101,10 @@ static int start(void *arg, enum model_half half, float *values, uint64_t count,
 static int await(void *arg, uint64_t ticket, struct error *err)
 {
 	struct train *train = arg;
-	const uint64_t lease = alive_wait_begin(train->worker, PATIENCE_S);
+	const struct waiting waiting = wait_begin(train);
 	int r = ranks_wait(train->world.ranks, ticket, err);
 
-	alive_wait_end(train->worker, lease);
+	wait_end(train, &waiting, WAIT_EXCHANGE);
 	return exchanged(r, err);
 }
 
@@ -172,8 +189,11 @@ static char *write_same(const struct train *train, char out[static RANKS_SAME_BY
 {
 	char build[BUILD_ID_BYTES];
 
-	(void)snprintf(out, RANKS_SAME_BYTES, "build %s, plan %.32s, model %.32s, device %.200s",
+	(void)snprintf(out, RANKS_SAME_BYTES,
+		       "build %s, plan %.32s, model %.32s, ranks.exchange %s, ranks.bucket_bytes %" PRIu64
+		       ", device %.160s",
 		       build_id(build), train->run.plan_sha256, model_graph_hash(train->model),
+		       rounds(train) ? "bfloat16" : "float32", train->run.config.ranks.bucket_bytes,
 		       train->run.config.ranks.mixed ? "of any kind" : gpu_description(train->gpu));
 	return out;
 }
@@ -210,6 +230,22 @@ static int join(struct train *train, struct error *err)
 			   err);
 }
 
+/* Rank 0 publishes where each rank is. */
+static int introduce(struct train *train, struct error *err)
+{
+	const struct ranks *ranks = train->world.ranks;
+	struct status_rank mine = { 0 }, all[STATUS_RANKS_MAX];
+	int r;
+
+	static_assert(STATUS_RANKS_MAX >= CURSOR_PLACES_MAX, "each lane can be a rank");
+	(void)snprintf(mine.device, sizeof(mine.device), "%.*s", (int)sizeof(mine.device) - 1,
+		       gpu_description(train->gpu));
+	r = world_gather(train, &mine, sizeof(mine), all, err);
+	for (uint32_t rank = 0; r == 0 && rank < train->world.count && world_leads(&train->world); rank++)
+		publish_rank(train, rank, ranks_where(ranks, rank)->host, all[rank].device);
+	return r;
+}
+
 int world_join(struct train *train, struct error *err)
 {
 	struct world *world = &train->world;
@@ -218,7 +254,7 @@ int world_join(struct train *train, struct error *err)
 
 	if (world->count == 1)
 		return 0;
-	if ((r = check(train, err)) < 0 || (r = join(train, err)) < 0)
+	if ((r = check(train, err)) < 0 || (r = join(train, err)) < 0 || (r = introduce(train, err)) < 0)
 		return r;
 	return world_leads(world) ? plan_open(path_of(PATH_RUN, "plan", path), &world->plan, err) : 0;
 }

@@ -59,3 +59,23 @@ for shard in 0 2 4 6; do
 	fails "bad$shard" 2 65 failed "^rank [01] on .*: step [0-9]+: .*'sentence' holds inf in element 7 of row [0-9]+ of the pass"
 	is "$(grep -c 'failed at step' "$KILN_ROOT/log")" 1 "and one rank says so"
 done
+
+# ---- Ranks that would not exchange the same values ----
+has_plan() { grep -q '"plan_sha256":[[:space:]]*"[0-9a-f]' "$record/run.json"; }
+ranks_config other "" "" "$net"
+for key in 'exchange = "bfloat16"' 'bucket_bytes = 4096'; do
+	node "other-${key%% *}"
+	begin other
+	"$KILN_BIN/kiln-fetchd" --rank 0 --world 2 2>>"$KILN_ROOT/log" &
+	fetchds=($!)
+	wait_for 20 has_plan
+	cp -a "$KILN_ROOT" "$work/second"
+	echo "ranks: { $key; };" >>"$work/second/data/kiln/run/current/config"
+	timeout 60 mpirun --allow-run-as-root -n 1 "$KILN_BIN/kiln-traind" --rank-from-env \
+		: -n 1 env KILN_ROOT="$work/second" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
+	ranks=$!
+	end_ranks
+	like "$code $(grep -o 'rank 1 on .* has build.*' "$KILN_ROOT/log" | tr '\n' ' ')" "^78 .*ranks.${key%% *} $(tr -d '"' <<<"${key##* }")" \
+		"another ranks.${key%% *} in one rank is refused, and named" "$(tail -n 9 "$KILN_ROOT/log")"
+	rm -r "$work/second"
+done

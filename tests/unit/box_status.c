@@ -488,6 +488,110 @@ static void test_stalls(void **state)
 	assert_member(cJSON_GetArrayItem(json_member(ended, "stages"), STALL_TRANSFER), "waited_s", "2.5");
 }
 
+/* ---- Ranks ---- */
+
+#define S 1000000u
+
+static struct status ranks_page(uint32_t ranks, const struct status_rank_times *times)
+{
+	struct status page = trainer();
+
+	page.traind.ranks = ranks;
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		page.traind.rank[rank].times = times[rank];
+		(void)snprintf(page.traind.rank[rank].host, sizeof(page.traind.rank[rank].host), "box-%u",
+			       rank + 1);
+		(void)snprintf(page.traind.rank[rank].device, sizeof(page.traind.rank[rank].device), "gpu");
+	}
+	return page;
+}
+
+/* Which rank is the slowest, and why: times in seconds, in the order feed, others, exchange, device. */
+static void test_slowest(void **state)
+{
+	static const struct {
+		struct status_rank_times times[3];
+		const char *rank, *box, *stage, *cost_s;
+	} cases[] = {
+		{ { { 0, 0, 8 * S, 0, 12 * S }, { 0, 9 * S, 0, 0, 11 * S }, { 0, 0, 9 * S, 0, 11 * S } },
+		  "1",
+		  "\"box-2\"",
+		  "\"feed\"",
+		  "8.5" },
+		{ { { 0, 0, S, 5 * S, 14 * S }, { 0, 0, S, 5 * S, 14 * S }, { 0, 0, 0, S, 19 * S } },
+		  "2",
+		  "\"box-3\"",
+		  "\"device\"",
+		  "5" },
+		{ { { 0, 0, 0, 4 * S, 16 * S }, { 0, 0, 0, 4 * S, 16 * S }, { 0, 0, 0, 5 * S, 15 * S } },
+		  "null",
+		  "null",
+		  "\"wire\"",
+		  "4" },
+		{ { { 0, 0, 0, S, 19 * S }, { 0, 0, 0, S, 19 * S }, { 0, S, 0, S, 18 * S } },
+		  NULL,
+		  NULL,
+		  NULL,
+		  NULL },
+		{ { { 0 } }, NULL, NULL, NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct status page = ranks_page(3, cases[i].times);
+		CLEANUP(json_free) cJSON *object = status_ranks(NULL, &page);
+
+		if (!cases[i].stage) {
+			assert_member(object, "slowest", "null");
+			continue;
+		}
+		assert_member(object, "slowest.rank", cases[i].rank);
+		assert_member(object, "slowest.box", cases[i].box);
+		assert_member(object, "slowest.stage", cases[i].stage);
+		assert_member(object, "slowest.cost_s", cases[i].cost_s);
+	}
+}
+
+/* The times are those between two pages; with one rank there is nothing to compare. */
+static void test_ranks_between(void **state)
+{
+	const struct status_rank_times first[] = { { 100, S, S, S, S }, { 100, S, S, S, S } },
+				       second[] = { { 500, S, 2 * S, 3 * S, 5 * S },
+						    { 700, 2 * S, S, S, S } };
+	const struct status before = ranks_page(2, first), now = ranks_page(2, second), alone = trainer();
+	CLEANUP(json_free) cJSON *object = status_ranks(&before, &now);
+	CLEANUP(json_free) cJSON *none = status_ranks(NULL, &alone);
+	const cJSON *rank = cJSON_GetArrayItem(json_member(object, "rank"), 0);
+
+	(void)state;
+	assert_int_equal(cJSON_GetArraySize(json_member(object, "rank")), 2);
+	assert_member(rank, "rank", "0");
+	assert_member(rank, "box", "\"box-1\"");
+	assert_member(rank, "device", "\"gpu\"");
+	assert_member(rank, "rows", "400");
+	assert_member(rank, "records_per_s", "57.142857142857146");
+	assert_member(rank, "feed_s", "0");
+	assert_member(rank, "others_s", "1");
+	assert_member(rank, "exchange_s", "2");
+	assert_member(rank, "device_s", "4");
+	assert_true(cJSON_IsNull(none));
+}
+
+static void test_metrics_of_ranks(void **state)
+{
+	const struct status_rank_times times[] = { { 100, S, S, S, S }, { 300, 2 * S, S, S, 7 * S } };
+	const struct status page = ranks_page(2, times), fetchd = { .run_id = RUN };
+	CLEANUP(json_free) cJSON *status = cJSON_CreateObject();
+	CLEANUP(free_ptr) char *text = NULL;
+
+	(void)state;
+	(void)cJSON_AddItemToObject(status, "fetch", stalls_object(&fetchd, &page));
+	text = metrics_text(status);
+	assert_non_null(strstr(text, "\nkiln_rank_rows_total{rank=\"1\",box=\"box-2\"} 300\n"));
+	assert_non_null(
+		strstr(text, "\nkiln_rank_seconds_total{rank=\"1\",box=\"box-2\",stage=\"device\"} 7\n"));
+}
+
 static void test_metrics(void **state)
 {
 	CLEANUP(json_free)
@@ -557,6 +661,9 @@ int main(void)
 		IN_SCRATCH(test_health),
 		IN_SCRATCH(test_health_of_the_box),
 		cmocka_unit_test(test_stalls),
+		cmocka_unit_test(test_slowest),
+		cmocka_unit_test(test_ranks_between),
+		cmocka_unit_test(test_metrics_of_ranks),
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_tracking),
 		IN_SCRATCH(test_beginning),

@@ -5,6 +5,7 @@
 #include "cli/base/exit.h"
 #include "cli/base/format.h"
 #include "cli/client/result.h"
+#include "core/box/ranks_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -382,6 +383,7 @@ void screen_print(const cJSON *status, FILE *out)
 	if (cJSON_IsObject(json_member(status, "run"))) {
 		say_progress(&screen);
 		say_rates(&screen);
+		ranks_text_print(json_member(status, "ranks"), out);
 		say_cache(&screen);
 		say_tracking(&screen);
 		say_checkpoint(&screen);

@@ -4,6 +4,7 @@
 #include "cli/client/call.h"
 #include "cli/client/result.h"
 #include "cli/verbs/verbs.h"
+#include "core/box/ranks_text.h"
 
 #define LEAST_SHARE 0.0005 /* stages with a smaller share of the time are not printed */
 
@@ -78,6 +79,7 @@ static int print_stalls(const cJSON *stalls)
 	printf("%-11s%.0f MiB in memory, %.0f MiB on disk\n", "windows",
 	       client_number(stalls, "tuning.windows_memory_bytes") / (1 << 20),
 	       client_number(stalls, "tuning.windows_disk_bytes") / (1 << 20));
+	ranks_text_print(json_member(stalls, "ranks"), stdout);
 	return CLI_OK;
 }
 

@@ -107,6 +107,39 @@ static void write_stalls(const cJSON *status, FILE *out)
 			json_member(item, "waited_s")->valuedouble);
 }
 
+/* Writes a metric of each rank. `stage` NULL: without this label. */
+static void write_rank_lines(const cJSON *status, const char *name, const char *stage, const char *key,
+			     FILE *out)
+{
+	const cJSON *rank;
+
+	cJSON_ArrayForEach(rank, json_member(status, "fetch.ranks.rank")) {
+		fprintf(out, "%s{rank=\"%.0f\",box=\"", name, json_member(rank, "rank")->valuedouble);
+		write_label(cJSON_GetStringValue(json_member(rank, "box")), out);
+		if (stage)
+			fprintf(out, "\",stage=\"%s", stage);
+		fprintf(out, "\"} %.17g\n", json_member(rank, key)->valuedouble);
+	}
+}
+
+static void write_ranks(const cJSON *status, FILE *out)
+{
+	static const char *const stages[][2] = { { "feed", "feed_s" },
+						 { "others", "others_s" },
+						 { "exchange", "exchange_s" },
+						 { "device", "device_s" } };
+
+	if (!cJSON_IsObject(json_member(status, "fetch.ranks")))
+		return;
+	fputs("# TYPE kiln_rank_rows counter\n# HELP kiln_rank_rows Records that a rank trained on.\n", out);
+	write_rank_lines(status, "kiln_rank_rows_total", NULL, "rows", out);
+	fputs("# TYPE kiln_rank_seconds counter\n# UNIT kiln_rank_seconds seconds\n"
+	      "# HELP kiln_rank_seconds How a rank spent its time.\n",
+	      out);
+	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++)
+		write_rank_lines(status, "kiln_rank_seconds_total", stages[i][0], stages[i][1], out);
+}
+
 char *metrics_text(const cJSON *status)
 {
 	char *text = NULL;
@@ -120,6 +153,7 @@ char *metrics_text(const cJSON *status)
 		write_metric(&metrics[i], status, out);
 	write_temperatures(status, out);
 	write_stalls(status, out);
+	write_ranks(status, out);
 	fputs("# EOF\n", out);
 	if (fclose(out) == 0)
 		return text;

@@ -2,6 +2,7 @@
 #include "controld/status/stalls.h"
 #include "controld/status/figure.h"
 #include "controld/status/watch.h"
+#include "core/run/status_ranks.h"
 
 #include <math.h>
 
@@ -89,5 +90,6 @@ cJSON *stalls_object(const struct status *fetchd, const struct status *traind)
 	(void)cJSON_AddNumberToObject(object, "ring_full_s", (double)page->full_us / 1e6);
 	add_now(object, page, watch_is_alive(fetchd));
 	(void)cJSON_AddItemToObject(object, "tuning", tuning(page));
+	(void)cJSON_AddItemToObject(object, "ranks", status_ranks(NULL, traind));
 	return object;
 }

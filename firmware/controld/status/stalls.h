@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why the device waits for data: kiln-fetchd counts for how long the reader of the ring waited, by the stage
- * that the missing data was in. It also tells which limits (requests, workers, windows) it chose meanwhile.
+ * that the missing data was in. It also tells which limits (requests, workers, windows) it chose meanwhile,
+ * and, of a run with several ranks, what each of them waits for (ranks.h).
  */
 #pragma once
 

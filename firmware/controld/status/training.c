@@ -4,6 +4,7 @@
 #include "controld/status/figure.h"
 #include "controld/status/stalls.h"
 #include "core/run/run_summary.h"
+#include "core/run/status_ranks.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -103,6 +104,16 @@ static void add_rates(cJSON *object, const struct view *view)
 		      trainer_rate(view, offsetof(struct status, traind.waited_us)) / 1e4);
 }
 
+/* Adds the ranks of the last seconds, or of the whole time where the trainer has ended. */
+static void add_ranks(cJSON *object, const struct view *view)
+{
+	const bool works = view->traind && watch_is_alive(view->traind);
+
+	(void)cJSON_AddItemToObject(
+		object, "ranks",
+		status_ranks(works ? watch_oldest(&view->box->watch, STATUS_TRAIND) : NULL, view->traind));
+}
+
 static void add_quality(cJSON *object, const struct view *view)
 {
 	const struct status_traind *page = view->traind ? &view->traind->traind : NULL;
@@ -140,6 +151,7 @@ void training_add_run(cJSON *object, const struct view *view)
 	add_run(object, view);
 	add_progress(object, view);
 	add_rates(object, view);
+	add_ranks(object, view);
 	add_quality(object, view);
 	add_checkpoint(object, view);
 }

@@ -37,6 +37,13 @@ const struct status *watch_newest(const struct watch *watch, enum status_daemon 
 	return of->count ? &of->sample[of->count - 1] : NULL;
 }
 
+const struct status *watch_oldest(const struct watch *watch, enum status_daemon daemon)
+{
+	const struct watched *of = &watch->of[daemon];
+
+	return of->count > 1 ? &of->sample[0] : NULL;
+}
+
 bool watch_is_alive(const struct status *status)
 {
 	return status->pid > 0 && (kill(status->pid, 0) == 0 || errno == EPERM);

@@ -24,6 +24,8 @@ struct watch {
 void watch_sample(struct watch *watch);
 /* Returns the newest sample; NULL = there is none. Valid until the next watch_sample(). */
 const struct status *watch_newest(const struct watch *watch, enum status_daemon daemon);
+/* Returns the oldest sample, with which a growth begins; NULL = there is only one, or none. */
+const struct status *watch_oldest(const struct watch *watch, enum status_daemon daemon);
 bool watch_is_alive(const struct status *status);
 /* Returns the growth per second of the counter (uint64_t) at this offset in struct status. NaN = not known:
  * too few samples, the daemon is gone or its page is too old. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints a report's JSON as a page of text. Any member may be missing. */
 #include "core/base/visible.h"
+#include "core/box/ranks_text.h"
 #include "core/box/report_parts.h"
 #include "core/box/reports.h"
 #include "core/series/compared.h"
@@ -27,6 +28,14 @@ void report_print_time(const cJSON *time, FILE *out)
 		if (cJSON_IsNumber(member(time, report_stages[i].key)))
 			fprintf(out, "  %-24s  %10.1f s\n", report_stages[i].label,
 				report_number(time, report_stages[i].key));
+}
+
+static void print_ranks(const cJSON *ranks, FILE *out)
+{
+	if (!cJSON_IsObject(ranks))
+		return;
+	fputs("\nranks, since they began the last time\n", out);
+	ranks_text_print(ranks, out);
 }
 
 /* Prints the metrics of the test. A regression has no accuracy. */
@@ -218,6 +227,7 @@ void report_print(const cJSON *report, FILE *out)
 	report_print_test(member(report, "test"), out);
 	print_promotion(report, out);
 	report_print_time(member(report, "time"), out);
+	print_ranks(member(report, "ranks"), out);
 	print_faults(member(report, "faults"), out);
 	cJSON_ArrayForEach(daemon, member(report, "degraded"))
 		fprintf(out, "degraded     %s: %s\n", report_words(daemon, "daemon"),

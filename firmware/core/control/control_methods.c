@@ -44,7 +44,10 @@ const struct control_method control_methods[] = {
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, network, "
 	  "boxes, "
 	  "run, "
-	  "progress, rates, loss, accuracy, validation_loss, validation_accuracy, checkpoint, order, cache, "
+	  "progress, rates, "
+	  "ranks (as in stalls and of the last seconds), "
+	  "loss, accuracy, validation_loss, validation_accuracy, "
+	  "checkpoint, order, cache, "
 	  "series (a row of experiments.list with the trial of the run and its number and beside {slot trial "
 	  "run "
 	  "alive phase text epoch epochs step percent loss validation_loss}: the trials of other slots), "
@@ -275,7 +278,10 @@ const struct control_method control_methods[] = {
 	  "device_waited_s, stages: [{stage, waited_s, means}], in the order in which a shard passes them; "
 	  "ring_full_s; at_work: false = kiln-fetchd has ended, and these are its last figures; now: {stage, "
 	  "key} "
-	  "or null; tuning: what the fetcher chose, and why",
+	  "or null; tuning: what the fetcher chose, and why; ranks: since kiln-traind began, {rank: [{rank, "
+	  "box, device, rows, records_per_s, feed_s, others_s, "
+	  "exchange_s, device_s}], slowest: {rank, box, stage (feed, device, wire), cost_s, means} or null}, "
+	  "null where one rank trains",
 	  "show why the device waits for data, by stage" },
 	{ "metrics",
 	  CONTROL_VIEW,

@@ -15,14 +15,14 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define COPY_BYTES 4096 /* each copy has a page of its own */
+#define COPY_BYTES 8192 /* each copy has pages of its own */
 
 struct copy {
 	uint64_t sequence;
 	uint32_t crc, reserved; /* crc of `sequence` and `status` */
 	struct status status;
 };
-static_assert(sizeof(struct copy) <= COPY_BYTES, "a copy fits its page");
+static_assert(sizeof(struct copy) <= COPY_BYTES, "a copy fits its pages");
 
 struct status_page {
 	enum status_daemon daemon;

@@ -17,7 +17,8 @@
 
 #include "core/run/run.h"
 
-#define STATUS_VERSION 13u
+#define STATUS_VERSION   14u
+#define STATUS_RANKS_MAX 32u /* as many as lanes: each rank has one of its own */
 
 enum status_daemon { STATUS_FETCHD, STATUS_TRAIND, STATUS_UPLOADD, STATUS_DAEMONS };
 
@@ -69,17 +70,37 @@ struct status_fetchd {
 	char pace_reason[96], workers_reason[96], ahead_reason[96];
 };
 
+/* How a rank spends the time from one batch to the next. The four times are disjoint. Their sum leaves out
+ * the time between two phases. */
+struct status_rank_times {
+	uint64_t rows;        /* rows trained on */
+	uint64_t feed_us;     /* its own kiln-fetchd had no batch ready */
+	uint64_t others_us;   /* the other ranks were not ready to begin a batch */
+	uint64_t exchange_us; /* waiting for gradients and weights of the other ranks: on the wire, or not
+				 sent yet. What travels while the device works does not count */
+	uint64_t device_us;   /* the rest: the device works, or the trainer prepares its work */
+};
+
+struct status_rank {
+	struct status_rank_times times;
+	char host[64], device[64]; /* cut when too long */
+};
+
 struct status_traind {
 	uint64_t epoch, epochs;      /* the current epoch, counted from 0; the value of run.epochs */
 	uint64_t step, epoch_step;   /* steps of the run; steps of the epoch */
 	uint64_t epoch_steps;        /* steps of a whole epoch; 0 = not known yet */
-	uint64_t rows;               /* rows trained on since the process began */
-	uint64_t busy_us, waited_us; /* time in which the device worked; waited for a batch */
+	uint64_t rows;               /* rows of all ranks, trained on since the process began */
+	uint64_t busy_us, waited_us; /* time in which the device worked; waited for a batch, or for other
+					ranks to begin it */
 	uint64_t throttled_us;       /* time in which the run was paused to cool down */
 	uint64_t checkpoint_step, checkpoint_us;     /* newest checkpoint on the disk; its Unix time */
 	double loss, accuracy;                       /* means over the epoch so far */
 	double validation_loss, validation_accuracy; /* means of the last validation; NaN = none */
 	char device[128];
+	/* Each rank; rank 0 alone has them. 0 ranks: one rank trains, and there is nothing to compare. */
+	uint32_t ranks;
+	struct status_rank rank[STATUS_RANKS_MAX];
 };
 
 struct status_uploadd {

@@ -7,6 +7,7 @@
 #include "core/box/report_parts.h"
 #include "core/run/run_summary.h"
 #include "core/run/status.h"
+#include "core/run/status_ranks.h"
 #include "core/series/series.h"
 #include "oneshot/report/faults.h"
 #include "oneshot/report/series.h"
@@ -216,6 +217,16 @@ static bool add_time(cJSON *report, const struct facts *facts)
 	return cJSON_AddNumberToObject(time, "upload_s", (double)page.uploadd.busy_us / 1e6);
 }
 
+/* Adds the member "ranks", from the last page of the trainer; null where one rank trained. */
+static bool add_ranks(cJSON *report, const struct facts *facts)
+{
+	struct status page;
+	const bool known =
+		status_read(STATUS_TRAIND, &page, NULL) == 0 && strcmp(page.run_id, facts->run.id) == 0;
+
+	return cJSON_AddItemToObject(report, "ranks", status_ranks(NULL, known ? &page : NULL));
+}
+
 static bool add_degraded(cJSON *report)
 {
 	cJSON *list = cJSON_AddArrayToObject(report, "degraded");
@@ -317,11 +328,12 @@ static bool add_all(cJSON *report, const struct facts *facts)
 	       add_text(report, "host", host) && add_text(report, "version", KILN_VERSION) &&
 	       image_add(report) && add_night(report, facts) && add_run(report, facts) &&
 	       add_series(report, facts) && add_unfit(report, facts) && add_curves(report, facts) &&
-	       add_time(report, facts) && add_faults(report, facts) && add_degraded(report) &&
-	       copy(report, "quarantine", facts->record) && copy(report, "left_behind", facts->record) &&
-	       copy(report, "changed", facts->record) && copy(report, "validation_seen", facts->record) &&
-	       copy(report, "test_seen", facts->record) && copy(report, "test_given_up", facts->record) &&
-	       copy(report, "promotion", facts->record) && add_sentence(report, facts, host);
+	       add_time(report, facts) && add_ranks(report, facts) && add_faults(report, facts) &&
+	       add_degraded(report) && copy(report, "quarantine", facts->record) &&
+	       copy(report, "left_behind", facts->record) && copy(report, "changed", facts->record) &&
+	       copy(report, "validation_seen", facts->record) && copy(report, "test_seen", facts->record) &&
+	       copy(report, "test_given_up", facts->record) && copy(report, "promotion", facts->record) &&
+	       add_sentence(report, facts, host);
 }
 
 int report_make(const struct config *config, const struct tonight *tonight, cJSON **ret_report,
