@@ -135,7 +135,7 @@ int adapt_open(const struct graph *graph, const struct weights *given, struct ad
 	if (!adapt || !adapt->layer)
 		return error_set(err, -ENOMEM, "adapt: out of memory");
 	adapt->graph = graph;
-	adapt->lanes = graph->parts > 1 ? graph->parts : 1;
+	adapt->lanes = graph->parts > 1 ? graph->lanes : 1;
 	adapt->count = 1;
 	for (uint32_t i = 0; r == 0 && i < graph->nodes; i++)
 		if (graph->node[i].op->adapts)
@@ -225,7 +225,7 @@ static uint32_t lane_of(const struct adapt *adapt, const struct model_batch *bat
 
 int adapt_batch(struct adapt *adapt, const struct model_batch *batch, struct error *err)
 {
-	const uint64_t most = adapt->graph->batch_rows * adapt->lanes;
+	const uint64_t most = adapt->graph->batch_rows * adapt->graph->parts;
 
 	if (batch->rows > most)
 		return error_set(err, -EINVAL, "batch: found %u rows, allowed: up to %" PRIu64, batch->rows,

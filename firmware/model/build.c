@@ -82,6 +82,8 @@ static int build(const struct config *config, bool training, bool base, struct g
 {
 	struct graph graph = { .config = config,
 			       .training = training,
+			       .lanes = training && config->order.lanes > 1 ? (uint32_t)config->order.lanes
+									    : 1,
 			       .parts = training ? graph_parts(config) : 1 };
 	struct mistakes mistakes = { .file = config->file, .err = err };
 	int r = 0;

@@ -202,12 +202,12 @@ static void add_sums(struct graph *graph, uint64_t parameter_bytes)
 	graph->row_loss = graph_tensor(graph, &row);
 	row.dtype = DTYPE_U32;
 	graph->row_correct = graph_tensor(graph, &row);
-	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2 * graph->parts);
-	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, graph->parts);
+	graph->loss_sum = add(graph, "state/loss", ROLE_STAT, DTYPE_F32, 2 * graph->lanes);
+	graph->correct_sum = add(graph, "state/correct", ROLE_STAT, DTYPE_I64, graph->lanes);
 	graph->top_sum = GRAPH_NO_TENSOR;
 	if (graph->config->model.top_k)
-		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, graph->parts);
-	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, graph->parts);
+		graph->top_sum = add(graph, "state/top_k", ROLE_STAT, DTYPE_I64, graph->lanes);
+	graph->rows_sum = add(graph, "state/rows", ROLE_STAT, DTYPE_I64, graph->lanes);
 	loss_scale_layout_state(graph);
 	graph->step = add(graph, "state/step", ROLE_COUNTER, DTYPE_I64, 1);
 	graph->cursor = add(graph, "state/cursor", ROLE_COUNTER, DTYPE_U8, CURSOR_BYTES);

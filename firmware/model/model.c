@@ -76,8 +76,8 @@ static int run_part(struct model *model, struct plan *plan, uint32_t k, struct p
 	int r;
 
 	/* Random numbers depend on the row of the batch, lane after lane. */
-	values->part = share->first + k;
-	values->first_row += values->part * (uint32_t)graph->batch_rows;
+	values->part = (share->first + k) * (graph->lanes / graph->parts);
+	values->first_row += (share->first + k) * (uint32_t)graph->batch_rows;
 	if (!training)
 		return plan_run(plan, model->gpu, values, err);
 	values->row_weight = 1.0f / (float)(graph->batch_rows * graph->parts);

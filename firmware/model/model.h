@@ -131,7 +131,7 @@ struct model_exchange {
 };
 /* Tells which micro-batches of each step (plan/parts.h) this process computes: `count` from `first` on, an
  * aligned subtree. Others compute the rest, and `exchange` adds their gradients; NULL where there are no
- * others. A batch then has the rows of these lanes, side by side: `count` times run.batch_rows / order.lanes.
+ * others. A batch then has the rows of these micro-batches, side by side.
  * After model_open() it is all micro-batches. Call it before the first batch. Errors: -EINVAL out of range;
  * -ENOMEM; those of the device. */
 MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
@@ -142,22 +142,23 @@ MUST_CHECK int model_share(struct model *model, uint32_t first, uint32_t count,
  * Errors: those of struct model_exchange, and those of the device. */
 MUST_CHECK int model_gather(struct model *model, struct error *err);
 
-/* The sums of loss and metrics of a micro-batch, since the last model_metrics_reset(). */
+/* The sums of loss and metrics of a lane, since the last model_metrics_reset(). A micro-batch of several
+ * lanes is counted in the first of them. */
 struct model_sums {
 	float loss[2]; /* the loss is loss[0] - loss[1] */
 	int64_t correct, top, rows;
 };
-#define MODEL_PARTS_MAX 32u
+#define MODEL_LANES_MAX 32u
 /* Returns the most rows of a batch: run.batch_rows, or, of the micro-batches of this process, exactly the
  * rows of each batch. */
 uint64_t model_batch_rows(const struct model *model);
-/* Returns the number of micro-batches of a step; 1: a batch is not cut. */
-uint32_t model_parts(const struct model *model);
-/* Read and write the sums of all micro-batches, those of other processes, too: to collect them in one process
+/* Returns the number of lanes of a training model: order.lanes. */
+uint32_t model_lanes(const struct model *model);
+/* Read and write the sums of all lanes, those of other processes, too: to collect them in one process
  * before it reports the metrics or takes a snapshot. Wait for the queue. Errors: those of model_metrics(). */
-MUST_CHECK int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_PARTS_MAX],
+MUST_CHECK int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_LANES_MAX],
 			      struct error *err);
-MUST_CHECK int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_PARTS_MAX],
+MUST_CHECK int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_LANES_MAX],
 			      struct error *err);
 
 /* Tells that batches will lie in this memory, such as a ring, so that a GPU with memory of its own copies

@@ -115,8 +115,9 @@ int share_cut(struct model *model, const struct model_batch *batch, uint32_t k, 
 	const struct tensor *label = graph_at(graph, graph->label);
 
 	if (batch->rows != rows * model->share.count)
-		return error_set(err, -EINVAL, "batch: found %u rows, expected %u of each of %u lanes",
-				 batch->rows, rows, model->share.count);
+		return error_set(err, -EINVAL,
+				 "batch: found %u rows, expected %u of each of %u micro-batches", batch->rows,
+				 rows, model->share.count);
 	*ret_part = (struct model_batch){
 		.label = skip(batch->label, label, first * label->elements),
 		.weight = batch->weight ? batch->weight + first : NULL,
@@ -125,7 +126,8 @@ int share_cut(struct model *model, const struct model_batch *batch, uint32_t k, 
 		.first_row = batch->first_row,
 		.ticket = k + 1 == model->share.count ? batch->ticket : NULL,
 	};
-	if (batch->part.lanes)
+	ret_part->part = batch->part;
+	if (batch->part.lanes && model->share.count > 1)
 		ret_part->part = (struct order_part){ batch->part.lanes, batch->part.first + k, 1, rows };
 	ret_part->valid_rows = count_valid(ret_part->empty, rows);
 	return cut_inputs(model, batch, first, turn, ret_part, err);

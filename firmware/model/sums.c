@@ -33,44 +33,43 @@ struct sums_copy {
 	uint8_t bytes[SUMS_BYTES_MAX];
 };
 
-/* Returns where the number of micro-batch `part` of a sum is in the copy; `size` is what a micro-batch has.
- */
-static void *sum_at(const struct graph *graph, struct sums_copy *copy, uint32_t tensor, uint32_t part,
+/* Returns where the number of a lane of a sum is in the copy; `size` is what a lane has. */
+static void *sum_at(const struct graph *graph, struct sums_copy *copy, uint32_t tensor, uint32_t lane,
 		    size_t size)
 {
 	return copy->bytes + graph_at(graph, tensor)->offset - graph_at(graph, graph->loss_sum)->offset +
-	       part * size;
+	       lane * size;
 }
 
-static void part_sums(const struct graph *graph, struct sums_copy *copy, uint32_t part,
+static void lane_sums(const struct graph *graph, struct sums_copy *copy, uint32_t lane,
 		      struct model_sums *ret_sums)
 {
 	*ret_sums = (struct model_sums){ 0 };
-	memcpy(ret_sums->loss, sum_at(graph, copy, graph->loss_sum, part, sizeof(ret_sums->loss)),
+	memcpy(ret_sums->loss, sum_at(graph, copy, graph->loss_sum, lane, sizeof(ret_sums->loss)),
 	       sizeof(ret_sums->loss));
-	memcpy(&ret_sums->correct, sum_at(graph, copy, graph->correct_sum, part, sizeof(int64_t)),
+	memcpy(&ret_sums->correct, sum_at(graph, copy, graph->correct_sum, lane, sizeof(int64_t)),
 	       sizeof(int64_t));
 	if (graph->top_sum != GRAPH_NO_TENSOR)
-		memcpy(&ret_sums->top, sum_at(graph, copy, graph->top_sum, part, sizeof(int64_t)),
+		memcpy(&ret_sums->top, sum_at(graph, copy, graph->top_sum, lane, sizeof(int64_t)),
 		       sizeof(int64_t));
-	memcpy(&ret_sums->rows, sum_at(graph, copy, graph->rows_sum, part, sizeof(int64_t)), sizeof(int64_t));
+	memcpy(&ret_sums->rows, sum_at(graph, copy, graph->rows_sum, lane, sizeof(int64_t)), sizeof(int64_t));
 }
 
-int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_PARTS_MAX], struct error *err)
+int model_sums_get(struct model *model, struct model_sums ret_sums[static MODEL_LANES_MAX], struct error *err)
 {
 	struct sums_copy copy;
 	uint64_t bytes, offset = sums_offset(&model->graph, &bytes);
 	int r = model_drain(model, err);
 
-	static_assert(MODEL_PARTS_MAX == CONFIG_STREAMS_MAX, "a micro-batch for each lane");
+	static_assert(MODEL_LANES_MAX == CONFIG_STREAMS_MAX, "sums of each lane");
 	if (r == 0)
 		r = gpu_read(model->gpu, model->arena[ARENA_STATE], offset, copy.bytes, bytes, NULL, err);
-	for (uint32_t part = 0; r == 0 && part < model->graph.parts; part++)
-		part_sums(&model->graph, &copy, part, &ret_sums[part]);
+	for (uint32_t lane = 0; r == 0 && lane < model->graph.lanes; lane++)
+		lane_sums(&model->graph, &copy, lane, &ret_sums[lane]);
 	return r;
 }
 
-int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_PARTS_MAX],
+int model_sums_set(struct model *model, const struct model_sums sums[static MODEL_LANES_MAX],
 		   struct error *err)
 {
 	const struct graph *graph = &model->graph;
@@ -78,15 +77,15 @@ int model_sums_set(struct model *model, const struct model_sums sums[static MODE
 	uint64_t bytes, offset = sums_offset(graph, &bytes);
 	int r = model_drain(model, err);
 
-	for (uint32_t part = 0; part < graph->parts; part++) {
-		memcpy(sum_at(graph, &copy, graph->loss_sum, part, sizeof(sums->loss)), sums[part].loss,
+	for (uint32_t lane = 0; lane < graph->lanes; lane++) {
+		memcpy(sum_at(graph, &copy, graph->loss_sum, lane, sizeof(sums->loss)), sums[lane].loss,
 		       sizeof(sums->loss));
-		memcpy(sum_at(graph, &copy, graph->correct_sum, part, sizeof(int64_t)), &sums[part].correct,
+		memcpy(sum_at(graph, &copy, graph->correct_sum, lane, sizeof(int64_t)), &sums[lane].correct,
 		       sizeof(int64_t));
 		if (graph->top_sum != GRAPH_NO_TENSOR)
-			memcpy(sum_at(graph, &copy, graph->top_sum, part, sizeof(int64_t)), &sums[part].top,
+			memcpy(sum_at(graph, &copy, graph->top_sum, lane, sizeof(int64_t)), &sums[lane].top,
 			       sizeof(int64_t));
-		memcpy(sum_at(graph, &copy, graph->rows_sum, part, sizeof(int64_t)), &sums[part].rows,
+		memcpy(sum_at(graph, &copy, graph->rows_sum, lane, sizeof(int64_t)), &sums[lane].rows,
 		       sizeof(int64_t));
 	}
 	return r < 0 ? r
@@ -96,17 +95,17 @@ int model_sums_set(struct model *model, const struct model_sums sums[static MODE
 int model_metrics(struct model *model, struct model_metrics *ret_metrics, struct error *err)
 {
 	const struct graph *graph = &model->graph;
-	struct model_sums sums[MODEL_PARTS_MAX], all = { 0 };
+	struct model_sums sums[MODEL_LANES_MAX], all = { 0 };
 	double loss = 0;
 	int r = model_sums_get(model, sums, err);
 
 	if (r < 0)
 		return r;
-	for (uint32_t part = 0; part < graph->parts; part++) {
-		loss += (double)sums[part].loss[0] - (double)sums[part].loss[1];
-		all.correct += sums[part].correct;
-		all.top += sums[part].top;
-		all.rows += sums[part].rows;
+	for (uint32_t lane = 0; lane < graph->lanes; lane++) {
+		loss += (double)sums[lane].loss[0] - (double)sums[lane].loss[1];
+		all.correct += sums[lane].correct;
+		all.top += sums[lane].top;
+		all.rows += sums[lane].rows;
 	}
 	*ret_metrics = (struct model_metrics){
 		.loss = all.rows ? loss / (double)all.rows : 0,
@@ -179,7 +178,7 @@ int model_fault_forget(struct model *model, struct error *err)
 	return r < 0 ? r : model_metrics_reset(model, err);
 }
 
-uint32_t model_parts(const struct model *model)
+uint32_t model_lanes(const struct model *model)
 {
-	return model->graph.parts;
+	return model->graph.lanes;
 }

@@ -216,6 +216,7 @@ int main(int argc, char **argv)
 	r = run_load(&train.run, &err);
 	if (r < 0)
 		return world_exit_code(&train.world, alive_fatal(STATUS_TRAIND, &err));
+	train.run.config.ranks.world = train.world.count;
 	if (run_state_is_final(train.run.state)) {
 		log_info("nothing to do: %s is %s", train.run.id, run_state_name(train.run.state));
 		return EX_OK;

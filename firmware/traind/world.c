@@ -169,6 +169,23 @@ int world_find(struct world *world, bool launched, struct error *err)
 	return 0;
 }
 
+/* Without ranks.exact each rank has a micro-batch of its own, and all have the same shape. */
+static int check_shares(const struct config *config, uint32_t count, struct error *err)
+{
+	const uint32_t lanes = (uint32_t)config->order.lanes;
+	uint32_t first, own;
+
+	for (uint32_t rank = 0; !config->ranks.exact && rank < count; rank++) {
+		order_rank_lanes(lanes, count, rank, &first, &own);
+		if (own != lanes / count || lanes % count)
+			return error_set(err, -EINVAL,
+					 "ranks.exact: found false, with %u of %u lanes in rank %u of %u, "
+					 "expected true, or as many lanes in each rank",
+					 own, lanes, rank, count);
+	}
+	return 0;
+}
+
 static int check(const struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
@@ -178,10 +195,7 @@ static int check(const struct train *train, struct error *err)
 		return error_set(err, -EINVAL,
 				 "order.lanes: found %" PRIu64 ", expected %u or more, the ranks of the run",
 				 config->order.lanes, count);
-	if (!config->ranks.exact)
-		return error_set(err, -EINVAL, "ranks.exact: found false, expected true in a run of %u ranks",
-				 count);
-	return 0;
+	return check_shares(config, count, err);
 }
 
 /* Writes what all ranks must have in common. */
@@ -219,6 +233,10 @@ static int join(struct train *train, struct error *err)
 	order_rank_lanes(lanes, world->count, world->rank, &first, &own[0]);
 	log_info("rank %u of %u, on box %u of %u: %u of %u lanes", world->rank, world->count,
 		 ranks_where(world->ranks, world->rank)->box + 1, ranks_boxes(world->ranks), own[0], lanes);
+	if (!train->run.config.ranks.exact) { /* one micro-batch */
+		first = world->rank;
+		own[0] = 1;
+	}
 	return model_share(train->model, first, own[0],
 			   &(struct model_exchange){ .world = world->count,
 						     .rank = world->rank,

@@ -108,9 +108,9 @@ int world_spread(struct train *train, struct error *err)
 
 /* ---- Sums of all ranks ---- */
 
-/* A record of exactly one micro-batch each. */
+/* The sums of each lane. */
 struct sums {
-	struct model_sums part[MODEL_PARTS_MAX];
+	struct model_sums lane[MODEL_LANES_MAX];
 };
 static_assert(sizeof(struct sums) == RANKS_RECORD_BYTES, "the sums of all lanes are one record");
 
@@ -123,12 +123,12 @@ static uint32_t owner(const struct train *train, uint32_t lane)
 static int gather_sums(struct train *train, struct sums *ret_sums, struct error *err)
 {
 	struct sums mine = { 0 }, all[CURSOR_PLACES_MAX];
-	int r = world_all(train, model_sums_get(train->model, mine.part, err), err);
+	int r = world_all(train, model_sums_get(train->model, mine.lane, err), err);
 
 	if (r == 0)
 		r = world_gather(train, &mine, sizeof(mine), all, err);
-	for (uint32_t lane = 0; r == 0 && lane < model_parts(train->model); lane++)
-		ret_sums->part[lane] = all[owner(train, lane)].part[lane];
+	for (uint32_t lane = 0; r == 0 && lane < model_lanes(train->model); lane++)
+		ret_sums->lane[lane] = all[owner(train, lane)].lane[lane];
 	return r;
 }
 
@@ -140,26 +140,26 @@ int world_collect_sums(struct train *train, struct error *err)
 	if (train->world.count == 1)
 		return 0;
 	r = gather_sums(train, &sums, err);
-	return r < 0 ? r : model_sums_set(train->model, sums.part, err);
+	return r < 0 ? r : model_sums_set(train->model, sums.lane, err);
 }
 
 /* Leaves only the sums of this rank's lanes in the model. */
 static int keep_own_sums(struct train *train, struct error *err)
 {
 	struct sums sums = { 0 };
-	int r = model_sums_get(train->model, sums.part, err);
+	int r = model_sums_get(train->model, sums.lane, err);
 
-	for (uint32_t lane = 0; r == 0 && lane < model_parts(train->model); lane++)
+	for (uint32_t lane = 0; r == 0 && lane < model_lanes(train->model); lane++)
 		if (owner(train, lane) != train->world.rank)
-			sums.part[lane] = (struct model_sums){ 0 };
-	return r < 0 ? r : model_sums_set(train->model, sums.part, err);
+			sums.lane[lane] = (struct model_sums){ 0 };
+	return r < 0 ? r : model_sums_set(train->model, sums.lane, err);
 }
 
 int world_collect_adapt(struct train *train, struct error *err)
 {
 	int r = 0;
 
-	for (uint32_t lane = 0; r == 0 && train->world.count > 1 && lane < model_parts(train->model);
+	for (uint32_t lane = 0; r == 0 && train->world.count > 1 && lane < model_lanes(train->model);
 	     lane++) {
 		uint64_t bytes;
 		double *sums = adapt_lane(train->adapt, lane, &bytes);
@@ -278,7 +278,7 @@ int world_collect(struct train *train, bool *ret_whole, struct error *err)
 	if ((r = merge_cursors(train, all, &evaluates, err)) < 0)
 		return r;
 	*ret_whole = !evaluates;
-	return model_sums_set(train->model, sums.part, err);
+	return model_sums_set(train->model, sums.lane, err);
 }
 
 int world_part(struct train *train, struct error *err)

@@ -493,10 +493,10 @@ static void test_devices(void **state)
 		  STORES "device: { count = 2; };\norder: { lanes = 2; mode = \"fast\"; };",
 		  "k.conf:3: order.mode: found \"fast\", allowed with device.count above 1 or ranks.boxes: "
 		  "\"exact\"" },
-		{ "devices without exact sums",
-		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nranks: { exact = false; };",
-		  "k.conf:4: ranks.exact: found false, allowed with device.count above 1 or ranks.boxes: "
-		  "true" },
+		{ "unequal shares without exact sums",
+		  STORES "device: { count = 2; };\norder: { lanes = 3; };\nranks: { exact = false; };",
+		  "k.conf:4: ranks.exact: found false, allowed with 2 devices and 3 lanes: true, or "
+		  "order.lanes a multiple of the devices" },
 		{ "devices and trials side by side",
 		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nseries: { parallel = 0; };",
 		  "k.conf:4: series.parallel: found 0, allowed with device.count above 1 or ranks.boxes: 1" },

@@ -107,7 +107,7 @@ struct world {
 	pthread_barrier_t barrier;
 	float *values[WORLD_MAX];
 	struct sum_step steps[WORLD_MAX];
-	struct model_sums sums[MODEL_PARTS_MAX];
+	struct model_sums sums[MODEL_LANES_MAX];
 };
 
 struct process {
@@ -159,7 +159,7 @@ static void *run_process(void *arg)
 {
 	struct process *process = arg;
 	struct world *world = process->world;
-	struct model_sums sums[MODEL_PARTS_MAX];
+	struct model_sums sums[MODEL_LANES_MAX];
 	int64_t splits[STEPS][ROWS_ALL + 1];
 	struct error err = { 0 };
 
@@ -184,7 +184,7 @@ static void open_process(struct process *process, struct world *world, uint32_t 
 	*process = (struct process){ .world = world, .number = number, .gpu = gpu_of[number] };
 	order_rank_lanes(LANES, world->count, number, &process->first, &process->lanes);
 	harness_must(model_open(process->gpu, world->config, true, &process->model, &err), &err);
-	assert_int_equal(model_parts(process->model), LANES);
+	assert_int_equal(model_lanes(process->model), LANES);
 	harness_must(model_share(process->model, process->first, process->lanes,
 				 &(struct model_exchange){ world->count, number, start, await, process,
 							   BUCKET_BYTES, false },
@@ -451,7 +451,7 @@ static void test_errors(void **state)
 	assert_int_equal(model_share(model, 0, 2, NULL, &err), -EINVAL);
 	batch = batch_at(&model->graph, 0, 0, 2, splits);
 	assert_int_equal(model_train(model, &batch, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "expected 3 of each of 4 lanes"));
+	assert_non_null(strstr(err.text, "expected 3 of each of 4 micro-batches"));
 	/* A NaN in row 10 of the slot, which is row 1 of the last lane, and row 4 + 3 of the pass. */
 	batch = batch_at(&model->graph, 0, 0, LANES, splits);
 	memcpy(bad, batch.input[0], ROWS_ALL * INPUTS * sizeof(float));

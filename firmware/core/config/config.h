@@ -404,6 +404,7 @@ struct config {
 		int exchange; /* enum config_exchange */
 		uint64_t bucket_bytes;
 		uint64_t check_steps; /* 0 = never */
+		uint32_t world;       /* no key: how many ranks train, as kiln-traind finds out; 0 = one */
 	} ranks;
 	struct {
 		bool remote;

@@ -89,9 +89,14 @@ static void check_devices(struct config_reading *reading, uint64_t boxes)
 	if (config->order.mode == ORDER_FAST)
 		mistakes_add(reading->mistakes, config_line(config, "order.mode"),
 			     "order.mode: found \"fast\", allowed " TOGETHER ": \"exact\"");
-	if (!config->ranks.exact)
+	if (!config->ranks.exact && config->order.lanes % devices)
 		mistakes_add(reading->mistakes, config_line(config, "ranks.exact"),
-			     "ranks.exact: found false, allowed " TOGETHER ": true");
+			     "ranks.exact: found false, allowed with %" PRIu64 " devices and %" PRIu64
+			     " lanes: true, or order.lanes a multiple of the devices",
+			     devices, config->order.lanes);
+	if (!config->ranks.exact && config->optimizer.lazy)
+		mistakes_add(reading->mistakes, config_line(config, "optimizer.lazy"),
+			     "optimizer.lazy: found true, allowed " TOGETHER ": false");
 	if (config->series.parallel != 1)
 		mistakes_add(reading->mistakes, config_line(config, "series.parallel"),
 			     "series.parallel: found %" PRIu64 ", allowed " TOGETHER ": 1",

@@ -131,7 +131,9 @@ void graph_cut(struct graph *graph, uint32_t tensors)
 
 uint32_t graph_parts(const struct config *config)
 {
-	return config->ranks.exact && config->order.lanes > 1 ? (uint32_t)config->order.lanes : 1;
+	if (config->ranks.exact)
+		return config->order.lanes > 1 ? (uint32_t)config->order.lanes : 1;
+	return config->ranks.world > 1 ? config->ranks.world : 1;
 }
 
 void graph_done(struct graph *graph)

@@ -165,6 +165,7 @@ struct graph {
 	uint64_t arena_bytes[ARENA_MAX];
 	uint64_t parameters, frozen; /* how many numbers are learnt; are frozen or state of layers */
 	uint64_t batch_rows;         /* most rows of a launch: of a batch, or of a micro-batch */
+	uint32_t lanes;              /* loss and metrics are summed for each lane; divided by `parts` */
 	uint32_t parts;              /* micro-batches of a step (graph_parts()); 1: the batch is not cut */
 	bool training;
 	double reduced_rate; /* learning rate that replaces the configured one; 0: no replacement */
@@ -173,7 +174,8 @@ struct graph {
 };
 
 void graph_done(struct graph *graph);
-/* Returns the micro-batches into which training cuts a batch: order.lanes with ranks.exact, else 1. */
+/* Returns the micro-batches into which training cuts a batch: with ranks.exact order.lanes, else one for each
+ * rank. */
 uint32_t graph_parts(const struct config *config);
 /* Removes the youngest tensors, so that `tensors` are left. */
 void graph_cut(struct graph *graph, uint32_t tensors);

@@ -17,9 +17,14 @@
  * Statistics of batch_norm are those of a micro-batch alone, as in PyTorch's DistributedDataParallel without
  * SyncBatchNorm. Random numbers depend on lane and row, not on the device.
  *
- * Cost: each launch of the step runs once for each micro-batch, with fewer rows. On one device, a step of L
- * micro-batches also copies the gradients L / 2 times and adds them L - 1 times, and needs memory for
- * log2(L) more of them.
+ * Without ranks.exact there is one micro-batch for each process, with the rows of all its lanes: fewer
+ * launches with more rows each. The sum in a kernel then runs over other rows, and so do the statistics of
+ * batch_norm, so the same weights come of the same number of processes alone. Dropout and augmentation draw
+ * the same numbers as with ranks.exact. A single process does not cut the batch at all.
+ *
+ * Cost of ranks.exact: each launch of the step runs once for each micro-batch, with fewer rows. On one
+ * device, a step of L micro-batches also copies the gradients L / 2 times and adds them L - 1 times, and
+ * needs memory for log2(L) more of them.
  */
 #pragma once
 

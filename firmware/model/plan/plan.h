@@ -89,7 +89,7 @@ struct plan_values {
 	int32_t update;    /* 1: this step changes the parameters; 0: it only accumulates gradients */
 	float average_momentum;
 	int32_t average_replaces;
-	uint32_t part; /* the micro-batch, 0 .. graph->parts - 1 */
+	uint32_t part; /* the first lane of the micro-batch, 0 .. graph->lanes - 1 */
 };
 
 /* Tensor cores of NVIDIA GPUs, by the items that use them together. */
