@@ -58,8 +58,18 @@ $(on 2; journal -n 30)"
 kill_on() { # box, pattern
 	(on "$1" && inside pkill -KILL -f "$2")
 }
+is_stopping() {
+	[ "$(inside systemctl show -P ActiveState kiln-traind)" = deactivating ]
+}
+lose_while_stopping() { # the rank that stands still delays the stop
+	inside pkill -STOP -f '^/usr/libexec/kiln/kiln-traind --rank'
+	inside systemctl --no-block restart kiln-traind
+	wait_for 20 is_stopping
+	kill_on 2 '^[^ ]*orted'
+}
 survives "the trainer on box-2 is killed" kill_on 2 '^/usr/libexec/kiln/kiln-traind'
 survives "kiln-fetchd on box-2 is killed" kill_on 2 '^/usr/libexec/kiln/kiln-fetchd'
+survives "box-2 is lost while kiln-traind of box-1 stops, to start again" lose_while_stopping
 
 cut() { # up or down
 	ip -n "kb$$-1" link set v2 "$1"
