@@ -74,7 +74,8 @@ static int open_gpu(void **state)
 
 static struct conv conv_of_shape(const struct shape *shape)
 {
-	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding, false };
+	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding,
+					  false };
 
 	return conv_of(shape->height, shape->width, shape->channels, shape->filters, &keys);
 }

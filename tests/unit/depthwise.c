@@ -69,7 +69,8 @@ struct results {
 
 static struct conv conv_of_shape(const struct shape *shape)
 {
-	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding, false };
+	const struct window_keys keys = { shape->size, shape->strides, shape->dilation, shape->padding,
+					  false };
 
 	return conv_of(shape->height, shape->width, shape->channels, shape->channels, &keys);
 }

@@ -36,7 +36,7 @@
 #define BPE(pre)                                                                                             \
 	"{\"added_tokens\":[{\"id\":0,\"content\":\"<s>\"},{\"id\":21,\"content\":\"</"                      \
 	"s>\"}],\"pre_tokenizer\":" pre ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{" \
-					"\"SpecialToken\":{\"id\":\"<s>\"}},"                                \
+	"\"SpecialToken\":{\"id\":\"<s>\"}},"                                                                \
 	"{\"Sequence\":{\"id\":\"A\"}}],\"special_tokens\":{\"<s>\":{\"ids\":[0]}}},"                        \
 	"\"model\":{\"vocab\":{\"<s>\":0,\"a\":1,\"b\":2,\"\\u0120\":3,\"'\":4,\"s\":5,\"1\":6,\"\\u010a\":" \
 	"7,"                                                                                                 \
@@ -230,7 +230,7 @@ static void refused(void **state)
 		  "}",
 		  "pre_tokenizer: found an object, expected ByteLevel, because the model is BPE" },
 		{ "{\"pre_tokenizer\":" GPT2 ",\"model\":{\"vocab\":{\"a\":0},\"merges\":[]},\"added_"
-					     "tokens\":[{\"id\":5,\"content\":\"x\"}]}",
+		  "tokens\":[{\"id\":5,\"content\":\"x\"}]}",
 		  "added_tokens[0].id: found 5, expected the first id behind model.vocab" },
 		{ "", "vocab.txt: found no line \"[CLS]\"" },
 		{ "[CLS]\n[SEP]\n[UNK]\n\n", "vocab.txt: line 4: found an empty line" },

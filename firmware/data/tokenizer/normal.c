@@ -20,10 +20,10 @@ struct writer {
 
 void normal_prepare(struct normal *normal)
 {
-	for (unsigned char c = 0; c < sizeof(normal->ascii); c++) {
+	for (uint32_t c = 0; c < sizeof(normal->ascii); c++) {
 		const bool capital = c >= 'A' && c <= 'Z';
 
-		normal->ascii[c] = normal->lower && capital ? (uint8_t)(c - 'A' + 'a') : c;
+		normal->ascii[c] = (uint8_t)(normal->lower && capital ? c - 'A' + 'a' : c);
 		if (normal->clean && unicode_is_removed(c))
 			normal->ascii[c] = NORMAL_DROP;
 		else if (normal->clean && unicode_is_space(c))
