@@ -16,7 +16,7 @@ struct rank_group {
 	uint32_t first, stride;
 	uint32_t parts, chunk_first, part_stride;
 	bool narrows;           /* values travel as the type of the exchange says; false: as float32 */
-	struct sum_step *steps; /* [members]: the order of sums; one more than there are */
+	struct sum_step *steps; /* [members], of which members - 1 are used: the order of sums */
 };
 
 /*

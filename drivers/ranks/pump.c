@@ -173,7 +173,7 @@ static struct library_message message_of(bool is_narrow, struct part part, void 
 	};
 }
 
-/* Who takes part p: PUMP_SPREAD moves it away from its owner, the others to the owner. */
+/* Receives part p of a member: with PUMP_SPREAD from the owner of the part, else as its owner. */
 static int receive_part(const struct pump *pump, const struct pump_job *job, const struct rank_group *group,
 			uint32_t member, uint32_t p, uint64_t segment, char why[static LIBRARY_WHY_BYTES])
 {

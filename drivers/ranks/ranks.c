@@ -238,10 +238,13 @@ int ranks_open(const struct ranks_wish *wish, struct ranks **ret_ranks, struct e
 	if (!is_alone(ranks) && ((r = load_library(wish->library, &ranks->worker.pump.library, err)) < 0 ||
 				 (r = worker_start(&ranks->worker, err)) < 0))
 		return r;
-	if ((r = meet(ranks, wish->same, err)) < 0 ||
-	    (r = rank_groups_divide(&ranks->worker.pump.groups, wish->lanes, ranks->where, ranks->boxes,
-				    err)) < 0)
+	if ((r = meet(ranks, wish->same, err)) < 0)
 		return r;
+	r = rank_groups_divide(&ranks->worker.pump.groups, wish->lanes, ranks->where, ranks->boxes, err);
+	if (r < 0) {
+		ranks->worker.failure.code = r; /* the others do not know: leave without waiting for them */
+		return r;
+	}
 	*ret_ranks = TAKE(ranks);
 	return 0;
 }

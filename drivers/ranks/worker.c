@@ -96,7 +96,7 @@ static void *run(void *argument)
 			r = pump_run(&worker->pump, &job, &failure);
 		complete_job(worker, &failure);
 	}
-	if (r == 0)
+	if (r == 0 && worker->failure.code == 0)
 		worker->pump.library->close();
 	return NULL;
 }

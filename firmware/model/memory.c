@@ -22,9 +22,10 @@ static const struct {
  * neighbours. */
 static uint64_t copies_of(const struct graph *graph, enum arena arena)
 {
+	const uint32_t in_turn = graph->config->ranks.exact ? graph->parts : 1; /* else each rank has one */
 	uint64_t copies = arenas[arena].copies;
 
-	for (uint32_t left = graph->parts - 1; arena == ARENA_GRADIENT && left; left /= 2)
+	for (uint32_t left = in_turn - 1; arena == ARENA_GRADIENT && left; left /= 2)
 		copies++;
 	return copies;
 }

@@ -118,6 +118,7 @@ static int pause_a_while(struct train *train, struct error *err)
 	throttle->paused_us += paused_us;
 	throttle->hot_us = clock_us();
 	publish_throttled(train, paused_us);
+	train->publish.times.device_us += paused_us;
 	record_changed(train);
 	return r;
 }

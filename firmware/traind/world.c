@@ -204,9 +204,10 @@ static char *write_same(const struct train *train, char out[static RANKS_SAME_BY
 	char build[BUILD_ID_BYTES];
 
 	(void)snprintf(out, RANKS_SAME_BYTES,
-		       "build %s, plan %.32s, model %.32s, ranks.exchange %s, ranks.bucket_bytes %" PRIu64
-		       ", device %.160s",
+		       "build %s, plan %.32s, model %.32s, ranks.exact %s, ranks.exchange %s, "
+		       "ranks.bucket_bytes %" PRIu64 ", device %.160s",
 		       build_id(build), train->run.plan_sha256, model_graph_hash(train->model),
+		       train->run.config.ranks.exact ? "true" : "false",
 		       rounds(train) ? "bfloat16" : "float32", train->run.config.ranks.bucket_bytes,
 		       train->run.config.ranks.mixed ? "of any kind" : gpu_description(train->gpu));
 	return out;

@@ -171,6 +171,7 @@ LAYERS += [Row(op, '{ op = "dense"; name = "a"; units = 9; }, { op = "dense"; na
                                      ("maximum", '"b", "a", "c", "b"', K.Maximum()),
                                      ("minimum", '"b", "a", "c", "b"', K.Minimum()))]
 
+
 def towers(inputs):
     a = K.UnitNormalization(name="u")(K.Dense(9, name="a")(inputs["sentence"]))
     b = K.Dense(9, name="b")(inputs["sentence"])
@@ -193,8 +194,8 @@ LAYERS += [Row("dropout 0", '{ op = "dense"; name = "a"; units = 16; }, { op = "
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a"), lambda: K.Dropout(0.0), dense(5, "out")))]
 LAYERS += [Row(f"activation = {name}", f'{{ op = "dense"; name = "a"; units = 16; activation = "{name}"; }}, '
                '{ op = "dense"; name = "out"; units = 5; }', chain(dense(16, "a", activation=name), dense(5, "out")))
-           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "relu6", "softmax", "elu", "celu", "selu", "exponential", "softplus", "softsign",
-                        "hard_sigmoid", "hard_silu", "hard_tanh", "log_sigmoid", "mish", "soft_shrink", "hard_shrink",
+           for name in ("sigmoid", "tanh", "swish", "gelu", "leaky_relu", "relu6", "softmax", "elu", "celu", "selu",
+                        "exponential", "softplus", "softsign", "hard_sigmoid", "hard_silu", "hard_tanh", "log_sigmoid", "mish", "soft_shrink", "hard_shrink",
                         "tanh_shrink", "squareplus")]
 
 FUNCTIONS = [("sigmoid", "", lambda: K.Activation("sigmoid")), ("tanh", "", lambda: K.Activation("tanh")),

@@ -172,7 +172,7 @@ starts_of() { # job: how often its unit began on box-2
 	on 2
 	journal -o cat -u "kiln-rank@$1" | grep -c '^Started'
 }
-at_leader python3 "$work/relay.py" keep "$port" "$work/sent" >"$work/relay" 2>&1 &
+at_leader timeout 60 python3 "$work/relay.py" keep "$port" "$work/sent" >"$work/relay" 2>&1 &
 relay=$!
 wait_for 10 grep -q ready "$work/relay"
 sed 's/10.93.0.2 box-2/10.93.0.1 box-2/' "$work/hosts" >"$work/hosts.relay"

@@ -63,7 +63,7 @@ done
 # ---- Ranks that would not exchange the same values ----
 has_plan() { grep -q '"plan_sha256":[[:space:]]*"[0-9a-f]' "$record/run.json"; }
 ranks_config other "" "" "$net"
-for key in 'exchange = "bfloat16"' 'bucket_bytes = 4096'; do
+for key in 'exact = false' 'exchange = "bfloat16"' 'bucket_bytes = 4096'; do
 	node "other-${key%% *}"
 	begin other
 	"$KILN_BIN/kiln-fetchd" --rank 0 --world 2 2>>"$KILN_ROOT/log" &

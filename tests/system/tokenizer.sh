@@ -41,6 +41,11 @@ printf 'pos\tnot a film\n' >day.tsv
 prep set day.tsv --append --test-percent 0
 ok $? "records that are added" "$(cat set.log)"
 like "$(tokens train)" '\[2,10,5,6,3\]' "have the ids of the set's tokenizer"
+cp set/tokenizer.json kept
+echo more >>set/tokenizer.json
+prep set day.tsv --append --test-percent 0
+like "$(cat set.log)" 'tokenizer.json: found SHA-256 [0-9a-f]{12}..., expected [0-9a-f]{12}... of dataset.json' "another tokenizer in the set's place is refused"
+mv kept set/tokenizer.json
 prep set day.tsv --append --tokenizer vocab.txt
 like "$(cat set.log)" ': --append: found --tokenizer, but the set has its own, tokenizer.json$' "a tokenizer for a set that has one is refused"
 prep set texts.tsv --test test.tsv --tokenizer vocab.txt --tokens-max 4 --replace

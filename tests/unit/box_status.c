@@ -523,6 +523,12 @@ static void test_slowest(void **state)
 		  "\"box-3\"",
 		  "\"device\"",
 		  "5" },
+		/* a part of its time is in none of the figures */
+		{ { { 0, 0, 8 * S, 0, 12 * S }, { 0, 0, 8 * S, 0, 12 * S }, { 0, 0, 0, 0, 2 * S } },
+		  "2",
+		  "\"box-3\"",
+		  "\"device\"",
+		  "8" },
 		{ { { 0, 0, 0, 4 * S, 16 * S }, { 0, 0, 0, 4 * S, 16 * S }, { 0, 0, 0, 5 * S, 15 * S } },
 		  "null",
 		  "null",

@@ -496,7 +496,11 @@ static void test_devices(void **state)
 		{ "unequal shares without exact sums",
 		  STORES "device: { count = 2; };\norder: { lanes = 3; };\nranks: { exact = false; };",
 		  "k.conf:4: ranks.exact: found false, allowed with 2 devices and 3 lanes: true, or "
-		  "order.lanes a multiple of the devices" },
+		  "order.lanes 1, 2, 4, 8, 16 or 32 times the devices" },
+		{ "shares that are no nodes of the tree, without exact sums",
+		  STORES "device: { count = 2; };\norder: { lanes = 6; };\nranks: { exact = false; };",
+		  "k.conf:4: ranks.exact: found false, allowed with 2 devices and 6 lanes: true, or "
+		  "order.lanes 1, 2, 4, 8, 16 or 32 times the devices" },
 		{ "devices and trials side by side",
 		  STORES "device: { count = 2; };\norder: { lanes = 2; };\nseries: { parallel = 0; };",
 		  "k.conf:4: series.parallel: found 0, allowed with device.count above 1 or ranks.boxes: 1" },

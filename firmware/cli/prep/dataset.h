@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the files beside the shards, for people and for `kiln predict`: dataset.json, and encoder.bin or
- * vocabulary.txt. */
+/* Writes the files beside the shards, for people and for `kiln predict`: dataset.json, and encoder.bin,
+ * vocabulary.txt or tokenizer.json. */
 #pragma once
 
 #include "cli/prep/prep.h"

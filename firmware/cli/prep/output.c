@@ -84,8 +84,8 @@ struct search {
 /* Tells whether kiln prep itself writes an object of this name, beside the shards. */
 static bool is_own_file(const char *key)
 {
-	static const char *const names[] = { DATASET_NAME, PREP_ENCODER_KEY, PREP_VOCABULARY_KEY,
-					     MANIFEST_NAME, MANIFEST_INCOMPLETE_NAME };
+	static const char *const names[] = { DATASET_NAME,       PREP_ENCODER_KEY, PREP_VOCABULARY_KEY,
+					     PREP_TOKENIZER_KEY, MANIFEST_NAME,    MANIFEST_INCOMPLETE_NAME };
 	char set[PREP_SET_BYTES];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -8,6 +8,7 @@
 #include "core/run/dataset.h"
 #include "core/run/manifest.h"
 #include "drivers/digest/digest.h"
+#include "trained/set_tokenizer.h"
 #include "trained/whole.h"
 
 #include <inttypes.h>
@@ -180,7 +181,7 @@ static int follow_tokens(struct prep *prep, struct error *err)
 				 prep->where.url, prep->tokens_max, PREP_TOKENS_MAX);
 	if (strcmp(key, PREP_TOKENIZER_KEY) == 0) {
 		prep->kind = &prep_ids;
-		r = tokenizer_parse(data, bytes, &prep->tokenizer, err);
+		r = set_tokenizer_parse(prep->there.dataset, data, bytes, &prep->tokenizer, err);
 	} else {
 		r = vocabulary_parse(data, bytes, &prep->vocabulary, err);
 	}

@@ -110,8 +110,9 @@ static int make_ids(struct prep *prep, struct error *err)
 		return r;
 	if (prep->tokens_max <= tokenizer_specials(prep->tokenizer))
 		return error_set(err, -EINVAL,
-				 "--tokens-max %" PRIu64 ": the tokenizer gives each text %u special tokens, "
-				 "expected more",
+				 "%s %" PRIu64
+				 ": the tokenizer gives each text %u special tokens, expected more",
+				 prep->mode == PREP_APPEND ? "the values_max of the set" : "--tokens-max",
 				 prep->tokens_max, tokenizer_specials(prep->tokenizer));
 	return count_tokens(prep, err);
 }

@@ -3,8 +3,8 @@
 
 #include "cli/base/say.h"
 #include "core/run/dataset.h"
-#include "drivers/digest/digest.h"
 #include "trained/location.h"
+#include "trained/set_tokenizer.h"
 #include "trained/whole.h"
 
 #include <inttypes.h>
@@ -86,21 +86,13 @@ static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_
 /* Loads the tokenizer that lies beside the model: the one whose digest dataset.json has. */
 static int load_tokenizer(struct predict *predict, struct error *err)
 {
-	const char *expected;
-	char id[DIGEST_HEX_BYTES];
 	CLEANUP(free_ptr) char *data = NULL;
 	uint64_t bytes = 0;
 	int r = whole_get(predict->trained.folder, TOKENIZER, TOKENIZER_FILE_MAX, &data, &bytes, err);
 
-	if (r < 0 || (r = json_get_string(DATASET_NAME, json_member(predict->dataset, "tokenizer"), "id",
-					  &expected, err)) < 0)
+	if (r < 0)
 		return r;
-	digest_sha256(data, bytes, id);
-	if (strcmp(id, expected) != 0)
-		return error_set(err, -EBADMSG,
-				 TOKENIZER ": found SHA-256 %.12s..., expected %.12s... of " DATASET_NAME, id,
-				 expected);
-	r = tokenizer_parse(data, bytes, &predict->tokenizer, err);
+	r = set_tokenizer_parse(predict->dataset, data, bytes, &predict->tokenizer, err);
 	return r < 0 ? error_prefix(err, TOKENIZER) : 0;
 }
 

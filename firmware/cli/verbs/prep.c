@@ -79,8 +79,7 @@ static const struct verb_option options[] = {
 	  .value = VERB_FILE,
 	  .argument = "FILE",
 	  .help = "with --tokens: tokenizer.json or vocab.txt of a pretrained model; the tokens are the ids "
-		  "of "
-		  "its WordPiece or byte-level BPE, with its special tokens" },
+		  "of its WordPiece or byte-level BPE, with its special tokens" },
 	{ .name = "vocabulary",
 	  .value = VERB_NUMBER,
 	  .argument = "N",

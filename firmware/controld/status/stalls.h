@@ -2,7 +2,7 @@
 /*
  * Why the device waits for data: kiln-fetchd counts for how long the reader of the ring waited, by the stage
  * that the missing data was in. It also tells which limits (requests, workers, windows) it chose meanwhile,
- * and, of a run with several ranks, what each of them waits for (ranks.h).
+ * and, of a run with several ranks, what each of them waits for (core/run/status_ranks.h).
  */
 #pragma once
 

@@ -68,6 +68,14 @@ static void check_boxes(struct config_reading *reading, uint64_t boxes)
 			     config->ranks.network, cidr_hosts(&cidr), boxes + 1);
 }
 
+/* Tells whether each device gets as many lanes as the others: it owns a node of the tree of lanes. */
+static bool shares_are_equal(uint64_t lanes, uint64_t devices)
+{
+	const uint64_t each = lanes / devices;
+
+	return lanes % devices == 0 && (each & (each - 1)) == 0;
+}
+
 /* Checks what several devices that train together ask of other keys. `boxes`: how many others there are. */
 static void check_devices(struct config_reading *reading, uint64_t boxes)
 {
@@ -89,10 +97,10 @@ static void check_devices(struct config_reading *reading, uint64_t boxes)
 	if (config->order.mode == ORDER_FAST)
 		mistakes_add(reading->mistakes, config_line(config, "order.mode"),
 			     "order.mode: found \"fast\", allowed " TOGETHER ": \"exact\"");
-	if (!config->ranks.exact && config->order.lanes % devices)
+	if (!config->ranks.exact && !shares_are_equal(config->order.lanes, devices))
 		mistakes_add(reading->mistakes, config_line(config, "ranks.exact"),
 			     "ranks.exact: found false, allowed with %" PRIu64 " devices and %" PRIu64
-			     " lanes: true, or order.lanes a multiple of the devices",
+			     " lanes: true, or order.lanes 1, 2, 4, 8, 16 or 32 times the devices",
 			     devices, config->order.lanes);
 	if (!config->ranks.exact && config->optimizer.lazy)
 		mistakes_add(reading->mistakes, config_line(config, "optimizer.lazy"),

@@ -156,6 +156,18 @@ void status_write(struct status_page *page, struct status *status)
 	(void)!pwrite(page->fd, &copy, sizeof(copy), (off_t)(copy.sequence & 1) * COPY_BYTES);
 }
 
+/* A page that somebody else wrote may have too many ranks, and texts without an end. */
+static void bound(struct status_traind *traind)
+{
+	if (traind->ranks > STATUS_RANKS_MAX)
+		traind->ranks = STATUS_RANKS_MAX;
+	traind->device[sizeof(traind->device) - 1] = '\0';
+	for (uint32_t i = 0; i < STATUS_RANKS_MAX; i++) {
+		traind->rank[i].host[sizeof(traind->rank[i].host) - 1] = '\0';
+		traind->rank[i].device[sizeof(traind->rank[i].device) - 1] = '\0';
+	}
+}
+
 int status_read(enum status_daemon daemon, struct status *ret_status, struct error *err)
 {
 	CLEANUP(close_fd) int fd = -1;
@@ -176,5 +188,7 @@ int status_read(enum status_daemon daemon, struct status *ret_status, struct err
 	ret_status->phase[sizeof(ret_status->phase) - 1] = '\0';
 	ret_status->text[sizeof(ret_status->text) - 1] = '\0';
 	ret_status->degraded[sizeof(ret_status->degraded) - 1] = '\0';
+	if (daemon == STATUS_TRAIND)
+		bound(&ret_status->traind);
 	return 0;
 }

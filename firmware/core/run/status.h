@@ -78,7 +78,7 @@ struct status_rank_times {
 	uint64_t others_us;   /* the other ranks were not ready to begin a batch */
 	uint64_t exchange_us; /* waiting for gradients and weights of the other ranks: on the wire, or not
 				 sent yet. What travels while the device works does not count */
-	uint64_t device_us;   /* the rest: the device works, or the trainer prepares its work */
+	uint64_t device_us;   /* the rest: the device works or cools down, or the trainer prepares its work */
 };
 
 struct status_rank {
@@ -92,7 +92,7 @@ struct status_traind {
 	uint64_t epoch_steps;        /* steps of a whole epoch; 0 = not known yet */
 	uint64_t rows;               /* rows of all ranks, trained on since the process began */
 	uint64_t busy_us, waited_us; /* time in which the device worked; waited for a batch, or for other
-					ranks to begin it */
+					ranks outside of the exchange of gradients */
 	uint64_t throttled_us;       /* time in which the run was paused to cool down */
 	uint64_t checkpoint_step, checkpoint_us;     /* newest checkpoint on the disk; its Unix time */
 	double loss, accuracy;                       /* means over the epoch so far */

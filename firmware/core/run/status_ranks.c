@@ -105,7 +105,7 @@ static void find_slowest(cJSON *object, const struct status_traind *traind, cons
 	passed_s = passed(&mean);
 	cost_s = waits(&mean) - waits(&times[least]);
 	if (passed_s > 0 && cost_s >= SLOWER * passed_s) {
-		const bool feed = times[least].feed_s - mean.feed_s > times[least].device_s - mean.device_s;
+		const bool feed = times[least].feed_s - mean.feed_s >= cost_s / 2;
 
 		add_slowest(object, &traind->rank[least], least, feed ? "feed" : "device", cost_s,
 			    feed ? "its kiln-fetchd has no batch ready"

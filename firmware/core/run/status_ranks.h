@@ -13,7 +13,7 @@
  * no memory.
  *
  * The slowest rank is the one that waits the least for the others, where they wait longer than it by 5 % of
- * the time. `stage` says in what it differs most from their mean: "feed" or "device". Where no rank is slower
- * than the others, but each one waits for 10 % of the time for the exchange, the stage is "wire", and rank
- * and box are null. cost_s is the time that the others, or all, wait for it, as a mean. */
+ * the time. `stage` is "feed" where its longer wait for data is half of that or more, else "device". Where no
+ * rank is slower than the others, but each one waits for 10 % of the time for the exchange, the stage is
+ * "wire", and rank and box are null. cost_s is the time that the others, or all, wait for it, as a mean. */
 cJSON *status_ranks(const struct status *before, const struct status *traind);

@@ -12,7 +12,8 @@
 
 #define MERGES_NONE UINT32_MAX /* no id */
 
-/* A pair of ids that becomes one piece. The pair of 0 and 0 is left + 1 = 1, so 0 = the entry is empty. */
+/* A pair of ids that becomes one piece. pair: the left id + 1 in the upper 32 bits, the right id in the lower
+ * ones; 0 = the entry is empty. */
 struct merge {
 	uint64_t pair;
 	uint32_t rank, id; /* rank: the place in the file */

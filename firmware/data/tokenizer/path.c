@@ -109,7 +109,7 @@ static bool listed(const char *keys, const char *key)
 {
 	const size_t bytes = strlen(key);
 
-	for (const char *at = keys; *at; at = strchr(at, ' ') + 1)
+	for (const char *at = strchr(key, ' ') ? "" : keys; *at; at = strchr(at, ' ') + 1)
 		if (strncmp(at, key, bytes) == 0 && at[bytes] == ' ')
 			return true;
 	return false;

@@ -173,6 +173,8 @@ static int read_tokens(struct tokenizer *tokenizer, const struct path_object *ro
 
 	if (r < 0)
 		return r;
+	if (cJSON_GetArraySize(tokens) > (int)TOKENIZER_ADDED_MAX)
+		return path_refuse(root, "added_tokens", "at most 4096 tokens", err);
 	cJSON_ArrayForEach(item, tokens) {
 		struct path_object token;
 
@@ -188,8 +190,9 @@ static int read_tokens(struct tokenizer *tokenizer, const struct path_object *ro
 static int add_special(struct tokenizer *tokenizer, struct specials *specials, double id,
 		       const struct path_object *object, const char *key, struct error *err)
 {
-	if (!(id >= 0 && id < TOKENIZER_IDS_MAX) || specials->ids == TOKENIZER_SPECIAL_MAX)
-		return path_refuse(object, key, "few tokens with ids", err);
+	if (!(id >= 0 && id < TOKENIZER_IDS_MAX) || id != (double)(uint32_t)id ||
+	    specials->ids == TOKENIZER_SPECIAL_MAX)
+		return path_refuse(object, key, "at most 16 ids, whole numbers below 4194304", err);
 	specials->id[specials->ids++] = (uint32_t)id;
 	keep_id(tokenizer, (uint32_t)id);
 	return 0;
@@ -224,10 +227,12 @@ static int read_special(struct tokenizer *tokenizer, const struct path_object *o
 	    (r = path_object(&tokens, name, &token, err)) < 0 ||
 	    (r = path_array(&token, "ids", &ids, err)) < 0)
 		return r;
-	cJSON_ArrayForEach(id, ids)
-		if (!cJSON_IsNumber(id) ||
-		    (r = add_special(tokenizer, specials, id->valuedouble, &token, "ids", err)) < 0)
-			return path_refuse(&token, "ids", "ids of tokens", err);
+	cJSON_ArrayForEach(id, ids) {
+		r = add_special(tokenizer, specials, cJSON_IsNumber(id) ? id->valuedouble : -1, &token, "ids",
+				err);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
@@ -241,10 +246,15 @@ static int read_template(struct tokenizer *tokenizer, const struct path_object *
 	if ((r = path_only(object, "type single pair special_tokens ", err)) < 0 ||
 	    (r = path_array(object, "single", &single, err)) < 0)
 		return r;
+	if (cJSON_GetArraySize(single) > (int)(2 * TOKENIZER_SPECIAL_MAX + 1))
+		return path_refuse(object, "single", "a Sequence, and at most 16 special tokens on each side",
+				   err);
 	cJSON_ArrayForEach(item, single) {
 		struct path_object step;
 
 		r = path_item(object, "single", item, index++, &step, err);
+		if (r == 0)
+			r = path_only(&step, "SpecialToken Sequence ", err);
 		if (r == 0 && !path_has(&step, "Sequence"))
 			r = read_special(tokenizer, object, &step, specials, err);
 		else if (r == 0 && specials == &tokenizer->after)
@@ -271,9 +281,10 @@ static int read_step(struct tokenizer *tokenizer, const struct path_object *obje
 	if (strcmp(type, "TemplateProcessing") == 0)
 		return read_template(tokenizer, object, err);
 	if (strcmp(type, "BertProcessing") != 0 && strcmp(type, "RobertaProcessing") != 0)
-		return path_refuse(
-			object, "type",
-			"TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel or Sequence", err);
+		return path_refuse(object, "type",
+				   "TemplateProcessing, BertProcessing, RobertaProcessing or ByteLevel, or "
+				   "one Sequence of these",
+				   err);
 	if ((r = path_only(object, "type sep cls trim_offsets add_prefix_space ", err)) < 0 ||
 	    (r = read_pair(tokenizer, object, "cls", &tokenizer->before, err)) < 0)
 		return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the member "model" of tokenizer.json: the pieces, and for BPE the merges. */
 #include "data/tokenizer/parts.h"
+#include "data/tokenizer/unicode.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -67,8 +68,12 @@ static int read_pieces(struct tokenizer *tokenizer, const struct path_object *mo
 		     0) ||
 	    (r = path_string(model, "unk_token", &unknown, err)) < 0)
 		return r;
-	if (*later == '\0' || strlen(later) >= sizeof(tokenizer->later))
-		return path_refuse(model, "continuing_subword_prefix", "characters such as \"##\"", err);
+	/* Pieces with this mark are looked up apart, so no word may begin with it: a mark of punctuation is a
+	 * word of its own. */
+	if (!unicode_is_punctuation((unsigned char)*later) || strlen(later) >= sizeof(tokenizer->later))
+		return path_refuse(model, "continuing_subword_prefix",
+				   "at most 15 bytes that begin with a mark of punctuation, such as \"##\"",
+				   err);
 	(void)strcpy(tokenizer->later, later);
 	r = read_vocabulary(tokenizer, model, err);
 	if (r < 0)

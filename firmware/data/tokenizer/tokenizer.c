@@ -234,6 +234,8 @@ static int add_text(struct tokenizer_thread *thread, const char *text, uint64_t 
 	CLEANUP(free_ptr) char *repaired = NULL;
 
 	thread->ids = 0;
+	if (make_id_room(thread, 1) < 0)
+		return -ENOMEM;
 	if (utf8_valid_bytes(text, bytes) < bytes) {
 		repaired = utf8_repaired(text, bytes);
 		if (!repaired)

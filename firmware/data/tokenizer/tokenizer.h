@@ -31,7 +31,8 @@
 
 #define TOKENIZER_IDS_MAX     (1u << 22)  /* ids are below */
 #define TOKENIZER_FILE_MAX    (16u << 20) /* bytes */
-#define TOKENIZER_SPECIAL_MAX 16u         /* ids before a text, and behind it */
+#define TOKENIZER_ADDED_MAX   4096u /* tokens of added_tokens: each place of a text is compared with them */
+#define TOKENIZER_SPECIAL_MAX 16u   /* ids before a text, and behind it */
 
 struct tokenizer;
 struct tokenizer_thread;

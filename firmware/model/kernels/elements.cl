@@ -3,8 +3,8 @@
  * Kernels that work on each element of [rows, columns] alone, forward and backward. Work-group: 64 items, one element
  * each; `add` = 1 adds to the gradient that is already in the output. References: reference() of the rows in
  * layers/relu.c, layers/dropout.c, layers/sum.c, layers/extreme.c, layers/join.c, layers/multiply.c, layers/dot.c,
- * layers/padding.c and layers/preprocess.c. Tolerance: exact, except that the product of dropout and each addition have
- * 2^-24 relative, and that a store may round (storage.cl).
+ * layers/padding.c and layers/preprocess.c. Tolerance: exact, except that each product and each addition have 2^-24
+ * relative, that multiply_sum says its own, and that a store may round (storage.cl).
  */
 
 /* y = x < 0 ? 0 : x; a NaN stays a NaN. */

@@ -291,9 +291,9 @@ static void conv_export(struct export *out, const struct node *node)
 		export_binary(out, EXPORT_ADD, sums, bias, export_output(out, node));
 }
 
-/* ---- The rows: kernel [size..., channels, filters], of the depthwise ones [size..., channels,
- * depth_multiplier]
- * ---- */
+/* ---- The rows ---- */
+
+/* Kernels: [size..., channels, filters]; of the depthwise ones [size..., channels, depth_multiplier]. */
 
 #define CONV_ROW(row, name_of)                                                                           \
 	{                                                                                                \

@@ -15,9 +15,12 @@ static int dot_shape(const struct graph *graph, const struct node *node, struct 
 		     struct error *err)
 {
 	const struct attribute *axes = &node->attribute[DOT_AXES];
+	const struct tensor *first = graph_at(graph, node->input[0]);
+	char text[SHAPE_TEXT_BYTES];
 
-	if (graph_at(graph, node->input[0])->rank != 1)
-		return refuse_input(graph, node, 0, "one dimension", err);
+	if (first->rank != 1)
+		return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: one dimension", first->name,
+				 shape_text(first, text));
 	for (uint32_t i = 0; i < axes->items; i++)
 		if (!axes->item[i])
 			return error_set(err, -EINVAL, "found axis 0, the rows of a batch, allowed: 1 or -1");

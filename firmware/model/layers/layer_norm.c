@@ -33,7 +33,8 @@ static const struct parameter_spec rms_parameters[] = {
 	[NORM_GAMMA] = { "scale", .initial = "ones", .only_if = -1, .shape = { INPUT_LAST } },
 };
 
-/* unit_normalization: x / sqrt(sum x^2), with Keras's epsilon. */
+/* unit_normalization: x / sqrt(sum x^2 + 1e-12). Keras limits the factor instead of adding: vectors that are
+ * shorter than about 1e-5 differ. */
 #define UNIT_EPSILON 1e-12
 
 static bool is_centered(const struct node *node)

@@ -31,7 +31,7 @@
 	}
 #define COMMON                                                                                        \
 	[RECURRENT_UNITS] = { "units",        ATTRIBUTE_IS_INT, .required = true,                     \
-			      .hashed = true, .min = 1,         .max = 1 << 14 },                     \
+			      .hashed = true, .min = 1,         .max = 1 << 12 },                     \
 	[RECURRENT_ACTIVATION] = FUNCTION("activation", "tanh"),                                      \
 	[RECURRENT_USE_BIAS] = { "use_bias", ATTRIBUTE_IS_BOOL, .hashed = true, .fallback = 1 },      \
 	[RECURRENT_KERNEL_INITIALIZER] = INITIALIZER("kernel_initializer", "glorot_uniform"),         \
@@ -103,13 +103,12 @@ static int recurrent_shape(const struct graph *graph, const struct node *node, s
 	const struct tensor *input = graph_at(graph, node->input[0]);
 	const uint64_t units = (uint64_t)node->attribute[RECURRENT_UNITS].i;
 	const char *initializer = node->attribute[RECURRENT_BIAS_INITIALIZER].s;
-	char text[SHAPE_TEXT_BYTES];
+	const int r = tensor_check_sequence(input, err);
 
-	if (input->rank != 2)
-		return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: [time, features]",
-				 input->name, shape_text(input, text));
-	if (node->op == &op_lstm && node->attribute[RECURRENT_FORGET_BIAS].b && initializer &&
-	    strcmp(initializer, "zeros") != 0)
+	if (r < 0)
+		return r;
+	if (node->op == &op_lstm && node->attribute[RECURRENT_USE_BIAS].b &&
+	    node->attribute[RECURRENT_FORGET_BIAS].b && initializer && strcmp(initializer, "zeros") != 0)
 		return error_set(err, -EINVAL,
 				 "found bias_initializer \"%s\", allowed with unit_forget_bias = true: "
 				 "\"zeros\"",
@@ -269,6 +268,9 @@ static void emit_input_gradient(struct plan *plan, const struct node *node,
 	bool add = false;
 	const uint32_t dx = plan_gradient(plan, node->input[0], &add);
 	const bool drops = size->dropout > 0;
+
+	if (dx == GRAPH_NO_TENSOR)
+		return;
 	const struct gemm gemm = { .a = dgates,
 				   .b = storage_copy(plan, node, STORED, node->parameter[RECURRENT_KERNEL]),
 				   .c = drops ? work(plan, node, "ddropped", plan->graph->storage, size->time,
@@ -282,8 +284,6 @@ static void emit_input_gradient(struct plan *plan, const struct node *node,
 				   .add = add && !drops,
 				   .node = node };
 
-	if (dx == GRAPH_NO_TENSOR)
-		return;
 	gemm_emit(plan, &gemm);
 	if (drops)
 		dropout_emit_channels(plan, node, size->dropout, graph_at(plan->graph, gemm.c), gemm.c, dx,

@@ -286,14 +286,16 @@ static void write_sequence(const struct steps *at, const struct export_inner_nam
 	*join = (struct export_node){ .kind = EXPORT_CONCATENATE, .axes = { 1 }, .axis_count = 1 };
 	for (uint64_t s = 0; s < at->size.time; s++) {
 		const bool last = s + 1 == at->size.time;
+		struct export_inner_name joined;
 
 		join->input[join->inputs++] = h[turned ? at->size.time - 1 - s : s].text;
 		if (!last && join->inputs < CONFIG_INPUTS_MAX)
 			continue;
-		so_far = export_inner(at->node, "joined");
-		(void)snprintf(so_far.text + strlen(so_far.text), 24, "_%" PRIu64, s);
-		join->output = last ? export_output(at->out, at->node) : so_far.text;
-		export_node(at->out, join);
+		joined = export_inner(at->node, "joined");
+		(void)snprintf(joined.text + strlen(joined.text), 24, "_%" PRIu64, s);
+		join->output = last ? export_output(at->out, at->node) : joined.text;
+		export_node(at->out, join); /* reads so_far, too */
+		so_far = joined;
 		join->input[0] = so_far.text;
 		join->inputs = 1;
 	}

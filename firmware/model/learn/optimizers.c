@@ -69,9 +69,13 @@ void optimizer_check(const struct config *config, struct mistakes *mistakes)
 			     "optimizer.lazy: found beside optimizer.gradient_accumulation_steps above 1, "
 			     "allowed: one of them");
 	if (config->optimizer.lazy && graph_parts(config) > 1)
-		mistakes_add(mistakes, config_line(config, "optimizer.lazy"),
-			     "optimizer.lazy: found beside order.lanes above 1, allowed: one of them, or "
-			     "ranks.exact = false");
+		mistakes_add(
+			mistakes, config_line(config, "optimizer.lazy"),
+			config->ranks.exact
+				? "optimizer.lazy: found beside order.lanes above 1, allowed: one of them, "
+				  "or "
+				  "ranks.exact = false"
+				: "optimizer.lazy: found true in a run of several ranks, allowed: false");
 	schedule_check(config, mistakes);
 	check_clips(config, mistakes);
 }
