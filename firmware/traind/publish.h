@@ -26,7 +26,7 @@ struct publish {
 	uint64_t batch_us;         /* when the last batch was enqueued; 0 = no batch since the phase began, or
 			      kernels are compiled */
 	uint64_t waited_us[WAITS]; /* time spent waiting since then */
-	struct status_rank_times times; /* of this rank, until the last batch or phase */
+	struct status_rank_times times; /* times of this rank, until the last batch or phase */
 	enum split split;               /* split of the last batch */
 	uint64_t segment;
 };

@@ -118,7 +118,7 @@ static int pause_a_while(struct train *train, struct error *err)
 	throttle->paused_us += paused_us;
 	throttle->hot_us = clock_us();
 	publish_throttled(train, paused_us);
-	train->publish.times.device_us += paused_us;
+	train->publish.times.device_us += paused_us; /* the phase "throttled" ended the time of a batch */
 	record_changed(train);
 	return r;
 }

@@ -110,8 +110,8 @@ struct prep {
 	uint32_t rows[TEXTS_SPLITS], classes;
 
 	struct texts texts;
-	struct vocabulary *vocabulary;               /* of prep_tokens; otherwise NULL */
-	struct tokenizer *tokenizer;                 /* of prep_ids; otherwise NULL */
+	struct vocabulary *vocabulary;               /* for prep_tokens; otherwise NULL */
+	struct tokenizer *tokenizer;                 /* for prep_ids; otherwise NULL */
 	uint64_t tokens_most;                        /* tokens of the longest text */
 	struct idx_images images[TEXTS_SPLITS];      /* as read from the inputs */
 	const struct idx_images *from[TEXTS_SPLITS]; /* the element of images[] that a split uses */

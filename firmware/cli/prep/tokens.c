@@ -199,30 +199,12 @@ static void describe(const struct prep *prep, cJSON *json)
 	cJSON_AddStringToObject(made, "id", id);
 }
 
-const struct prep_kind prep_tokens = {
-	.what = "tokens of texts (--tokens)",
-	.feature = "tokens",
-	.make = make,
-	.schema = schema,
-	.scratch_bytes = scratch_bytes,
-	.record = record,
-	.scratch_done = scratch_done,
-	.class_name = prep_label_name,
-	.describe = describe,
-	.file_key = PREP_VOCABULARY_KEY,
-	.file = file,
-};
-
-const struct prep_kind prep_ids = {
-	.what = "ids of texts (--tokens --tokenizer)",
-	.feature = "tokens",
-	.make = make_ids,
-	.schema = schema,
-	.scratch_bytes = scratch_bytes,
-	.record = record,
-	.scratch_done = scratch_done,
-	.class_name = prep_label_name,
-	.describe = describe,
-	.file_key = PREP_TOKENIZER_KEY,
-	.file = file,
-};
+#define TOKEN_KIND(of, make_of, key)                                                                  \
+	{                                                                                             \
+		.what = (of), .feature = "tokens", .make = (make_of), .schema = schema,               \
+		.scratch_bytes = scratch_bytes, .record = record, .scratch_done = scratch_done,       \
+		.class_name = prep_label_name, .describe = describe, .file_key = (key), .file = file, \
+	}
+const struct prep_kind prep_tokens = TOKEN_KIND("tokens of texts (--tokens)", make, PREP_VOCABULARY_KEY);
+const struct prep_kind prep_ids =
+	TOKEN_KIND("ids of texts (--tokens --tokenizer)", make_ids, PREP_TOKENIZER_KEY);

@@ -42,12 +42,8 @@ const struct control_method control_methods[] = {
 	  false,
 	  { { 0 } },
 	  "schema (1), time_s, host, version, machine, slot, build, state, why, clock_set, clock, network, "
-	  "boxes, "
-	  "run, "
-	  "progress, rates, "
-	  "ranks (as in stalls and of the last seconds), "
-	  "loss, accuracy, validation_loss, validation_accuracy, "
-	  "checkpoint, order, cache, "
+	  "boxes, run, progress, rates, ranks (as in stalls over the last seconds), loss, accuracy, "
+	  "validation_loss, validation_accuracy, checkpoint, order, cache, "
 	  "series (a row of experiments.list with the trial of the run and its number and beside {slot trial "
 	  "run "
 	  "alive phase text epoch epochs step percent loss validation_loss}: the trials of other slots), "

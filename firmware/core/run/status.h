@@ -74,7 +74,7 @@ struct status_fetchd {
  * the time between two phases. */
 struct status_rank_times {
 	uint64_t rows;        /* rows trained on */
-	uint64_t feed_us;     /* its own kiln-fetchd had no batch ready */
+	uint64_t feed_us;     /* the kiln-fetchd of the rank had no batch ready */
 	uint64_t others_us;   /* the other ranks were not ready to begin a batch */
 	uint64_t exchange_us; /* waiting for gradients and weights of the other ranks: on the wire, or not
 				 sent yet. What travels while the device works does not count */

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#define SLOWER 0.05 /* of the time, by which others wait longer */
-#define WIRED  0.10 /* of the time, for which every rank waits for the exchange */
+#define SLOWER 0.05 /* a rank is slower where the others wait longer by this part of the time */
+#define WIRED  0.10 /* the wire is slow where every rank waits for the exchange for this part of the time */
 
 struct times {
 	double rows, feed_s, others_s, exchange_s, device_s;

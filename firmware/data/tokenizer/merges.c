@@ -17,7 +17,7 @@ struct merges_piece {
 /* A pair that may be merged, in a heap: the least rank first, then the leftmost. */
 struct merges_candidate {
 	uint64_t order; /* rank, then place of the left piece */
-	uint32_t id;    /* of the merged piece */
+	uint32_t id;    /* id of the merged piece */
 };
 
 /* ---- The table of merges ---- */

@@ -16,7 +16,7 @@
 
 struct normal {
 	bool clean, chinese, accents, lower; /* accents: decompose, and remove the accents */
-	uint8_t ascii[128];                  /* what becomes of each ASCII character */
+	uint8_t ascii[128]; /* each ASCII character after the normalisation, or NORMAL_DROP */
 };
 
 /* Marks that stay and wait for the end of their run, to be sorted. */

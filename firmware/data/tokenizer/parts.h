@@ -20,7 +20,8 @@ struct tokenizer {
 	uint64_t bytes;
 	char *names; /* bytes of pieces and added tokens; has room for all of the file */
 	uint64_t names_bytes;
-	char later[16]; /* what a piece of WordPiece behind another begins with */
+	char later[16]; /* mark with which a piece of WordPiece begins that does not begin its word, such as
+			   "##" */
 	uint32_t size;
 	uint32_t vocabulary, next_added; /* pieces of model.vocab; least id of a further added token */
 

@@ -18,7 +18,7 @@ enum split_kind { SPLIT_BERT, SPLIT_GPT2, SPLIT_LLAMA3 };
 
 struct split {
 	enum split_kind kind;
-	uint32_t digits; /* of SPLIT_LLAMA3: a number's longest word */
+	uint32_t digits; /* SPLIT_LLAMA3: so many digits make the longest word of a number */
 };
 
 /* A word is text + start .. text + *at. */

@@ -5,7 +5,7 @@
 
 #include <utf8proc.h>
 
-#define I_WITH_DOT       0x130u /* of Turkish; the only character with two small letters */
+#define I_WITH_DOT       0x130u /* capital I with a dot, in Turkish: the only character with two small letters */
 #define DOT_ABOVE        0x307u
 #define LATER_DECOMPOSED 0x11938u /* a vowel whose decomposition the tables of `tokenizers` do not have */
 

@@ -38,19 +38,6 @@ float share_of(int combiner, long n)
 	return combiner == SHARE_MEAN ? 1.0f / n : combiner == SHARE_SQRTN ? 1.0f / sqrt((float)n) : 1.0f;
 }
 
-void store_block(float16 x, __global float *to, int columns)
-{
-	float lane[16];
-
-	if (columns >= 16) {
-		put16(x, 0, to);
-		return;
-	}
-	put16(x, 0, lane);
-	for (int c = 0; c < columns; c++)
-		to[c] = lane[c];
-}
-
 bool is_id(long id, int ids)
 {
 	return id >= 0 && id < ids;
@@ -314,7 +301,7 @@ EMBEDDING embedding_clear_all(__global float *G, uint elements)
 	const size_t first = (size_t)get_global_id(0) * 16;
 
 	if (first < elements)
-		store_block((float16)(0), G + first, min(elements - (uint)first, 16u));
+		put_some((float16)(0), min(elements - (uint)first, 16u), G + first);
 }
 
 #ifdef CPU_DEVICE
@@ -340,7 +327,7 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 				sum += load16(0, dy + r * columns + c) *
 				       (splits ? share_of(combiner, splits[r + 1] - splits[r]) : 1);
 			}
-			store_block(sum, G + (size_t)key[i] * columns + c, columns - c);
+			put_some(sum, columns - c, G + (size_t)key[i] * columns + c);
 		}
 	}
 }

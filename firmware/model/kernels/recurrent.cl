@@ -52,35 +52,10 @@ int panels_of(int units)
 }
 
 #ifdef CPU_DEVICE
-/* Accesses of 1 .. 16 neighbouring floats. */
-float16 get_units(int n, __global const float *p)
-{
-	float lane[16] = { 0 };
-
-	if (n >= 16)
-		return get16(0, p);
-	for (int i = 0; i < n; i++)
-		lane[i] = p[i];
-	return get16(0, lane);
-}
-
-void put_units(float16 x, int n, __global float *p)
-{
-	float lane[16];
-
-	if (n >= 16) {
-		put16(x, 0, p);
-		return;
-	}
-	put16(x, 0, lane);
-	for (int i = 0; i < n; i++)
-		p[i] = lane[i];
-}
-
 #define CELL(name)           name##_16
 #define UNITS_OF             float16
-#define CELL_GET(n, p)       get_units(n, p)
-#define CELL_PUT(x, n, p)    put_units(x, n, p)
+#define CELL_GET(n, p)       get_some(n, p)
+#define CELL_PUT(x, n, p)    put_some(x, n, p)
 #define CELL_LOAD(n, p)      load_some(n, p)
 #define CELL_STORE(x, n, p)  store_some(x, n, p)
 #include "recurrent_cell.clh"
@@ -158,9 +133,9 @@ ELEMENTS gru_bias(__global const stored *dgates, __global const stored *dinner, 
 #endif
 /* After the last row, the last row again: it gets the same sums again. */
 #define PANEL_A(r)     __global const float *a##r = a + (size_t)min(r, last) * stride_a;
-#define PANEL_C(r)     __global float *c##r = c + (size_t)min(r, last) * stride_c; float16 sum##r = add ? get_units(n, c##r) : 0;
+#define PANEL_C(r)     __global float *c##r = c + (size_t)min(r, last) * stride_c; float16 sum##r = add ? get_some(n, c##r) : 0;
 #define PANEL_TERM(r)  sum##r = fma((float16)(a##r[k]), b, sum##r);
-#define PANEL_PUT(r)   put_units(sum##r, n, c##r);
+#define PANEL_PUT(r)   put_some(sum##r, n, c##r);
 
 /* c (+)= a times a panel of n columns, for PANEL_ROWS rows at most. */
 void panel_rows(__global const float *a, size_t stride_a, int terms, __global const float *panel, bool add, __global float *c,

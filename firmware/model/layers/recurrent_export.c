@@ -18,7 +18,7 @@ struct steps {
 	struct recurrent_sizes size;
 	uint64_t step;
 	struct export_inner_name begin[GATES_MAX], end[GATES_MAX], h, cell;
-	struct export_inner_name bias; /* of gru's h U; empty: there is none */
+	struct export_inner_name bias; /* bias of the product h U of gru; empty: there is none */
 };
 
 /* ---- Operations of a step, whose results are "<layer>/<what>_<step>" ---- */
