@@ -25,7 +25,7 @@ bool lines_next(struct lines *lines)
 		lines->again = false;
 		return true;
 	}
-	bytes = getline(&lines->text, &lines->capacity, stdin);
+	bytes = getline(&lines->text, &lines->capacity, lines->file ? lines->file : stdin);
 	if (bytes < 0)
 		return false;
 	lines->bytes = (size_t)bytes - (lines->text[bytes - 1] == '\n');

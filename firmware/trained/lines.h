@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads standard input line by line. */
+/* Reads standard input, or a file, line by line. */
 #pragma once
 
 #include "core/base/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct lines {
+	FILE *file; /* where the lines come from; NULL = standard input; borrowed */
 	char *text; /* the current line, without its line end; owned */
 	size_t capacity, bytes;
 	uint64_t number; /* number of the current line, counted from 1 */

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "trained/columns.h"
 #include "trained/features.h"
+#include "trained/rows.h"
 #include "trained/shards.h"
 #include "trained/table_row.h"
 #include "trained/whole_shard.h"
@@ -23,7 +24,9 @@ struct records {
 	struct filter filter;
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
 	struct lines own;    /* storage for `lines` where the caller gives no lines */
-	cJSON *dataset;      /* of lines: dataset.json beside the model; NULL = none */
+	struct rows *table;  /* not NULL: the caller reads the records; neither lines nor shards */
+	cJSON *dataset;      /* of lines and rows: dataset.json beside the model; NULL = none */
+	struct table_row *table_row;
 
 	struct columns columns;
 	const struct trained *also; /* the second model; NULL = none */
@@ -50,21 +53,74 @@ static int open_shards(struct records *records, const struct trained *trained,
 	return 0;
 }
 
+/* Lists what the columns of the input lack, and marks those that the model does not need. */
+static void match_columns(struct records *records, char *missing, size_t size)
+{
+	const struct rows *rows = records->table;
+	const char *name, *feature;
+
+	for (uint32_t i = 0; i < rows->names; i++)
+		rows->unread[i] = true;
+	for (uint32_t c = 0; (name = table_row_column(records->table_row, c, &feature)); c++) {
+		const struct config_feature *read =
+			feature ? config_feature_named(records->config, feature) : NULL;
+		const size_t used = strlen(missing);
+		uint32_t i = 0;
+
+		if (!read || !columns_reads(&records->columns, (uint32_t)(read - records->config->feature)))
+			continue;
+		while (i < rows->names && strcmp(rows->name[i], name) != 0)
+			i++;
+		if (i < rows->names)
+			rows->unread[i] = false;
+		else
+			(void)snprintf(missing + used, size - used, "%s\"%s\"", used ? ", " : "", name);
+	}
+}
+
+static int check_columns(struct records *records, const struct trained *trained, struct error *err)
+{
+	char missing[256] = "";
+
+	if (!records->table || !records->table->name)
+		return 0;
+	if (!records->table_row)
+		return error_set(err, -EINVAL,
+				 "%s: found a table with columns, but %s was not trained on shards that kiln "
+				 "prep made of a table; expected JSON lines with its features",
+				 records->table->source, trained->name);
+	match_columns(records, missing, sizeof(missing));
+	return *missing ? error_set(err, -EBADMSG, "%s: found no column %s, which the model reads",
+				    records->table->source, missing)
+			: 0;
+}
+
+static int open_lines(struct records *records, const struct trained *trained,
+		      const struct records_source *source, struct error *err)
+{
+	int r = trained_dataset(trained, &records->dataset, err);
+
+	records->table = source->rows;
+	if (!records->table)
+		records->lines = source->lines ? source->lines : &records->own;
+	return r < 0 ? r
+		     : table_row_open(records->dataset, records->config, source->labels, &records->table_row,
+				      err);
+}
+
 static int open_records(struct records *records, const struct trained *trained,
 			const struct records_source *source, const struct model *model, struct error *err)
 {
-	int r;
+	int r = records_are_lines(source) ? open_lines(records, trained, source, err)
+					  : open_shards(records, trained, source, err);
 
-	if (records_are_lines(source))
-		records->lines = source->lines ? source->lines : &records->own;
-	r = records->lines ? trained_dataset(trained, &records->dataset, err)
-			   : open_shards(records, trained, source, err);
 	if (r < 0)
 		return r;
 	records->origin = calloc(records->config->run.batch_rows, sizeof(*records->origin));
 	if (!records->origin)
 		return error_set(err, -ENOMEM, "no memory for a batch");
-	return columns_open(records->config, model, source->labels, &records->columns, err);
+	r = columns_open(records->config, model, source->labels, &records->columns, err);
+	return r < 0 ? r : check_columns(records, trained, err);
 }
 
 int records_open(const struct trained *trained, const struct records_source *source,
@@ -107,6 +163,7 @@ void records_closep(struct records **pointer)
 	lines_done(&records->own);
 	columns_done(&records->columns);
 	columns_done(&records->second);
+	table_row_freep(&records->table_row);
 	json_free(&records->dataset);
 	whole_shard_done(&records->shard);
 	free(records->origin);
@@ -216,19 +273,28 @@ static int add_object(struct records *records, uint32_t row, struct error *err)
 	return 1;
 }
 
+/* Reads the next line or row. Returns 1; 0 at the end. */
+static int next_object(struct records *records, cJSON **ret_object, uint64_t *ret_line, struct error *err)
+{
+	if (records->table)
+		return records->table->next(records->table, ret_object, ret_line, err);
+	if (!lines_next(records->lines))
+		return 0;
+	*ret_line = records->lines->number;
+	return lines_object(records->lines, ret_object, err) < 0 ? err->code : 1;
+}
+
 static int add_line(struct records *records, uint32_t row, struct error *err)
 {
 	CLEANUP(json_free) cJSON *object = NULL;
-	int r;
+	uint64_t line;
+	int r = next_object(records, &object, &line, err);
 
-	records->ended = !lines_next(records->lines);
-	if (records->ended)
-		return 0;
-	r = lines_object(records->lines, &object, err);
-	if (r < 0)
+	records->ended = r == 0;
+	if (r <= 0)
 		return r;
-	records->origin[row] = (struct records_origin){ NULL, records->lines->number };
-	r = table_row_translate(records->dataset, records->config, object, err);
+	records->origin[row] = (struct records_origin){ NULL, line };
+	r = table_row_translate(records->table_row, object, err);
 	if (r == 0)
 		r = features_add(&records->columns, records->config, object, row, err);
 	return r < 0 ? records_blame(records->origin[row], err) : 1;
@@ -238,7 +304,7 @@ static int add_line(struct records *records, uint32_t row, struct error *err)
  * set. */
 static int add_row(struct records *records, uint32_t row, struct error *err)
 {
-	if (records->lines)
+	if (records->lines || records->table)
 		return add_line(records, row, err);
 	if (records->unread)
 		return add_object(records, row, err);

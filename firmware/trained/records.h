@@ -4,7 +4,7 @@
  * keys, and each shard from its first record to its last. Of a shard of the run's plan exactly the version
  * that the plan pins is read; the filter of the configuration and its rule for bad records apply. Standard
  * input has one JSON object per line; every line is used, and a line that does not match the schema is an
- * error.
+ * error. So are the rows of a table; where they have columns, all those that the model reads must be there.
  */
 #pragma once
 

@@ -51,6 +51,23 @@ is "$(printf '%s\n' '{"age": 78, "income": 5000, "city": "東京", "note": "new"
 	'{"age": 20, "income": 1000, "city": "Oslo", "bought": "yes"}' | "$kiln" predict "runs/$run" --data - 2>&1 |
 	python3 -c 'import json, sys; print([json.loads(line)["label"] for line in sys.stdin])')" "['yes', 'no', 'yes', 'no']" \
 	"new rows as the table had them: texts, missing values, columns that are not read"
+printf '%s\n' '{"age": 78, "income": 5000, "city": "東京"}' '{"income": 900, "city": "The \"Hague\"", "note": true}' >new.jsonl
+printf '\357\273\277more,city,income,age,note\r\n1,東京,5000,78,\r\n"a,b","The ""Hague""",900,,"two\nlines"\r\n' >new.csv
+"$kiln" predict "runs/$run" new.csv >new.out 2>new.err
+is "$(python3 -c 'import json; print([(r["line"], r["label"]) for r in map(json.loads, open("new.out"))])')" "[(2, 'yes'), (3, 'no')]" \
+	"new rows of a CSV file: columns in another order, one that the table did not have" "$(cat new.err)"
+gzip -k new.csv
+without_line() { sed 's/"line":[0-9]*,//'; }
+for input in new.csv.gz new.jsonl -; do
+	is "$("$kiln" predict "runs/$run" --data "$input" <new.csv 2>&1 | without_line)" "$(without_line <new.out)" "the same rows from $input"
+done
+like "$(cut -d, -f1,4 new.csv | head -n 2 | "$kiln" predict "runs/$run" 2>&1)" 'standard input: found no column "income", "city", which the model reads' \
+	"missing columns are named"
+printf 'age,income,city\n20,900\n' >short.csv
+like "$("$kiln" predict "runs/$run" short.csv 2>&1)" 'short.csv: line 2: found 2 values, expected 3' "a row with too few values is refused"
+printf 'age,income,city\n20,900,Ulm\nx,900,Ulm\n' >word.csv
+like "$("$kiln" predict "runs/$run" word.csv 2>&1)" 'line 3: "age": found "x", expected a number' "a word for a number is refused"
+is "$("$kiln" evaluate "runs/$run" --data people.csv 2>&1 | sed -n 's/^rows *//p')" 4000 "kiln evaluate reads the rows of a table with labels"
 like "$(echo '{"agee": 78}' | "$kiln" predict "runs/$run" --data - 2>&1)" 'found "agee", allowed: "age"' "an unknown column is refused"
 
 # ---- Each kind of set has a configuration that is good ----

@@ -178,6 +178,7 @@ like "$(cat filled.log)" 'age: float, 18 .. 90, 273 missing \(written as -1\)' "
 sed 's/,,/,?,/' a.csv >query.csv
 prep null query.csv --label grade --type id=int --null '?,none'
 same csv null "--null"
+is "$(python3 -c 'import json; print(json.load(open("out/null/dataset.json"))["null"])')" "['?', 'none']" "dataset.json: the texts of --null"
 
 # ---- Bad input ----
 

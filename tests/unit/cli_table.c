@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of kiln prep for tables that have no files: numbers, ends of rows, values, splits. */
 #include "cli/table/csv.h"
-#include "cli/table/number.h"
+#include "core/base/number.h"
 #include "cli/table/spill.h"
 #include "cli/table/split.h"
 #include "cli/table/values.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static const char dataset_text[] =
-	"{\"label\":\"y\",\"classes\":[\"no\",\"yes\"],\"columns\":["
+	"{\"label\":\"y\",\"classes\":[\"no\",\"yes\",\"7\"],\"null\":[\"NA\"],\"columns\":["
 	"{\"name\":\"age\",\"type\":\"float\",\"feature\":\"age\",\"fill\":40},"
 	"{\"name\":\"city\",\"type\":\"category\",\"feature\":\"city\",\"values\":[\"Bonn\",\"Ulm\"]},"
 	"{\"name\":\"who\",\"type\":\"category\",\"feature\":\"who\",\"hashed\":true,"
@@ -19,6 +19,7 @@ static const char dataset_text[] =
 	"{\"name\":\"b\",\"type\":\"float\",\"feature\":\"numbers\",\"fill\":2},"
 	"{\"name\":\"count\",\"type\":\"int\",\"feature\":\"count\",\"fill\":7},"
 	"{\"name\":\"other\",\"type\":\"float\",\"feature\":\"other\",\"fill\":1},"
+	"{\"name\":\"zip\",\"type\":\"category\",\"feature\":\"zip\",\"values\":[\"2\",\"10\",\"true\"]},"
 	"{\"name\":\"note\",\"type\":\"bytes\",\"feature\":\"note\"},"
 	"{\"name\":\"gone\",\"type\":\"dropped\"},"
 	"{\"name\":\"y\",\"type\":\"category\",\"feature\":\"y\"}]}";
@@ -27,28 +28,44 @@ static const char dataset_text[] =
 static const struct {
 	const char *row, *expected;
 } cases[] = {
-	{ "{\"age\":30,\"city\":\"Ulm\",\"who\":\"alice\",\"a\":5,\"b\":6,\"count\":3}",
-	  "{\"age\":30,\"city\":2,\"who\":2,\"numbers\":[5,6],\"count\":3}" },
-	{ "{}", "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7}" },
-	{ "{\"age\":null,\"city\":\"Oslo\",\"who\":null,\"a\":\"\",\"b\":\"2.5\",\"count\":null}",
-	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2.5],\"count\":7}" },
-	{ "{\"age\":[30],\"city\":1,\"who\":2,\"numbers\":[8,9],\"count\":\"9223372036854775807\"}",
-	  "{\"age\":[30],\"city\":1,\"who\":2,\"numbers\":[8,9],\"count\":\"9223372036854775807\"}" },
-	{ "{\"other\":1,\"note\":\"x\",\"gone\":2,\"y\":\"yes\"}",
-	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"y\":1,\"note\":\"x\"}" },
-	{ "{\"y\":0,\"new\":1}",
-	  "{\"y\":0,\"new\":1,\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7}" },
+	{ "{\"age\":30,\"city\":\"Ulm\",\"who\":\"alice\",\"a\":5,\"b\":6,\"count\":3,\"zip\":10}",
+	  "{\"age\":30,\"city\":2,\"who\":2,\"numbers\":[5,6],\"count\":3,\"zip\":2}" },
+	{ "{}", "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0}" },
+	{ "{\"age\":\"NA\",\"city\":\"Oslo\",\"who\":null,\"a\":\"\",\"b\":\"2.5\",\"count\":null,\"zip\":"
+	  "\"NA\"}",
+	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2.5],\"count\":7,\"zip\":0}" },
+	{ "{\"age\":[30],\"city\":[1],\"who\":[2],\"numbers\":[8,9],\"count\":\"9223372036854775807\","
+	  "\"zip\":true}",
+	  "{\"age\":[30],\"city\":[1],\"who\":[2],\"numbers\":[8,9],\"count\":\"9223372036854775807\","
+	  "\"zip\":3}" },
+	{ "{\"other\":1,\"note\":5,\"gone\":2,\"y\":\"yes\"}",
+	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0,\"y\":1,\"note\":"
+	  "\"5\"}" },
+	{ "{\"y\":7,\"new\":1,\"zip\":\"2\"}",
+	  "{\"y\":2,\"new\":1,\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":1}" },
+	{ "{\"y\":[1]}",
+	  "{\"y\":[1],\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0}" },
 };
 
 static struct config *configuration(void)
 {
-	static const char *const names[] = { "age", "city", "who", "numbers", "count", "y", "note" };
+	static const char *const names[] = { "age", "city", "who", "numbers", "count", "y", "note", "zip" };
 	struct config *config = calloc(1, sizeof(*config));
 
 	assert_non_null(config);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		config->feature[config->features++].name = names[i];
 	return config;
+}
+
+/* Reads the columns, and translates one row. */
+static int translate(const cJSON *dataset, const struct config *config, bool labels, cJSON *row,
+		     struct error *err)
+{
+	CLEANUP(table_row_freep) struct table_row *columns = NULL;
+
+	assert_int_equal(table_row_open(dataset, config, labels, &columns, err), 0);
+	return table_row_translate(columns, row, err);
 }
 
 static void test_rows(void **state)
@@ -63,7 +80,10 @@ static void test_rows(void **state)
 		struct error err = { 0 };
 		char *found;
 
-		assert_int_equal(table_row_translate(dataset, config, row, &err), 0);
+		if (!cJSON_HasObjectItem(expected, "y")) /* not read: any class, or none */
+			assert_non_null(cJSON_AddStringToObject(row, "y", "other"));
+		assert_int_equal(translate(dataset, config, cJSON_HasObjectItem(expected, "y"), row, &err),
+				 0);
 		found = cJSON_PrintUnformatted(row);
 		if (!cJSON_Compare(row, expected, true))
 			fail_msg("found %s, expected %s", found, cases[i].expected);
@@ -75,17 +95,47 @@ static void test_rows(void **state)
 	free(config);
 }
 
-static void test_no_table(void **state)
+static void test_refused(void **state)
 {
+	static const char *const refused[][2] = {
+		{ "{\"age\":\"old\"}", "\"age\": found \"old\", expected a number" },
+		{ "{\"age\":true}", "\"age\": found \"true\", expected a number" },
+		{ "{\"age\":1}", "\"y\": found \"\", expected a class of the model" },
+		{ "{\"y\":\"maybe\"}", "\"y\": found \"maybe\", expected a class of the model" },
+	};
+	struct config *config = configuration();
+	cJSON *dataset = cJSON_Parse(dataset_text);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		cJSON *row = cJSON_Parse(refused[i][0]);
+		struct error err = { 0 };
+
+		assert_int_equal(translate(dataset, config, true, row, &err), -EBADMSG);
+		assert_string_equal(err.text, refused[i][1]);
+		cJSON_Delete(row);
+	}
+	cJSON_Delete(dataset);
+	free(config);
+}
+
+static void test_columns(void **state)
+{
+	CLEANUP(table_row_freep) struct table_row *columns = NULL;
 	struct config *config = configuration();
 	cJSON *row = cJSON_Parse("{\"age\":\"old\"}"), *dataset = cJSON_Parse(dataset_text);
+	const char *feature = NULL;
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(table_row_translate(NULL, config, row, &err), 0);
+	assert_int_equal(translate(NULL, config, true, row, &err), 0);
 	assert_string_equal(cJSON_GetStringValue(json_member(row, "age")), "old");
-	assert_int_equal(table_row_translate(dataset, config, row, &err), -EBADMSG);
-	assert_string_equal(err.text, "\"age\": found \"old\", expected a number");
+	assert_int_equal(table_row_open(dataset, config, false, &columns, &err), 0);
+	assert_string_equal(table_row_column(columns, 3, &feature), "a");
+	assert_string_equal(feature, "numbers");
+	assert_string_equal(table_row_column(columns, 6, &feature), "other");
+	assert_null(feature);
+	assert_null(table_row_column(columns, 11, &feature));
 	cJSON_Delete(row);
 	cJSON_Delete(dataset);
 	free(config);
@@ -95,7 +145,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_no_table),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/columns.h"
 
-#include "cli/table/number.h"
+#include "core/base/number.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/csv.h"
 
-#include <csv.h>
 #include <string.h>
 
 #define OPTIONS (CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL)
@@ -91,7 +90,7 @@ static void on_line_end(int end, void *context)
 	parsed_begin_row(parsing->rows, parsing->line);
 }
 
-static int parser_open(struct csv_parser *parser, enum table_format format, struct error *err)
+int csv_open(struct csv_parser *parser, enum table_format format, struct error *err)
 {
 	if (csv_init(parser, OPTIONS) != 0)
 		return error_set(err, -ENOMEM, "no memory for a parser of CSV");
@@ -126,10 +125,7 @@ static uint64_t skip_wrong(struct parsing *parsing, const char *data, uint64_t a
 	const char *newline = memchr(data + at, '\n', bytes - at);
 	const uint64_t end = newline ? (uint64_t)(newline - data) + 1 : bytes;
 
-	parsed_bad(
-		parsing->rows,
-		": found a quote inside a value without quotes, or text behind a closing quote; expected the "
-		"value in quotes, with each quote in it doubled");
+	parsed_bad(parsing->rows, "%s", ": " CSV_WRONG_QUOTE);
 	parsing->line = lines_in(data, end);
 	parsed_begin_row(parsing->rows, parsing->line);
 	return end;
@@ -144,14 +140,14 @@ int csv_parse_block(struct parsed *rows, const char *data, uint64_t bytes, struc
 	while (at < bytes && parsed_go_on(rows)) {
 		struct csv_parser parser;
 		bool open;
-		int r = parser_open(&parser, rows->table->format, err);
+		int r = csv_open(&parser, rows->table->format, err);
 
 		if (r < 0)
 			return r;
 		at += parse_some(&parser, &parsing, data + at, bytes - at, &open);
 		csv_free(&parser);
 		if (open)
-			parsed_bad(rows, ": found no quote that closes a value");
+			parsed_bad(rows, "%s", ": " CSV_OPEN_QUOTE);
 		if (at < bytes)
 			at = skip_wrong(&parsing, data, at, bytes);
 	}
@@ -192,7 +188,7 @@ static int read_head(enum table_format format, const char *what, const char *dat
 		     struct head *head, struct error *err)
 {
 	struct csv_parser parser;
-	int r = parser_open(&parser, format, err);
+	int r = csv_open(&parser, format, err);
 
 	if (r < 0)
 		return r;

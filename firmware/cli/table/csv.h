@@ -8,6 +8,16 @@
 
 #include "cli/table/parsed.h"
 
+#include <csv.h>
+
+#define CSV_WRONG_QUOTE                                                                                    \
+	"found a quote inside a value without quotes, or text behind a closing quote; expected the value " \
+	"in quotes, with each quote in it doubled"
+#define CSV_OPEN_QUOTE "found no quote that closes a value"
+
+/* Opens a parser with these rules. Owns: the caller calls csv_free(). Errors: -ENOMEM. */
+MUST_CHECK int csv_open(struct csv_parser *parser, enum table_format format, struct error *err);
+
 char csv_delimiter(enum table_format format);
 
 /* Returns how many of the bytes, which begin with a row, are whole rows. */

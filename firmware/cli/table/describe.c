@@ -76,6 +76,21 @@ static void describe_split(const struct table *table, cJSON *json)
 		cJSON_AddTrueToObject(split, "stratify");
 }
 
+/* The texts of --null, which mean a missing value in new rows, too. */
+static void describe_null(const struct table *table, cJSON *json)
+{
+	const char *at = table->null_said;
+	cJSON *list = at ? cJSON_AddArrayToObject(json, "null") : NULL;
+
+	while (at && *at) {
+		const size_t length = strcspn(at, ",");
+		CLEANUP(free_ptr) char *text = strndup(at, length);
+
+		cJSON_AddItemToArray(list, json_string(text ? text : ""));
+		at += length + (at[length] == ',');
+	}
+}
+
 void describe_table(const struct table *table, cJSON *json)
 {
 	cJSON *columns = cJSON_AddArrayToObject(json, "columns");
@@ -84,6 +99,7 @@ void describe_table(const struct table *table, cJSON *json)
 		cJSON_AddItemToArray(columns, describe_column(table, c));
 	if (table->label != TABLE_NO_COLUMN)
 		cJSON_AddItemToObject(json, "label", json_string(table->label_name));
+	describe_null(table, json);
 	json_add_u64(json, "bad_rows", table->bad_rows);
 	describe_split(table, json);
 }

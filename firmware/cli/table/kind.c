@@ -4,7 +4,7 @@
 #include "cli/prep/parallel.h"
 #include "cli/table/columns.h"
 #include "cli/table/describe.h"
-#include "cli/table/number.h"
+#include "core/base/number.h"
 #include "cli/table/read.h"
 #include "cli/table/table.h"
 

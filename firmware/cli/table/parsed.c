@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/parsed.h"
 
-#include "cli/table/number.h"
+#include "core/base/number.h"
 #include "cli/table/split.h"
 #include "core/base/utf8.h"
 #include "core/base/visible.h"

@@ -2,7 +2,7 @@
 #include "cli/table/table.h"
 
 #include "cli/table/input.h"
-#include "cli/table/number.h"
+#include "core/base/number.h"
 #include "core/base/utf8.h"
 
 #include <math.h>
@@ -22,8 +22,7 @@ static const struct {
 
 /* ---- The format ---- */
 
-/* Returns the format that a name says, with .gz or .zst behind it or not; -1: none. */
-static int format_of_name(const char *name)
+int table_format_of(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -45,7 +44,7 @@ static int format_of_name(const char *name)
 /* A file .tsv without --format has lines of label<TAB>text, as kiln prep has always read them. */
 bool table_is(const char *name, const char *format)
 {
-	const int named = format_of_name(name);
+	const int named = table_format_of(name);
 
 	return format || (named >= 0 && named != TABLE_TSV);
 }
@@ -53,7 +52,7 @@ bool table_is(const char *name, const char *format)
 int table_choose_format(struct table *table, const char *format, struct error *err)
 {
 	static const char *const names[] = { "csv", "tsv", "jsonl" };
-	const int named = format_of_name(table->input[0]);
+	const int named = table_format_of(table->input[0]);
 
 	for (int i = 0; format && i < 3; i++)
 		if (strcmp(names[i], format) == 0)
@@ -66,7 +65,7 @@ int table_choose_format(struct table *table, const char *format, struct error *e
 				 table->input[0]);
 	table->format = (enum table_format)named;
 	for (uint32_t i = 1; i < table->inputs; i++)
-		if (format_of_name(table->input[i]) != named)
+		if (table_format_of(table->input[i]) != named)
 			return error_set(
 				err, -EINVAL,
 				"%s: found another format than that of %s, expected one for all inputs; "

@@ -102,6 +102,8 @@ struct table {
 	uint64_t *start[TEXTS_SPLITS]; /* the number of the first row of each part, in its split */
 };
 
+/* Returns the enum table_format that a name says, with .gz or .zst behind it or not; -1: none. */
+int table_format_of(const char *name);
 /* Tells whether the input is a table: by its name, for which --format may be said, too. */
 bool table_is(const char *name, const char *format);
 /* Sets table->format from the name of the first input or from --format. Errors: -EINVAL. */

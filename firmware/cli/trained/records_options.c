@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/records_options.h"
 
+#include "cli/table/rows.h"
+#include "cli/table/table.h"
+
 #include <string.h>
 
 const struct verb_option records_options[] = {
@@ -10,11 +13,13 @@ const struct verb_option records_options[] = {
 	  .choices = "train|validation|test",
 	  .help = "read the shards of this split, as the run's plan lists them; default test" },
 	{ .name = "data",
-	  .value = VERB_URL,
-	  .argument = "URL",
+	  .value = VERB_LOCATION,
+	  .argument = "INPUT",
 	  .help = "read other shards: those below s3://bucket/prefix or file:///folder whose names match the "
-		  "split's glob in a source of the model's configuration; - = read standard input, one JSON "
-		  "object per line: {\"FEATURE\": VALUES, ...}" },
+		  "split's glob in a source of the model's configuration; or the rows of a table, a path or "
+		  "URL that ends with .csv, .tsv, .jsonl or .ndjson, with .gz or .zst behind it or not; "
+		  "- = read standard input, one JSON object per line: {\"FEATURE\": VALUES, ...}, or CSV "
+		  "with a header" },
 	{ .name = "data-as-it-is-now",
 	  .help = "read a shard of the plan that has changed since the run as it is now; without this "
 		  "option, "
@@ -33,4 +38,21 @@ void records_read(struct records_source *source, const struct arguments *argumen
 	for (enum split split = 0; name && split < SPLIT_MAX; split++)
 		if (strcmp(name, split_name(split)) == 0)
 			source->split = split;
+}
+
+int records_open_table(struct records_source *source, const struct trained *trained, const char *name,
+		       struct error *err)
+{
+	struct config_store where = trained->where;
+
+	where.at[0] = '\0'; /* of the sink */
+	source->data = name;
+	return table_rows_open(&where, name, &source->rows, err);
+}
+
+int records_open_rows(struct records_source *source, const struct trained *trained, struct error *err)
+{
+	if (!source->data || (strcmp(source->data, "-") != 0 && table_format_of(source->data) < 0))
+		return 0;
+	return records_open_table(source, trained, source->data, err);
 }

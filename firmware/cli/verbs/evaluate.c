@@ -2,6 +2,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/table/rows.h"
 #include "cli/trained/confusion.h"
 #include "cli/trained/operand.h"
 #include "cli/trained/records_options.h"
@@ -76,7 +77,8 @@ static int evaluate(struct evaluation *evaluation, struct error *err)
 	struct model_batch batch;
 	int r = trained_load(trained, err);
 
-	if (r < 0 || (r = operand_open_model(trained, true, err)) < 0 ||
+	if (r < 0 || (r = records_open_rows(&evaluation->source, trained, err)) < 0 ||
+	    (r = operand_open_model(trained, true, err)) < 0 ||
 	    (r = trained_dataset(trained, &evaluation->dataset, err)) < 0 ||
 	    (r = records_open(trained, &evaluation->source, trained->model, &evaluation->records, err)) < 0)
 		return r;
@@ -178,6 +180,7 @@ static void done(struct evaluation *evaluation)
 	metrics_close(evaluation->weighted);
 	worst_done(&evaluation->worst);
 	records_closep(&evaluation->records);
+	table_rows_close(evaluation->source.rows);
 	trained_done(&evaluation->trained);
 }
 
@@ -214,7 +217,7 @@ static const struct verb_option own_options[] = {
 const struct verb verb_evaluate = {
 	.name = "evaluate",
 	.summary = "measure a trained network on a split",
-	.synopsis = "evaluate MODEL [--split NAME] [OPTION...]",
+	.synopsis = "evaluate MODEL [--split NAME | --data INPUT] [OPTION...]",
 	.about =
 		"Measures a trained network on records with labels: loss, accuracy, precision, recall, AUC "
 		"and more, as Keras defines them; the confusion matrix; and precision, recall and F1 of each "

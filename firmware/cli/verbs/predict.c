@@ -6,6 +6,7 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/table/rows.h"
 #include "cli/verbs/verbs.h"
 #include "trained/features.h"
 
@@ -84,6 +85,7 @@ static int blame_batch(const struct records *records, uint32_t rows, struct erro
 			 : error_prefix(err, "lines %" PRIu64 " .. %" PRIu64, first.record, last.record);
 }
 
+/* Predicts the rows of a split, of shards, or of a table that is open. */
 static int predict_records(struct predict *predict, struct error *err)
 {
 	CLEANUP(records_closep) struct records *records = NULL;
@@ -104,6 +106,35 @@ static int predict_records(struct predict *predict, struct error *err)
 		for (uint32_t i = 0; r == 0 && i < batch.rows; i++)
 			r = print_row(predict, output + i * predict->answers.outputs,
 				      records_origin(records, i), err);
+	}
+	return r;
+}
+
+static int predict_data(struct predict *predict, struct error *err)
+{
+	int r = records_open_rows(&predict->source, &predict->trained, err);
+
+	if (r == 0)
+		r = predict_records(predict, err);
+	table_rows_close(TAKE(predict->source.rows));
+	return r;
+}
+
+/* Tells whether the model was trained on the shards of a table. */
+static bool reads_table(const struct predict *predict)
+{
+	return json_member(predict->dataset, "columns") != NULL;
+}
+
+static int predict_tables(struct predict *predict, int names, char **name, struct error *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < names; i++) {
+		r = records_open_table(&predict->source, &predict->trained, name[i], err);
+		if (r == 0)
+			r = predict_records(predict, err);
+		table_rows_close(TAKE(predict->source.rows));
 	}
 	return r;
 }
@@ -155,7 +186,10 @@ static int run(struct predict *predict, int texts, char **text, struct error *er
 		return r;
 	predict->answers.dataset = predict->dataset;
 	if (predict->source.given)
-		return predict_records(predict, err);
+		return predict_data(predict, err);
+	if (reads_table(predict))
+		return texts ? predict_tables(predict, texts, text, err)
+			     : predict_tables(predict, 1, (char *[]){ "-" }, err);
 	if (texts == 0)
 		return predict_input(predict, err);
 	if (predict_reads_pictures(predict))
@@ -221,14 +255,18 @@ const struct verb verb_predict = {
 	.summary = "apply a trained network to texts, pictures, records or other values",
 	.synopsis = "predict MODEL [TEXT...] [OPTION...]\n"
 		    "predict MODEL FILE... [OPTION...]\n"
-		    "predict MODEL (--split NAME | --data URL) [OPTION...]",
+		    "predict MODEL TABLE... [OPTION...]\n"
+		    "predict MODEL (--split NAME | --data INPUT) [OPTION...]",
 	.about = OPERAND_MODEL
 	"\n\n"
 	"Without TEXT, --split and --data the verb reads standard input: one text "
 	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
 	"...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
-	"the schema that the network does not read. Of a model of a table of kiln prep, an object is a row "
-	"of the table: a text becomes its id, and a value that is missing what kiln prep made of it.\n\n"
+	"the schema that the network does not read. \n\n"
+	"Of a model that was trained on a table of kiln prep, TABLE and standard input have new rows: "
+	"CSV or TSV with a header, or JSON lines, compressed by gzip or zstd or not. The columns become "
+	"features as kiln prep made them. Further columns, such as the label, are not read. A CSV file "
+	"without a column that the network reads is refused; in JSON lines such a value is missing.\n\n"
 	"FILE is a JPEG or PNG file, a folder with such files, or a URL, for a network whose input is a "
 	"feature of dtype picture: the file is decoded as in training, and cut at the centre. For a network "
 	"that reads the pixels (uint8) of kiln prep --raw the file is decoded as prep did it, which "

@@ -2,7 +2,7 @@
 #include "cli/verbs/prep_table.h"
 
 #include "cli/table/kind.h"
-#include "cli/table/number.h"
+#include "core/base/number.h"
 #include "cli/table/table.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/table/number.h"
+#include "core/base/number.h"
 
 #include <float.h>
 #include <math.h>
