@@ -226,24 +226,22 @@ static uint32_t drop_nan(struct tfevents_scalar *values, uint32_t count)
 }
 
 /* Writes the point of a step; its rates cover the time since the previous point. */
-static int write_step(struct train *train, uint64_t step, uint64_t now_us, struct error *err)
+static int write_step(struct train *train, uint64_t step, uint64_t now_us,
+		      const struct model_metrics *metrics, struct error *err)
 {
 	const struct curves *curves = &train->curves;
 	const struct status_traind *status = &train->publish.status.traind;
 	const double passed_us = (double)(now_us - curves->since_us);
-	struct model_metrics metrics;
 	uint64_t skipped = 0;
 	double scale = 1;
-	int r = figures_get(train->model, &metrics, err);
+	int r = model_loss_scale(train->model, &scale, &skipped, err);
 
-	if (r == 0)
-		r = model_loss_scale(train->model, &scale, &skipped, err);
 	if (r == 0)
 		r = open_curve(train, CURVE_STEPS, err);
 	if (r == 0) {
 		struct tfevents_scalar values[] = {
-			{ "batch_loss", (float)metrics.loss },
-			{ "batch_accuracy", (float)metrics.accuracy },
+			{ "batch_loss", (float)metrics->loss },
+			{ "batch_accuracy", (float)metrics->accuracy },
 			{ "batch_learning_rate", (float)model_learning_rate(train->model) },
 			{ "records_per_second",
 			  (float)((double)(status->rows - curves->since_rows) * 1e6 / passed_us) },
@@ -275,15 +273,22 @@ int curves_images(struct train *train, uint32_t width, uint32_t height, const st
 	return finish(curve, r, curve->next); /* the other points of this step follow */
 }
 
-int curves_step(struct train *train, bool epoch_ends, struct error *err)
+bool curves_due(const struct train *train)
 {
-	const uint64_t every = train->run.config.tensorboard.every_steps, step = model_step(train->model);
+	const uint64_t every = train->run.config.tensorboard.every_steps;
+
+	return every && model_step(train->model) % every == 0;
+}
+
+int curves_step(struct train *train, const struct model_metrics *metrics, bool epoch_ends, struct error *err)
+{
+	const uint64_t step = model_step(train->model);
 	struct curves *curves = &train->curves;
 	int r;
 
-	if ((!epoch_ends && !(every && step % every == 0)) || curve_of(train, CURVE_STEPS)->next > step)
+	if (curve_of(train, CURVE_STEPS)->next > step)
 		return 0;
-	r = write_step(train, step, clock_us(), err);
+	r = write_step(train, step, clock_us(), metrics, err);
 	if (r == 0 && epoch_ends) /* training waits for the disk, so do this once per epoch */
 		r = tfevents_sync(curve_of(train, CURVE_STEPS)->events, err);
 	curves_rest(train);

@@ -18,6 +18,7 @@
 #include "core/base/json.h"
 #include "model/formats/tfevents.h"
 
+struct model_metrics;
 struct train;
 
 enum curve_kind { CURVE_TRAIN, CURVE_VALIDATION, CURVE_STEPS, CURVE_MAX };
@@ -47,8 +48,12 @@ MUST_CHECK int curves_write(struct train *train, const cJSON *epochs, struct err
  * that tensorboard.histogram_epochs selects. Blocks until the writer thread is idle: the model has one
  * snapshot. */
 MUST_CHECK int curves_histograms(struct train *train, uint64_t epoch, struct error *err);
-/* Called after a training step: writes a point if one is due. */
-MUST_CHECK int curves_step(struct train *train, bool epoch_ends, struct error *err);
+/* Tells whether a point by step is due after this training step: the same in all ranks. */
+bool curves_due(const struct train *train);
+/* Writes the point of this training step, unless an earlier process has written it. `metrics` are those of
+ * the epoch so far. Rank 0 alone calls it, where a point is due, and at the end of each epoch. */
+MUST_CHECK int curves_step(struct train *train, const struct model_metrics *metrics, bool epoch_ends,
+			   struct error *err);
 /* Writes pictures of the first batch of the run, as the point of step 1. Returns 0 once they are on the disk.
  */
 MUST_CHECK int curves_images(struct train *train, uint32_t width, uint32_t height,

@@ -100,6 +100,26 @@ static int pass_over(struct train *train, const struct ring_slot *slot, struct e
 
 /* ---- Batches ---- */
 
+/* Does what all ranks do together after some of the training steps. `r` and `err` are the result of this
+ * rank's step: an error ends all ranks here, because the others would wait for this one. A number that is
+ * none may be known to one rank, while the devices of the others still work: wait for them. */
+static int meet(struct train *train, int r, struct error *err)
+{
+	const bool compares = same_due(train), draws = curves_due(train);
+	struct model_metrics metrics;
+
+	if (!compares && !draws)
+		return r;
+	if (r == 0 && train->world.count > 1)
+		r = figures_get(train->model, &metrics, err);
+	r = world_all(train, r, err);
+	if (r == 0 && compares)
+		r = same_weights(train, err);
+	if (r == 0 && draws)
+		r = world_metrics(train, &metrics, err);
+	return r == 0 && draws && world_leads(&train->world) ? curves_step(train, &metrics, false, err) : r;
+}
+
 /* Does the work after a batch that was enqueued: checkpoint, figures, curves. With `wait` waits for the
  * device. */
 static int end_batch(struct train *train, enum split split, uint64_t segment, uint32_t rows, bool wait,
@@ -114,12 +134,9 @@ static int end_batch(struct train *train, enum split split, uint64_t segment, ui
 	r = batches_release(train, wait, err);
 	if (wait)
 		end_warm(train);
-	if (r == 0 && split == SPLIT_TRAIN)
-		r = same_weights(train, err);
-	if (r == 0 && world_leads(&train->world))
-		r = report_progress(train, split, segment, rows, err);
-	return r == 0 && split == SPLIT_TRAIN && world_leads(&train->world) ? curves_step(train, false, err)
-									    : r;
+	if (split == SPLIT_TRAIN)
+		r = meet(train, r, err);
+	return r == 0 && world_leads(&train->world) ? report_progress(train, split, segment, rows, err) : r;
 }
 
 /* Takes part in a batch for which the lanes of this rank have no rows. */

@@ -51,11 +51,12 @@ static void say_segment(const struct train *train, enum split split, uint64_t ep
 		   accuracy_text(metrics, accuracy), metrics->rows);
 }
 
-static int write_segment(struct train *train, enum split split, uint64_t segment, struct error *err)
+static int write_segment(struct train *train, enum split split, uint64_t segment,
+			 const struct model_metrics *metrics, struct error *err)
 {
 	int r = record_write(train, err);
 
-	if (r == 0 && split == SPLIT_TRAIN && (r = curves_step(train, true, err)) == 0)
+	if (r == 0 && split == SPLIT_TRAIN && (r = curves_step(train, metrics, true, err)) == 0)
 		r = curves_histograms(train, segment, err);
 	return r;
 }
@@ -80,7 +81,7 @@ int report_segment(struct train *train, enum split split, uint64_t segment, stru
 	if (r < 0)
 		return r;
 	publish_metrics(train, split, &metrics);
-	r = write_segment(train, split, segment, err);
+	r = write_segment(train, split, segment, &metrics, err);
 	if (r < 0 && !figures_may_wait(r))
 		return r;
 	if (r < 0)

@@ -20,6 +20,7 @@ struct word {
 	uint32_t leave, rest; /* leave 1: the run must stop, and gets the state `rest` (enum run_state) */
 	uint32_t save, pause; /* from rank 0, 1: a checkpoint is due; the run is paused */
 	int32_t code;         /* negative errno: the rank fails */
+	uint64_t skipped;     /* rows that this rank's kiln-fetchd has left empty since all ranks began */
 	struct status_rank_times times;
 	char why[512]; /* the reason, where the rank fails or the run must stop */
 };
@@ -80,6 +81,17 @@ static void describe(const struct ring_slot *slot, struct word *mine)
 	mine->first_row = slot->first_row;
 }
 
+/* Counts the rows that are left empty up to the end of the next slot. */
+static uint64_t count_skipped(const struct train *train)
+{
+	struct cursor cursor;
+
+	model_cursor_get(train->model, &cursor);
+	if (train->rounds.held)
+		cursor = train->rounds.held->cursor;
+	return cursor.skipped - train->world.from.skipped;
+}
+
 /* Tells the other ranks what this one has and wants, and hears the same of them. */
 static int speak(struct train *train, struct word *all, struct error *err)
 {
@@ -97,6 +109,7 @@ static int speak(struct train *train, struct word *all, struct error *err)
 	mine.code = r;
 	if (r < 0 || mine.leave)
 		(void)snprintf(mine.why, sizeof(mine.why), "%.*s", (int)sizeof(mine.why) - 1, err->text);
+	mine.skipped = count_skipped(train);
 	mine.times = publish_times(train);
 	before = stages_enter(&train->stages, STAGE_WAITING);
 	r = world_gather(train, &mine, sizeof(mine), all, err);
@@ -137,6 +150,23 @@ static int leave(struct train *train, struct word *all, struct error *err)
 		return error_set(err, -ECANCELED, "%s", all[rank].why);
 	}
 	return 0;
+}
+
+/* fetch.skip_records_max is for the whole run, and a kiln-fetchd knows its own rows alone. */
+static int check_skipped(struct train *train, const struct word *all, struct error *err)
+{
+	const uint64_t max = train->run.config.fetch.skip_records_max;
+	uint64_t skipped = train->world.from.skipped;
+
+	for (uint32_t rank = 0; rank < train->world.count; rank++)
+		skipped += all[rank].skipped;
+	if (skipped <= max)
+		return 0;
+	train->world.agreed = true;
+	return error_set(err, -EBADMSG,
+			 "%" PRIu64 " records skipped in this run by all ranks, fetch.skip_records_max is "
+			 "%" PRIu64,
+			 skipped, max);
 }
 
 /* During a pause rank 0 waits a little in each round, and the others wait for it. */
@@ -308,7 +338,7 @@ static int go_round(struct train *train, const struct ring_slot **ret_slot, stru
 	uint32_t chosen = 0;
 	int r = speak(train, all, err);
 
-	if (r < 0 || (r = leave(train, all, err)) < 0)
+	if (r < 0 || (r = leave(train, all, err)) < 0 || (r = check_skipped(train, all, err)) < 0)
 		return r;
 	if (all[0].save)
 		r = save_checkpoint(train, false, err);

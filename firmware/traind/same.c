@@ -63,22 +63,40 @@ static int compare_group(struct train *train, const struct model_tensor *tensors
 	return r;
 }
 
-int same_weights(struct train *train, struct error *err)
+bool same_due(const struct train *train)
 {
 	const uint64_t every = train->run.config.ranks.check_steps;
-	const struct model_tensor *tensors = NULL;
-	uint32_t count = 0;
-	int r;
 
-	if (train->world.count == 1 || every == 0 || model_step(train->model) % every)
-		return 0;
-	writer_wait(train); /* the model has one snapshot */
-	if ((r = model_snapshot(train->model, err)) < 0)
-		return r;
-	r = world_all(train, model_snapshot_tensors(train->model, &tensors, &count, err), err);
+	return train->world.count > 1 && every && model_step(train->model) % every == 0;
+}
+
+static int compare_all(struct train *train, const struct model_tensor *tensors, uint32_t count,
+		       struct error *err)
+{
+	int r = 0;
+
 	for (uint32_t first = 0; r == 0 && first < count; first += AT_ONCE)
 		r = compare_group(train, tensors + first, count - first < AT_ONCE ? count - first : AT_ONCE,
 				  err);
-	model_snapshot_release(train->model);
+	return r;
+}
+
+int same_weights(struct train *train, struct error *err)
+{
+	const struct model_tensor *tensors = NULL;
+	uint32_t count = 0;
+	bool taken;
+	int r;
+
+	writer_wait(train); /* the model has one snapshot */
+	r = model_snapshot(train->model, err);
+	taken = r == 0;
+	if (r == 0)
+		r = model_snapshot_tensors(train->model, &tensors, &count, err);
+	r = world_all(train, r, err);
+	if (r == 0)
+		r = compare_all(train, tensors, count, err);
+	if (taken)
+		model_snapshot_release(train->model);
 	return r;
 }

@@ -9,9 +9,13 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
+
 struct train;
 
-/* Called by all ranks after each training step. Waits for the device and for the writer thread where a
- * comparison is due. Errors: -EBADMSG a parameter differs: the text names step, rank and parameter; all ranks
- * return it. */
+/* Tells whether a comparison is due after this training step: the same in all ranks. */
+bool same_due(const struct train *train);
+/* Compares the weights. All ranks call it where a comparison is due. Waits for the device and for the writer
+ * thread. Errors, which all ranks return: -EBADMSG a parameter differs: the text names step, rank and
+ * parameter; those of a snapshot in any rank. */
 MUST_CHECK int same_weights(struct train *train, struct error *err);

@@ -21,6 +21,7 @@
 #include "data/plan.h"
 #include "drivers/ranks/ranks.h"
 
+struct model_metrics;
 struct train;
 
 struct world {
@@ -73,6 +74,9 @@ MUST_CHECK int world_collect(struct train *train, bool *ret_whole, struct error 
 MUST_CHECK int world_part(struct train *train, struct error *err);
 /* Collects the sums of a whole segment, in all ranks, before its metrics are reported. */
 MUST_CHECK int world_collect_sums(struct train *train, struct error *err);
+/* Does what model_metrics() does, with the rows of all ranks, in the middle of a segment. Only rank 0 gets
+ * them. The model keeps the sums of its own lanes. */
+MUST_CHECK int world_metrics(struct train *train, struct model_metrics *ret_metrics, struct error *err);
 /* Gives all ranks the sums of all lanes, before adapt_end(). */
 MUST_CHECK int world_collect_adapt(struct train *train, struct error *err);
 /* Does what model_confusion() does, with the counts of all ranks. */

@@ -2,6 +2,7 @@
 /* The state of the model in all ranks: from rank 0 to the others, and from all ranks into a checkpoint. */
 #include "data/lanes.h"
 #include "model/adapt.h"
+#include "traind/figures.h"
 #include "traind/train.h"
 #include "traind/world.h"
 
@@ -153,6 +154,22 @@ static int keep_own_sums(struct train *train, struct error *err)
 		if (owner(train, lane) != train->world.rank)
 			sums.lane[lane] = (struct model_sums){ 0 };
 	return r < 0 ? r : model_sums_set(train->model, sums.lane, err);
+}
+
+int world_metrics(struct train *train, struct model_metrics *ret_metrics, struct error *err)
+{
+	struct sums sums = { 0 };
+	int r;
+
+	if (train->world.count == 1)
+		return figures_get(train->model, ret_metrics, err);
+	r = gather_sums(train, &sums, err);
+	if (r < 0 || !world_leads(&train->world))
+		return r;
+	r = model_sums_set(train->model, sums.lane, err);
+	if (r == 0)
+		r = figures_get(train->model, ret_metrics, err);
+	return r < 0 ? r : keep_own_sums(train, err);
 }
 
 int world_collect_adapt(struct train *train, struct error *err)

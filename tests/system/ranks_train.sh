@@ -10,12 +10,24 @@
 "$make_shards" "$work/data" train 9 61 plain
 "$make_shards" "$work/data" test 3 40
 
-ranks_config plain "" "" "$net"
+# The losses by step are those of all ranks.
+step_losses() {
+	/usr/bin/python3 - $(find "$spool" -path '*steps*' -name 'events*' | sort) <<-'PY'
+		import re, struct, sys
+		for path in sys.argv[1:]:
+		    for value in re.findall(rb"batch_loss\x15(....)", open(path, "rb").read(), re.S):
+		        print("%.5f" % struct.unpack("<f", value))
+	PY
+}
+
+ranks_config plain "" "" "$net tensorboard: { every_steps = 5; };"
 for world in 1 2 4; do
 	whole plain $world
-	[ $world != 1 ] || { bits=$(model_bits) told=$(figures); }
+	[ $world != 1 ] || { bits=$(model_bits) told=$(figures) losses=$(step_losses); }
 	[ $world = 1 ] || same plain $world
+	[ $world = 1 ] || is "$(step_losses)" "$losses" "plain: and its losses by step"
 done
+like "$(wc -l <<<"$losses")" '^[1-9][0-9]' "which are there"
 
 # Everything that happens once for a step, after the sum; and what is decided after an epoch.
 ranks_config steps "" 'remainder = "drop";' "${net/\"batch_norm\"/\"layer_norm\"}
@@ -49,6 +61,13 @@ bits=$(model_bits) told=$(figures)
 whole damaged 2
 same damaged 2
 like "$told" "offset.*offset" "damaged: records of two shards are left out"
+# One record of each shard. Each rank alone leaves out no more records than the run may.
+cp -r "$work/data" "$work/damaged-all"
+for shard in "$work"/damaged-all/train-*; do
+	printf 'xxxx' | dd of="$shard" bs=1 seek=1730 conv=notrunc 2>/dev/null
+done
+sed 's,skip_records_max = 1000,skip_records_max = 5,; s,/damaged,/damaged-all,' "$work/damaged.conf" >"$work/limit.conf"
+fails limit 2 65 failed "^6 records skipped in this run by all ranks, fetch.skip_records_max is 5"
 
 # A network of convolutions on pictures, which each epoch crops and flips in another way.
 "$KILN_BUILD/system/make_pictures" "$work/pictures" 30 28 32 1 daisy rose tulip
@@ -151,6 +170,12 @@ fails diverges 3 65 failed 'step [0-9]*: .* became NaN or infinite'
 ranks_config wrong "" "" "$net ranks: { check_steps = 5; };"
 export LD_PRELOAD=$KILN_BUILD/system/preload/wrong_bit.so KILN_WRONG_RANK=0 KILN_WRONG_SEND=35
 fails wrong 3 65 failed "step [0-9]*[05]: rank 1 on .* has other weights in '[a-z_/0-9]*' than rank 0 on "
+unset LD_PRELOAD
+# Rank 2 alone cannot copy its weights for the comparison: all ranks hear of it, and end.
+ranks_config copy "" "" "$net ranks: { check_steps = 5; };"
+export LD_PRELOAD=$KILN_BUILD/system/preload/copy_fails.so KILN_COPY_FAILS_RANK=2
+fails copy 4 69 running 'traind: rank 2 on .*: clEnqueueCopyBuffer of [0-9]* bytes'
+is "$(grep -c 'traind: rank 2 on .*: clEnqueueCopyBuffer' "$KILN_ROOT/log")" 4 "copy: by each rank"
 unset LD_PRELOAD
 ranks_config narrow "" "" "$net"
 sed -i 's/lanes = 4;//' "$work/narrow.conf"
