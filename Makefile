@@ -126,25 +126,15 @@ $(B)/obj/gen/%.o: $(B)/gen/%.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# Replaces each line `#include "FILE"` of an OpenCL source by that file, because the device's compiler has no folder of headers.
-kernels      := firmware/model/kernels
-include-text := awk -v folder=$(kernels)/ ' \
-	function put(file, line, number, part) { \
-		while ((getline line < (folder file)) > 0) { \
-			number++; \
-			if (line !~ /^\#include "/) { print line; continue } \
-			split(line, part, "\""); \
-			print "\#line 1 \"" part[2] "\""; put(part[2]); print "\#line " number + 1 " \"" file "\"" } \
-		close(folder file) } \
-	BEGIN { put(substr(ARGV[1], length(folder) + 1)) }'
+kernels := firmware/model/kernels
 
 # An OpenCL source becomes `const char kernel_NAME[]` and `const size_t kernel_NAME_bytes`.
-$(B)/gen/%.cl.c: $(kernels)/%.cl $(wildcard $(kernels)/*.h $(kernels)/*.clh)
+$(B)/gen/%.cl.c: $(kernels)/%.cl $(wildcard $(kernels)/*.h $(kernels)/*.clh) tools/kernel-text
 	@mkdir -p $(@D)
 	@echo "  EMBED $<"
 	$(Q){ echo '#include <stddef.h>'; \
 	  echo 'extern const char kernel_$*[]; extern const size_t kernel_$*_bytes;'; \
-	  echo 'const char kernel_$*[] = {'; $(include-text) $< | od -v -An -tx1 | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
+	  echo 'const char kernel_$*[] = {'; tools/kernel-text $< | od -v -An -tx1 | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
 	  echo '0}; const size_t kernel_$*_bytes = sizeof(kernel_$*) - 1;'; } > $@
 
 define archive

@@ -8,7 +8,7 @@
  * relative, and 2^-22 absolute where 1 and a number near -1 are added (exp has 3 ulp, tanh 5, erf 16). A NaN stays a NaN.
  */
 
-#define FORWARD(name, value)                                                                                       \
+#define FORWARD_KERNEL(name, value)                                                                                       \
 	ELEMENTS name(__global const stored *in, __global stored *out, float number, int rows, int columns)        \
 	{                                                                                                          \
 		const size_t i = get_global_id(0);                                                                 \
@@ -21,7 +21,7 @@
 	}
 
 /* In `derivative`, x is the input of the function, or its output if the formula uses the output. */
-#define BACKWARD(name, derivative)                                                                                 \
+#define BACKWARD_KERNEL(name, derivative)                                                                                 \
 	ELEMENTS name(__global const stored *dy, __global const stored *of, __global stored *dx, float number,     \
 		      int add, int rows, int columns)                                                              \
 	{                                                                                                          \
@@ -77,68 +77,68 @@ float mish_slope(float x)
 	return t + x * (1 - t * t) * sigmoid_of(x);
 }
 
-FORWARD(sigmoid_forward, sigmoid_of(x))
-BACKWARD(sigmoid_backward, x * (1 - x))
+FORWARD_KERNEL(sigmoid_forward, sigmoid_of(x))
+BACKWARD_KERNEL(sigmoid_backward, x * (1 - x))
 
-FORWARD(tanh_forward, tanh(x))
-BACKWARD(tanh_backward, 1 - x * x)
+FORWARD_KERNEL(tanh_forward, tanh(x))
+BACKWARD_KERNEL(tanh_backward, 1 - x * x)
 
-FORWARD(swish_forward, x * sigmoid_of(x))
-BACKWARD(swish_backward, sigmoid_of(x) * (1 + x * (1 - sigmoid_of(x))))
+FORWARD_KERNEL(swish_forward, x * sigmoid_of(x))
+BACKWARD_KERNEL(swish_backward, sigmoid_of(x) * (1 + x * (1 - sigmoid_of(x))))
 
-FORWARD(gelu_forward, x * (1 + erf(x * SQRT_HALF)) / 2)
-BACKWARD(gelu_backward, (1 + erf(x * SQRT_HALF)) / 2 + x * exp(-x * x / 2) * SQRT_HALF_PI)
+FORWARD_KERNEL(gelu_forward, x * (1 + erf(x * SQRT_HALF)) / 2)
+BACKWARD_KERNEL(gelu_backward, (1 + erf(x * SQRT_HALF)) / 2 + x * exp(-x * x / 2) * SQRT_HALF_PI)
 
-FORWARD(gelu_tanh_forward, x * (1 + gelu_inner(x)) / 2)
-BACKWARD(gelu_tanh_backward, gelu_tanh_slope(x))
+FORWARD_KERNEL(gelu_tanh_forward, x * (1 + gelu_inner(x)) / 2)
+BACKWARD_KERNEL(gelu_tanh_backward, gelu_tanh_slope(x))
 
-FORWARD(leaky_relu_forward, x < 0 ? number * x : x)
-BACKWARD(leaky_relu_backward, x > 0 ? 1 : number)
+FORWARD_KERNEL(leaky_relu_forward, x < 0 ? number * x : x)
+BACKWARD_KERNEL(leaky_relu_backward, x > 0 ? 1 : number)
 
-FORWARD(elu_forward, x > 0 ? x : number * expm1(x))
-BACKWARD(elu_backward, x > 0 ? 1 : number * exp(x))
+FORWARD_KERNEL(elu_forward, x > 0 ? x : number * expm1(x))
+BACKWARD_KERNEL(elu_backward, x > 0 ? 1 : number * exp(x))
 
-FORWARD(celu_forward, x > 0 ? x : number * expm1(x / number))
-BACKWARD(celu_backward, x > 0 ? 1 : exp(x / number))
+FORWARD_KERNEL(celu_forward, x > 0 ? x : number * expm1(x / number))
+BACKWARD_KERNEL(celu_backward, x > 0 ? 1 : exp(x / number))
 
-FORWARD(selu_forward, SELU_SCALE * (x > 0 ? x : SELU_ALPHA * expm1(x)))
-BACKWARD(selu_backward, SELU_SCALE * (x > 0 ? 1 : SELU_ALPHA * exp(x)))
+FORWARD_KERNEL(selu_forward, SELU_SCALE * (x > 0 ? x : SELU_ALPHA * expm1(x)))
+BACKWARD_KERNEL(selu_backward, SELU_SCALE * (x > 0 ? 1 : SELU_ALPHA * exp(x)))
 
-FORWARD(exponential_forward, exp(x))
-BACKWARD(exponential_backward, x)
+FORWARD_KERNEL(exponential_forward, exp(x))
+BACKWARD_KERNEL(exponential_backward, x)
 
-FORWARD(softplus_forward, softplus_of(x))
-BACKWARD(softplus_backward, sigmoid_of(x))
+FORWARD_KERNEL(softplus_forward, softplus_of(x))
+BACKWARD_KERNEL(softplus_backward, sigmoid_of(x))
 
-FORWARD(softsign_forward, x / (1 + fabs(x)))
-BACKWARD(softsign_backward, 1 / ((1 + fabs(x)) * (1 + fabs(x))))
+FORWARD_KERNEL(softsign_forward, x / (1 + fabs(x)))
+BACKWARD_KERNEL(softsign_backward, 1 / ((1 + fabs(x)) * (1 + fabs(x))))
 
-FORWARD(hard_sigmoid_forward, hard_sigmoid_of(x))
-BACKWARD(hard_sigmoid_backward, x > -3 && x < 3 ? ONE_SIXTH : 0)
+FORWARD_KERNEL(hard_sigmoid_forward, hard_sigmoid_of(x))
+BACKWARD_KERNEL(hard_sigmoid_backward, x > -3 && x < 3 ? ONE_SIXTH : 0)
 
-FORWARD(hard_silu_forward, x * hard_sigmoid_of(x))
-BACKWARD(hard_silu_backward, hard_sigmoid_of(x) + (x > -3 && x < 3 ? x * ONE_SIXTH : 0))
+FORWARD_KERNEL(hard_silu_forward, x * hard_sigmoid_of(x))
+BACKWARD_KERNEL(hard_silu_backward, hard_sigmoid_of(x) + (x > -3 && x < 3 ? x * ONE_SIXTH : 0))
 
-FORWARD(hard_tanh_forward, x < -1 ? -1 : x > 1 ? 1 : x)
-BACKWARD(hard_tanh_backward, x >= -1 && x <= 1 ? 1 : 0)
+FORWARD_KERNEL(hard_tanh_forward, x < -1 ? -1 : x > 1 ? 1 : x)
+BACKWARD_KERNEL(hard_tanh_backward, x >= -1 && x <= 1 ? 1 : 0)
 
-FORWARD(log_sigmoid_forward, -softplus_of(-x))
-BACKWARD(log_sigmoid_backward, sigmoid_of(-x))
+FORWARD_KERNEL(log_sigmoid_forward, -softplus_of(-x))
+BACKWARD_KERNEL(log_sigmoid_backward, sigmoid_of(-x))
 
-FORWARD(mish_forward, x * tanh(softplus_of(x)))
-BACKWARD(mish_backward, mish_slope(x))
+FORWARD_KERNEL(mish_forward, x * tanh(softplus_of(x)))
+BACKWARD_KERNEL(mish_backward, mish_slope(x))
 
-FORWARD(soft_shrink_forward, fabs(x) <= number ? 0 : x > 0 ? x - number : x + number)
-BACKWARD(soft_shrink_backward, fabs(x) <= number ? 0 : 1)
+FORWARD_KERNEL(soft_shrink_forward, fabs(x) <= number ? 0 : x > 0 ? x - number : x + number)
+BACKWARD_KERNEL(soft_shrink_backward, fabs(x) <= number ? 0 : 1)
 
-FORWARD(hard_shrink_forward, fabs(x) <= number ? 0 : x)
-BACKWARD(hard_shrink_backward, fabs(x) <= number ? 0 : 1)
+FORWARD_KERNEL(hard_shrink_forward, fabs(x) <= number ? 0 : x)
+BACKWARD_KERNEL(hard_shrink_backward, fabs(x) <= number ? 0 : 1)
 
-FORWARD(tanh_shrink_forward, x - tanh(x))
-BACKWARD(tanh_shrink_backward, tanh(x) * tanh(x))
+FORWARD_KERNEL(tanh_shrink_forward, x - tanh(x))
+BACKWARD_KERNEL(tanh_shrink_backward, tanh(x) * tanh(x))
 
-FORWARD(squareplus_forward, (x + sqrt(x * x + number)) / 2)
-BACKWARD(squareplus_backward, (1 + x / sqrt(x * x + number)) / 2)
+FORWARD_KERNEL(squareplus_forward, (x + sqrt(x * x + number)) / 2)
+BACKWARD_KERNEL(squareplus_backward, (1 + x / sqrt(x * x + number)) / 2)
 
 /* y = most where x >= most, slope * (x - threshold) where x < threshold, else x; a NaN stays a NaN. */
 ELEMENTS relu_limited(__global const stored *in, __global stored *out, float most, float slope, float threshold,

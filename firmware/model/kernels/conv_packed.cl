@@ -52,7 +52,7 @@ void conv_pack(__global const stored *B, int N, int K, int b_transposed, int tap
 			    vectors, count, panels + (t - part->first) * part->depth * 16 * vectors);
 }
 
-#define CONV(name, group)                                                                                     \
+#define CONV_KERNEL(name, group)                                                                                     \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                    \
 		GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)               \
 	{                                                                                                     \
@@ -65,20 +65,20 @@ void conv_pack(__global const stored *B, int N, int K, int b_transposed, int tap
 #define TILE_VECTORS 4
 #define EACH_ROW     SIX
 #include "conv_packed_body.clh"
-CONV(conv_packed_6x64, conv_packed_6x64_group)
+CONV_KERNEL(conv_packed_6x64, conv_packed_6x64_group)
 
 #define PACKED       conv_packed_8x32
 #define TILE_ROWS    8
 #define TILE_VECTORS 2
 #define EACH_ROW     EIGHT
 #include "conv_packed_body.clh"
-CONV(conv_packed_8x32, conv_packed_8x32_group)
+CONV_KERNEL(conv_packed_8x32, conv_packed_8x32_group)
 
 #define PACKED       conv_packed_8x16
 #define TILE_ROWS    8
 #define TILE_VECTORS 1
 #define EACH_ROW     EIGHT
 #include "conv_packed_body.clh"
-CONV(conv_packed_8x16, conv_packed_8x16_group)
+CONV_KERNEL(conv_packed_8x16, conv_packed_8x16_group)
 
 #endif

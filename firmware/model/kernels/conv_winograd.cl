@@ -134,7 +134,7 @@ void finish_quad(const float *sums, int step, int vectors, float *quad)
 	}
 }
 
-#define WINOGRAD(name, group)                                                                                    \
+#define WINOGRAD_KERNEL(name, group)                                                                                    \
 	__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void name(                                       \
 		GEMM_PARAMETERS, __global const struct window *g, __global const stored *zeros)                  \
 	{                                                                                                        \
@@ -147,13 +147,13 @@ void finish_quad(const float *sums, int step, int vectors, float *quad)
 #define TILE_VECTORS 4
 #define EACH_ROW     SIX
 #include "conv_winograd_body.clh"
-WINOGRAD(conv_winograd_6x64, conv_winograd_6x64_group)
+WINOGRAD_KERNEL(conv_winograd_6x64, conv_winograd_6x64_group)
 
 #define PACKED       conv_winograd_8x32
 #define TILE_ROWS    8
 #define TILE_VECTORS 2
 #define EACH_ROW     EIGHT
 #include "conv_winograd_body.clh"
-WINOGRAD(conv_winograd_8x32, conv_winograd_8x32_group)
+WINOGRAD_KERNEL(conv_winograd_8x32, conv_winograd_8x32_group)
 
 #endif

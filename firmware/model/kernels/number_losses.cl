@@ -68,7 +68,7 @@ float2 divergence_at(float z, float y, float shape)
 /* ---- CPU devices ---- */
 
 /* Makes a kernel of a formula; `divisor` divides the sum over the outputs. */
-#define NUMBER_LOSS(name, formula, divisor)                                                                            \
+#define LOSS_KERNEL(name, formula, divisor)                                                                            \
 	LOSS name(LOSS_PARAMETERS)                                                                                     \
 	{                                                                                                              \
 		const size_t r = get_global_id(0);                                                                     \
@@ -94,14 +94,14 @@ float2 divergence_at(float z, float y, float shape)
 		row_hit[r] = 0;                                                                                        \
 	}
 
-NUMBER_LOSS(squared_error, squared_at, outputs)
-NUMBER_LOSS(absolute_error, absolute_at, outputs)
-NUMBER_LOSS(huber_error, huber_at, outputs)
-NUMBER_LOSS(log_cosh_error, log_cosh_at, outputs)
-NUMBER_LOSS(poisson_error, poisson_at, outputs)
-NUMBER_LOSS(hinge_error, hinge_at, outputs)
-NUMBER_LOSS(squared_hinge_error, squared_hinge_at, outputs)
-NUMBER_LOSS(divergence, divergence_at, 1)
+LOSS_KERNEL(squared_error, squared_at, outputs)
+LOSS_KERNEL(absolute_error, absolute_at, outputs)
+LOSS_KERNEL(huber_error, huber_at, outputs)
+LOSS_KERNEL(log_cosh_error, log_cosh_at, outputs)
+LOSS_KERNEL(poisson_error, poisson_at, outputs)
+LOSS_KERNEL(hinge_error, hinge_at, outputs)
+LOSS_KERNEL(squared_hinge_error, squared_hinge_at, outputs)
+LOSS_KERNEL(divergence, divergence_at, 1)
 
 /* Returns 1 / the norm of a row, from the sum of its squares; at most 1 / epsilon. */
 float inverse_norm(float square)
@@ -160,7 +160,7 @@ struct judged judge_numbers(LABELS, struct row row, __local label *labels)
 	return judge(of, whole, real, by_class, empty, sample, class_weight, row, max(2, row.columns));
 }
 
-#define NUMBER_LOSS_GROUP(name, formula, divisor)                                                                      \
+#define LOSS_ROW_KERNEL(name, formula, divisor)                                                                      \
 	ROW_KERNEL name(LOSS_PARAMETERS)                                                                               \
 	{                                                                                                              \
 		__local label labels[ROW_ITEMS];                                                                       \
@@ -191,14 +191,14 @@ struct judged judge_numbers(LABELS, struct row row, __local label *labels)
 		finish_row(sum / (divisor), 0, judged, row, row_loss, row_hit);                                        \
 	}
 
-NUMBER_LOSS_GROUP(squared_error_group, squared_at, outputs)
-NUMBER_LOSS_GROUP(absolute_error_group, absolute_at, outputs)
-NUMBER_LOSS_GROUP(huber_error_group, huber_at, outputs)
-NUMBER_LOSS_GROUP(log_cosh_error_group, log_cosh_at, outputs)
-NUMBER_LOSS_GROUP(poisson_error_group, poisson_at, outputs)
-NUMBER_LOSS_GROUP(hinge_error_group, hinge_at, outputs)
-NUMBER_LOSS_GROUP(squared_hinge_error_group, squared_hinge_at, outputs)
-NUMBER_LOSS_GROUP(divergence_group, divergence_at, 1)
+LOSS_ROW_KERNEL(squared_error_group, squared_at, outputs)
+LOSS_ROW_KERNEL(absolute_error_group, absolute_at, outputs)
+LOSS_ROW_KERNEL(huber_error_group, huber_at, outputs)
+LOSS_ROW_KERNEL(log_cosh_error_group, log_cosh_at, outputs)
+LOSS_ROW_KERNEL(poisson_error_group, poisson_at, outputs)
+LOSS_ROW_KERNEL(hinge_error_group, hinge_at, outputs)
+LOSS_ROW_KERNEL(squared_hinge_error_group, squared_hinge_at, outputs)
+LOSS_ROW_KERNEL(divergence_group, divergence_at, 1)
 
 ROW_KERNEL cosine_distance_group(LOSS_PARAMETERS)
 {

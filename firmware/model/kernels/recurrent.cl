@@ -164,7 +164,7 @@ void panel_product(__global const float *a, size_t stride_a, int terms, __global
 /* Defines a kernel for CPU devices, of a layer with so many gates; STEP is the function of recurrent_cell.clh. INNER: whether
  * h U of the last gate goes to `cells` by itself. */
 #define CPU_KERNEL __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-#define FORWARD_CPU(name, STEP, GATES, INNER)                                                                        \
+#define FORWARD_CPU_KERNEL(name, STEP, GATES, INNER)                                                                        \
 	CPU_KERNEL name RECURRENT_FORWARD                                                                            \
 	{                                                                                                            \
 		const struct recurrent q = FORWARD_GIVEN;                                                            \
@@ -188,7 +188,7 @@ void panel_product(__global const float *a, size_t stride_a, int terms, __global
 					STEP(&q, r, s, j, min(units - j, RECURRENT_LANE));                            \
 		}                                                                                                    \
 	}
-#define BACKWARD_CPU(name, STEP, GATES)                                                                              \
+#define BACKWARD_CPU_KERNEL(name, STEP, GATES)                                                                              \
 	CPU_KERNEL name RECURRENT_BACKWARD                                                                           \
 	{                                                                                                            \
 		const struct recurrent q = BACKWARD_GIVEN;                                                           \
@@ -205,12 +205,12 @@ void panel_product(__global const float *a, size_t stride_a, int terms, __global
 		}                                                                                                    \
 	}
 
-FORWARD_CPU(lstm, lstm_16, 4, false)
-BACKWARD_CPU(lstm_gradients, lstm_backward_16, 4)
-FORWARD_CPU(gru, gru_16, 3, true)
-BACKWARD_CPU(gru_gradients, gru_backward_16, 3)
-FORWARD_CPU(simple_rnn, simple_rnn_16, 1, false)
-BACKWARD_CPU(simple_rnn_gradients, simple_rnn_backward_16, 1)
+FORWARD_CPU_KERNEL(lstm, lstm_16, 4, false)
+BACKWARD_CPU_KERNEL(lstm_gradients, lstm_backward_16, 4)
+FORWARD_CPU_KERNEL(gru, gru_16, 3, true)
+BACKWARD_CPU_KERNEL(gru_gradients, gru_backward_16, 3)
+FORWARD_CPU_KERNEL(simple_rnn, simple_rnn_16, 1, false)
+BACKWARD_CPU_KERNEL(simple_rnn_gradients, simple_rnn_backward_16, 1)
 #endif
 
 /* ---- GPUs ---- */
@@ -260,7 +260,7 @@ void group_product(__global const float *a, size_t stride_a, int terms, __global
 }
 
 #define GROUP_KERNEL __kernel __attribute__((reqd_work_group_size(RECURRENT_ITEMS, 1, 1))) void
-#define FORWARD_GROUP(name, STEP, GATES, INNER)                                                                      \
+#define FORWARD_GROUP_KERNEL(name, STEP, GATES, INNER)                                                                      \
 	GROUP_KERNEL name RECURRENT_FORWARD                                                                          \
 	{                                                                                                            \
 		const struct recurrent q = FORWARD_GIVEN;                                                            \
@@ -280,7 +280,7 @@ void group_product(__global const float *a, size_t stride_a, int terms, __global
 			barrier(CLK_GLOBAL_MEM_FENCE);                                                               \
 		}                                                                                                    \
 	}
-#define BACKWARD_GROUP(name, STEP, GATES)                                                                            \
+#define BACKWARD_GROUP_KERNEL(name, STEP, GATES)                                                                            \
 	GROUP_KERNEL name RECURRENT_BACKWARD                                                                         \
 	{                                                                                                            \
 		const struct recurrent q = BACKWARD_GIVEN;                                                           \
@@ -298,9 +298,9 @@ void group_product(__global const float *a, size_t stride_a, int terms, __global
 		}                                                                                                    \
 	}
 
-FORWARD_GROUP(lstm_group, lstm_1, 4, false)
-BACKWARD_GROUP(lstm_gradients_group, lstm_backward_1, 4)
-FORWARD_GROUP(gru_group, gru_1, 3, true)
-BACKWARD_GROUP(gru_gradients_group, gru_backward_1, 3)
-FORWARD_GROUP(simple_rnn_group, simple_rnn_1, 1, false)
-BACKWARD_GROUP(simple_rnn_gradients_group, simple_rnn_backward_1, 1)
+FORWARD_GROUP_KERNEL(lstm_group, lstm_1, 4, false)
+BACKWARD_GROUP_KERNEL(lstm_gradients_group, lstm_backward_1, 4)
+FORWARD_GROUP_KERNEL(gru_group, gru_1, 3, true)
+BACKWARD_GROUP_KERNEL(gru_gradients_group, gru_backward_1, 3)
+FORWARD_GROUP_KERNEL(simple_rnn_group, simple_rnn_1, 1, false)
+BACKWARD_GROUP_KERNEL(simple_rnn_gradients_group, simple_rnn_backward_1, 1)

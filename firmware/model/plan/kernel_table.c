@@ -183,7 +183,7 @@ const struct kernel kernel_table[] = {
 	{ "decay_weights", KERNEL_FILE_gradients, 0 },
 	/* parts.cl */
 	{ "begin_part", KERNEL_FILE_parts, 0 },
-	{ "add_part", KERNEL_FILE_parts, 0 },
+	{ "add_part", KERNEL_FILE_parts, KERNEL_WITH_FILE },
 	{ "weigh_parts", KERNEL_FILE_parts, 0 },
 	{ "average_parts", KERNEL_FILE_parts, 0 },
 	/* loss_scale.cl */

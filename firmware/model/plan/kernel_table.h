@@ -62,6 +62,8 @@ enum kernel_file { SHARED_FILES(KERNEL_FILE) KERNEL_FILES(KERNEL_FILE) KERNEL_FI
 enum kernel_property {
 	KERNEL_SINGLE = 1u << 0, /* has work-groups of one item on a CPU device, and may be part of a chain
 				    (groups.cl) */
+	KERNEL_WITH_FILE =
+		1u << 1, /* is launched outside of plans (share.c): each program with its file has it */
 };
 
 struct kernel {

@@ -3,7 +3,6 @@
 
 #include "model/plan/chain.h"
 #include "model/plan/kernel_table.h"
-#include "model/plan/tiles.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,9 +52,8 @@ static bool is_launched(enum kernel_file file, const struct plan *const *plan, u
 	return false;
 }
 
-/* Allocates the text that says which kernels of tiles the plans use: a program has only the sizes of tiles
- * that its plans use, because a driver compiles each for a second or so. Other kernels are not named: plans
- * that differ by them alone share a binary. */
+/* Allocates the text that says which kernels the plans use (tools/kernel-text). A program has no others: some
+ * drivers compile each kernel for a tenth of a second, one of tiles for a second. */
 static int used_kernels(const struct plan *const *plan, uint32_t plans, char **ret_text, struct error *err)
 {
 	CLEANUP(free_ptr) char *said = NULL;
@@ -66,7 +64,7 @@ static int used_kernels(const struct plan *const *plan, uint32_t plans, char **r
 		return error_set(err, -ENOMEM, "kernels: out of memory");
 	(void)fprintf(text, "#define ONLY_USED\n");
 	for (uint32_t k = 0; k < kernel_table_count; k++)
-		if (tiles_name(kernel_table[k].name) && is_used(&kernel_table[k], plan, plans))
+		if (kernel_table[k].properties & KERNEL_WITH_FILE || is_used(&kernel_table[k], plan, plans))
 			(void)fprintf(text, "#define USE_%s 1\n", kernel_table[k].name);
 	if (fclose(text) != 0)
 		return error_set(err, -ENOMEM, "kernels: out of memory");

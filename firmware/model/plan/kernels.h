@@ -23,8 +23,8 @@ MUST_CHECK int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, bool tf
 				    enum tensor_cores *ret_cores, struct error *err);
 
 /* Builds the program. `storage` is graph.storage: F32, F16 or BF16. Without a plan the program has every
- * kernel, and tensor cores if the device has them. Otherwise it has tensor cores if a kernel of a plan uses
- * them, only the files that define kernels of these plans, because the first start must compile each file,
- * and every later start must read the binary, and of the kernels of tiles only those of these plans. */
+ * kernel, and tensor cores if the device has them. Otherwise it has the kernels of these plans alone, and
+ * tensor cores if one of them uses these: the first start must compile each kernel, and every later start
+ * must read the binary. */
 MUST_CHECK int kernels_build(struct gpu *gpu, enum dtype storage, const struct plan *const *plan,
 			     uint32_t plans, struct gpu_program **ret_program, struct error *err);

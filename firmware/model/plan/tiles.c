@@ -118,11 +118,6 @@ static enum tile_kernel find(const char *kernel)
 	return TILE_KERNELS;
 }
 
-bool tiles_name(const char *kernel)
-{
-	return find(kernel) != TILE_KERNELS;
-}
-
 bool tiles_have(const char *kernel)
 {
 	const enum tile_kernel found = find(kernel);

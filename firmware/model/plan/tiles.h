@@ -71,8 +71,6 @@ struct tile_use {
  * if there is only one. */
 struct tile_use tiles_choose(uint64_t m, uint64_t n, uint64_t k, enum tile_kernel kernel, uint64_t most,
 			     bool always_sums);
-/* Returns whether this is a kernel of tiles. */
-bool tiles_name(const char *kernel);
 /* Returns whether this is a kernel of tiles for products or convolutions, but not for the gradients of
  * kernels. */
 bool tiles_have(const char *kernel);
