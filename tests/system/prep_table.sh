@@ -180,6 +180,42 @@ prep null query.csv --label grade --type id=int --null '?,none'
 same csv null "--null"
 is "$(python3 -c 'import json; print(json.load(open("out/null/dataset.json"))["null"])')" "['?', 'none']" "dataset.json: the texts of --null"
 
+# ---- More rows each day, with the features of the first set ----
+
+# The second day has a city and a note that the first one does not have, and its columns are in another order.
+(head -n 1 a.csv; printf '%s\n' 1,20,100,Bonn,n1,2026-01-01,c1,bad 2,,200,Ulm,n2,2026-01-02,c2,good 3,40,300,Ulm,n3,2026-01-03,c1,bad 4,30,400,Bonn,n4,2026-01-04,c2,good) >day1.csv
+printf '%s\n' grade,city,age,income,id,note,day,customer good,Ulm,,9,5,n,2026-01-01,c2 bad,Oslo,77,8,6,m,2026-01-09,c9 >day2.csv
+daily() { prep days "$@" --label grade --type id=int,city=category,customer=category,note=bytes --drop day --missing age=mean --test-percent 0 --append; }
+daily day1.csv
+ok $? "--append into an empty folder" "$(cat days.log)"
+cp out/days/dataset.json days.json
+daily day2.csv
+ok $? "--append of a second day" "$(cat days.log)"
+is "$(for shard in out/days/train-*; do "$dump" "$shard" | tail -n +2; done | python3 -c 'import json, struct, sys
+for v in sorted((json.loads(line)["values"] for line in sys.stdin), key=lambda v: v["id"]):
+    print(v["id"], struct.unpack("f", struct.pack("I", v["age"][0]))[0], v["city"], v["customer"], v["grade"])' | tail -n 2)" \
+	"[5] 30.0 [2] [2] [1]
+[6] 77.0 [0] [0] [0]" "ids, mean and classes are those of the first set; a new text is 0"
+is "$(python3 -c 'import json; a, b = json.load(open("days.json")), json.load(open("out/days/dataset.json"))
+print(a["columns"] == b["columns"], a["classes"] == b["classes"], b["records"]["train"], len(b["sets"]))')" "True True 6 1" "dataset.json keeps what was fitted"
+daily day2.csv
+like "$(tail -n 30 days.log)" '[1-9] already there' "the same day a second time adds nothing"
+daily day1.csv
+like "$(cat days.log)" 'has exactly these records: nothing to add' "nor does the first set"
+no_append() { # words, rows of a day with a header
+	printf '%s\n' "${@:2}" >day3.csv
+	! daily day3.csv
+	ok $? "--append: refused: $1"
+	like "$(tail -n 1 days.log)" "$1" "which it says"
+}
+no_append 'found no column "city", which the first set has' age,income,id,note,customer,grade 1,2,3,n,c1,bad
+no_append 'found the column "size", which the first set does not have' age,income,id,note,customer,grade,city,size 1,2,3,n,c1,bad,Ulm,9
+no_append 'found "best", which is no class of the first set' age,income,id,note,customer,grade,city 1,2,3,n,c1,best,Ulm
+no_append 'found a text of 3 bytes, the feature of the first set holds 2' age,income,id,note,customer,grade,city 1,2,3,n10,c1,bad,Ulm
+no_append 'line 2, column "age": found "old", expected a number' age,income,id,note,customer,grade,city old,2,3,n,c1,bad,Ulm
+prep packed day1.csv --label grade --together --append >/dev/null
+like "$(cat packed.log)" 'found --label grade, but the first set has the label "income"' "--append with another label"
+
 # ---- Bad input ----
 
 printf 'a,b\n1,2\n3\n4,5\n"6,7"x,8\n9,10\n' >bad.csv

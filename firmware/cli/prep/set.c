@@ -232,7 +232,7 @@ int set_follow(struct prep *prep, struct error *err)
 {
 	int r;
 
-	if (prep->mode != PREP_APPEND)
+	if (prep->mode != PREP_APPEND || prep->table) /* a table follows in make() */
 		return 0;
 	if ((r = check_kind(prep, err)) < 0 || (r = check_group(prep, err)) < 0 ||
 	    (r = follow_classes(prep, err)) < 0)

@@ -4,9 +4,10 @@
 #include "cli/prep/parallel.h"
 #include "cli/table/columns.h"
 #include "cli/table/describe.h"
-#include "core/base/number.h"
+#include "cli/table/follow.h"
 #include "cli/table/read.h"
 #include "cli/table/table.h"
+#include "core/base/number.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,9 +90,10 @@ static int take_rows(struct prep *prep, struct error *err)
 static int make(struct prep *prep, struct error *err)
 {
 	struct table *table = prep->table;
-	int r;
+	int r = prep->mode == PREP_APPEND ? follow_options(table, prep->there.dataset, err) : 0;
 
-	if ((r = table_read(table, err)) < 0 || (r = columns_decide(table, err)) < 0 ||
+	if (r < 0 || (r = table_read(table, err)) < 0 ||
+	    (r = table->first ? follow_decide(table, err) : columns_decide(table, err)) < 0 ||
 	    (r = count_parts(table, err)) < 0 || (r = limit_threads(table, err)) < 0)
 		return r;
 	(void)snprintf(prep->id, sizeof(prep->id), "%08" PRIx32, table->crc);

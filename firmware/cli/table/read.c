@@ -4,6 +4,7 @@
 #include "cli/prep/parallel.h"
 #include "cli/table/blocks.h"
 #include "cli/table/csv.h"
+#include "cli/table/follow.h"
 #include "cli/table/lines.h"
 #include "core/base/visible.h"
 #include "data/crc32c.h"
@@ -256,6 +257,8 @@ int table_read(struct table *table, struct error *err)
 	const uint64_t most = table->memory_bytes / 2 / WORKER_BYTES;
 	int r = blocks_open(table, &reading.blocks, err);
 
+	if (r == 0 && table->first)
+		r = follow_columns(table, err);
 	if (r == 0)
 		r = spill_open(table->memory_bytes / SPILL_SHARE, &table->spill, err);
 	if (r == 0) {

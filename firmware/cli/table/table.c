@@ -252,5 +252,6 @@ void table_done(struct table *table)
 	}
 	for (int s = 0; s < TEXTS_SPLITS; s++)
 		free(table->start[s]);
+	free(table->null_texts);
 	spill_free(table->spill);
 }

@@ -11,6 +11,7 @@
  *              spill.c    deals the rows into parts, in memory and then in a temporary file
  *              read.c     runs all of this on several threads
  *     between  columns.c  decides what each column becomes
+ *              follow.c   or, with --append, takes it from the first set
  *     pass 2   kind.c     the records of a shard, from the rows of its parts (struct prep_kind)
  *              describe.c dataset.json, and the lines for kiln.conf
  *
@@ -26,6 +27,7 @@
 #include "cli/prep/texts.h"
 #include "cli/table/spill.h"
 #include "cli/table/values.h"
+#include "core/base/json.h"
 #include "core/config/config.h"
 
 #include <stdio.h>
@@ -88,6 +90,10 @@ struct table {
 	const char *label_name, *split_by_name, *date_name, *test_after;
 	uint64_t test_percent, validation_percent, categories, memory_bytes, seed, threads;
 	bool skip_bad, together, stratify;
+
+	/* ---- With --append, see follow.h ---- */
+	const cJSON *first; /* dataset.json of the first set; NULL: the columns are fitted */
+	char *null_texts;   /* owned */
 
 	/* ---- The columns ---- */
 	struct table_column column[TABLE_COLUMNS_MAX];

@@ -150,7 +150,8 @@ static const struct verb_option options[] = {
 	{ .name = "replace", .help = "remove the set that kiln prep wrote to the output before" },
 	{ .name = "append",
 	  .help = "keep the set in the output and add the records as a further set, with the classes and the "
-		  "encoder or vocabulary of the first; write the first set where the output is empty" },
+		  "encoder or vocabulary of the first, or the features of its table; write the first set "
+		  "where the output is empty" },
 	{ .name = "json", .help = "print the summary as JSON" },
 	{ 0 },
 };

@@ -2,8 +2,8 @@
 #include "cli/verbs/prep_table.h"
 
 #include "cli/table/kind.h"
-#include "core/base/number.h"
 #include "cli/table/table.h"
+#include "core/base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,15 +125,12 @@ static void read_options(struct table *table, const struct arguments *arguments)
 }
 
 /* Refuses options that contradict each other. */
-static int check(struct table *table, const struct prep *prep, const struct arguments *arguments,
-		 struct error *err)
+static int check(struct table *table, const struct prep *prep, struct error *err)
 {
 	const char *wrong = NULL;
 	bool whole;
 
-	if (arguments_have(arguments, "append"))
-		wrong = "--append, which is not for tables: write each day into a folder of its own";
-	else if (!table->test_after != !table->date_name)
+	if (!table->test_after != !table->date_name)
 		wrong = "one of --date and --test-after, expected both";
 	else if (table->test_after && prep->test_input)
 		wrong = "--test-after and --test, expected one";
@@ -182,7 +179,7 @@ int prep_table_open(struct prep *prep, const struct arguments *arguments, struct
 	table->test_percent = prep->test_percent;
 	table->seed = prep->seed;
 	read_options(table, arguments);
-	return check(table, prep, arguments, err) < 0
+	return check(table, prep, err) < 0
 		       ? err->code
 		       : table_choose_format(table, arguments_text(arguments, "format"), err);
 }
