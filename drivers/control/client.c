@@ -60,14 +60,20 @@ static int open_local(struct client *client, struct error *err)
 	return 0;
 }
 
+static int open_files(const struct client_identity *as, struct tls **ret_tls, struct error *err)
+{
+	const struct tls_options options = {
+		.side = TLS_CLIENT, .ca_file = as->ca, .cert_file = as->cert, .key_file = as->key
+	};
+
+	return tls_open(&options, ret_tls, err);
+}
+
 /* Loads the certificate and key by which other boxes know this user, from KILN_PKI or ~/.kiln. */
-static int open_identity(struct tls **ret_tls, struct error *err)
+static int open_own(struct tls **ret_tls, struct error *err)
 {
 	const char *folder = getenv("KILN_PKI"), *home = getenv("HOME");
 	char ca[PATH_BYTES], cert[PATH_BYTES], key[PATH_BYTES];
-	struct tls_options options = {
-		.side = TLS_CLIENT, .ca_file = ca, .cert_file = cert, .key_file = key
-	};
 	const char *below = folder ? "" : "/.kiln";
 
 	if (!folder)
@@ -75,7 +81,7 @@ static int open_identity(struct tls **ret_tls, struct error *err)
 	(void)snprintf(ca, sizeof(ca), "%s%s/ca.crt", folder, below);
 	(void)snprintf(cert, sizeof(cert), "%s%s/client.crt", folder, below);
 	(void)snprintf(key, sizeof(key), "%s%s/client.key", folder, below);
-	return tls_open(&options, ret_tls, err);
+	return open_files(&(struct client_identity){ ca, cert, key }, ret_tls, err);
 }
 
 static int dial(const struct client_box *box, int *ret_fd, struct error *err)
@@ -110,7 +116,7 @@ static int dial(const struct client_box *box, int *ret_fd, struct error *err)
 static int open_remote(struct client *client, const struct client_box *box, struct error *err)
 {
 	const struct timeval limit = { CONTROL_ACT_S, 0 };
-	int r = open_identity(&client->tls, err);
+	int r = box->as ? open_files(box->as, &client->tls, err) : open_own(&client->tls, err);
 
 	if (r < 0 || (r = dial(box, &client->fd, err)) < 0 ||
 	    (r = tls_attach(client->tls, client->fd, box->name, &client->link, err)) < 0)

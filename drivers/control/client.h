@@ -14,13 +14,20 @@
 
 struct client;
 
+/* Paths of the files by which a client proves who it is, and of the authority that it trusts. */
+struct client_identity {
+	const char *ca, *cert, *key;
+};
+
 /* Another box: the DNS name in its certificate, and where to connect to. */
 struct client_box {
 	const char *name, *address, *port;
+	const struct client_identity
+		*as; /* NULL = ca.crt, client.crt and client.key in KILN_PKI, else in ~/.kiln */
 };
 
-/* Connects to `box`, NULL = this box. For another box the client needs ca.crt, client.crt and client.key in
- * KILN_PKI, else in ~/.kiln. Errors: -errno of the connection; the text says what the user can do. */
+/* Connects to `box`, NULL = this box. Errors: -errno of the connection; the text says what the user can do.
+ */
 MUST_CHECK int client_open_box(const struct client_box *box, struct client **ret_client, struct error *err);
 void client_closep(struct client **client);
 

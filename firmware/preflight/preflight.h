@@ -15,6 +15,7 @@
  *     notify.c       the people and the monitor that `notify` names
  *     device.c       the network on the device
  *     network.c      the network between boxes that train together
+ *     others.c       the boxes that this one leads
  *     box.c          disk, clock, hugepages, the alarm of the hardware clock
  *
  * plan_list.h is for whoever needs the plan of a configuration, and no part of the table.
@@ -119,5 +120,9 @@ void preflight_device(struct preflight *preflight);
 /* ranks.network: the key and the list of boxes, or that the network is trusted, and whether this box has an
  * address in it. Adds no row without ranks.network. Blocks: never. */
 void preflight_network(struct preflight *preflight);
+/* ranks.boxes: a row for each box, whether it answers, lets this one lead, and has the same build, device and
+ * time. Asks with the credentials of the box, as a run does. Adds no row without ranks.boxes. Blocks: on the
+ * network, some seconds for a box that does not answer. */
+void preflight_others(struct preflight *preflight);
 /* Disk, clock, hugepages, alarm. Blocks: never. */
 void preflight_box(struct preflight *preflight);

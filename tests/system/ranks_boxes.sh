@@ -104,6 +104,24 @@ ok $? "three ranks on three boxes: every sum, chunk and broadcast is right" "$ou
 $(on 2; journal -n 30)"
 all_gone "after the job"
 
+# ---- kiln check asks the other boxes ----
+
+checks() { # extended regular expression, name
+	local said
+	said=$(at_leader KILN_PKI="$work/as-admin" timeout 60 /usr/bin/kiln check --no-notify 2>&1)
+	like "$(tr '\n' ' ' <<<"$said")" "$1" "kiln check: $2"
+}
+credentials=$leads/data/kiln/credentials
+mkdir -p "$credentials"
+cp "$pki/ca.crt" "$credentials/control-ca"
+checks 'failed +boxes +box box-2: .*leads-crt' "a box that leads without a certificate"
+cp "$pki/admin.crt" "$credentials/leads-crt"
+cp "$pki/admin.key" "$credentials/leads-key"
+checks 'failed +boxes +box box-2: .*rank.check needs the role ranks, yours is admin' "another role"
+cp "$pki/box-1.crt" "$credentials/leads-crt"
+cp "$pki/box-1.key" "$credentials/leads-key"
+checks 'ok +boxes +box box-2: it has the build of this box, .*ok +boxes +box box-3: it has' "two boxes that are ready"
+
 # ---- Who is refused ----
 
 refused() { # extended regular expression, name, certificate's folder, words after orted
@@ -190,6 +208,7 @@ cp "$root/usr/libexec/kiln/kiln-fetchd" "$root/usr/libexec/kiln/kiln-traind"
 out=$(lead ranks night-2 3 exchange apart)
 [ $? != 0 ] && grep -qE 'box box-3: found the build [0-9a-f]{40} of kiln-traind, expected [0-9a-f]{40} as here' <<<"$out"
 ok $? "refused and named: a box with another build" "$out"
+checks 'failed +boxes +box box-3: found the build [0-9a-f]{40} of kiln-traind' "a box with another build"
 cp "$KILN_BIN/kiln-traind" "$root/usr/libexec/kiln/kiln-traind"
 all_gone "after refusals"
 

@@ -10,7 +10,7 @@ int client_open(struct client **ret_client, struct error *err)
 
 	if (!host)
 		return client_open_box(NULL, ret_client, err);
-	return client_open_box(&(struct client_box){ host->name, host->address, host->port }, ret_client,
+	return client_open_box(&(struct client_box){ host->name, host->address, host->port, NULL }, ret_client,
 			       err);
 }
 

@@ -36,15 +36,6 @@ bool daemons_are_stopped(void)
 
 /* ---- One program ---- */
 
-static void find_program(const char *name, char path[static PATH_BYTES])
-{
-	char installed[128];
-
-	(void)snprintf(installed, sizeof(installed), "../libexec/kiln/%s", name);
-	if (access(path_beside(name, path), X_OK) < 0)
-		(void)path_beside(installed, path);
-}
-
 /* Forks. A signal that arrives in the child before its new program runs would be lost in the handler of this
  * program, so the child begins with the default actions. Returns what fork(2) does. */
 static pid_t fork_with_default_signals(void)
@@ -73,7 +64,7 @@ static int spawn(const char *name, const char *const *arguments, int stop_signal
 	char path[PATH_BYTES];
 	pid_t pid;
 
-	find_program(name, path);
+	(void)path_of_program(name, path);
 	if (access(path, X_OK) < 0 || (pid = fork_with_default_signals()) < 0)
 		return error_set(err, -errno, "%s: cannot start it: %s", path, strerror(errno));
 	if (pid == 0) {

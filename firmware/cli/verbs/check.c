@@ -30,6 +30,7 @@ static const struct look {
 	{ "the sink", preflight_sink, false },
 	{ "the addresses of notify", preflight_notify, true },
 	{ "the network between boxes", preflight_network, false },
+	{ "the other boxes", preflight_others, false },
 	{ "the box", preflight_box, false },
 	{ "the device, which may compile the kernels of the network", look_at_device, false },
 };
@@ -85,7 +86,9 @@ const struct verb verb_check = {
 		 "where a promotion is set up that never happens. Writes an object into the sink and deletes "
 		 "it. Sends a test message to notify.url, a test "
 		 "mail to notify.mail_to, and a line for the log of notify.heartbeat_url (URL/log, which "
-		 "changes nothing there). Builds the network on the device with its memory. Looks at disk, "
+		 "changes nothing there). Asks each box of ranks.boxes whether this one may lead it, and "
+		 "compares build, "
+		 "device and clock. Builds the network on the device with its memory. Looks at disk, "
 		 "clock, hugepages and the alarm that wakes the box.\n\n"
 		 "Each row of the table is ok, warning, failed or not seen, with what to do. \"not seen\" "
 		 "means that the network or the machine did not answer. The exit status is 1 if a row "

@@ -108,6 +108,14 @@ char *path_beside(const char *name, char out[static PATH_BYTES])
 	return out;
 }
 
+char *path_of_program(const char *name, char out[static PATH_BYTES])
+{
+	char installed[128];
+
+	(void)snprintf(installed, sizeof(installed), "../libexec/kiln/%s", name);
+	return access(path_beside(name, out), X_OK) < 0 ? path_beside(installed, out) : out;
+}
+
 int path_make(const char *directory, struct error *err)
 {
 	char path[PATH_BYTES];

@@ -73,6 +73,9 @@ char *path_of(enum path which, const char *tail, char out[static PATH_BYTES]);
 
 /* Writes the path of `name` in the folder of the running program, such as "kiln-traind". Returns out. */
 char *path_beside(const char *name, char out[static PATH_BYTES]);
+/* Writes the path of another program of Kiln: in the folder of the running program, or, where that one is
+ * installed as PREFIX/bin/kiln, in PREFIX/libexec/kiln. Returns out. */
+char *path_of_program(const char *name, char out[static PATH_BYTES]);
 
 /* Makes a folder and its missing parent folders with mode 0775; the umask decides whether the group kiln may
  * write. */

@@ -16,7 +16,7 @@ static int read_build(char out[static BUILD_ID_BYTES], struct error *err)
 {
 	char path[PATH_BYTES];
 
-	return build_id_of(path_beside(TRAINER, path), out, err);
+	return build_id_of(path_of_program(TRAINER, path), out, err);
 }
 
 /* Reads the note of the device that the last run took. */

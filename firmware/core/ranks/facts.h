@@ -24,8 +24,8 @@ struct ranks_facts {
 	char busy[RANKS_BUSY_BYTES];
 };
 
-/* Finds out about this box, but not whether it is busy. Errors: -ENOENT kiln-traind is not beside this
- * program, and the like. */
+/* Finds out about this box, but not whether it is busy. Errors: -ENOENT kiln-traind is not there, and
+ * the like. */
 MUST_CHECK int ranks_facts_here(struct ranks_facts *ret_facts, struct error *err);
 
 /* Returns the facts as a new object; NULL: no memory. */

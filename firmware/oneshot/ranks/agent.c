@@ -2,7 +2,7 @@
 #include "core/base/log.h"
 #include "core/ranks/launch.h"
 #include "core/run/run.h"
-#include "oneshot/ranks/other.h"
+#include "drivers/control/other.h"
 #include "oneshot/ranks/ranks.h"
 
 #include <signal.h>
@@ -74,7 +74,7 @@ static int start(const char *host, const char *job, int count, char **words, int
 	cJSON *params;
 	int r;
 
-	if ((r = run_load(&run, err)) < 0 || (r = other_open(host, &run.config, &client, err)) < 0)
+	if ((r = run_load(&run, err)) < 0 || (r = other_open(host, &run.config, NULL, &client, err)) < 0)
 		return r;
 	params = make_params(job, &run, count, words);
 	if (!params)

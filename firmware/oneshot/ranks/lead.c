@@ -5,10 +5,10 @@
 #include "core/ranks/job.h"
 #include "core/ranks/members.h"
 #include "core/ring/cursor.h"
+#include "drivers/control/other.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
 #include "drivers/ranks/mpirun.h"
-#include "oneshot/ranks/other.h"
 #include "oneshot/ranks/ranks.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static void look_at(struct other *other, const struct config *config)
 	CLEANUP(client_closep) struct client *client = NULL;
 	struct error err = { 0 };
 
-	if (other_open(other->name, config, &client, &err) == 0) {
+	if (other_open(other->name, config, NULL, &client, &err) == 0) {
 		other->here = true;
 		log_info("box %s is ready", other->name);
 		return;

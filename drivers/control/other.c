@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "oneshot/ranks/other.h"
+#include "drivers/control/other.h"
 
 #include "core/base/clock.h"
 #include "core/config/config.h"
@@ -21,11 +21,12 @@ static int check(struct client *client, bool mixed, struct error *err)
 	return ranks_facts_compare(&found, &here, way_us, mixed, err);
 }
 
-int other_open(const char *host, const struct config *config, struct client **ret_client, struct error *err)
+int other_open(const char *host, const struct config *config, const struct client_identity *as,
+	       struct client **ret_client, struct error *err)
 {
 	CLEANUP(client_closep) struct client *client = NULL;
 	char port[8];
-	const struct client_box box = { .name = host, .address = host, .port = port };
+	const struct client_box box = { .name = host, .address = host, .port = port, .as = as };
 	int r;
 
 	(void)snprintf(port, sizeof(port), "%" PRIu64, config->control.port);
