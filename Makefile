@@ -286,7 +286,7 @@ lint: deps-test
 # chain.cl: its target has no atomic instructions, so clang calls functions such as __atomic_load_4, which it lacks; OpenCL 1.2's
 # own atomics do not order other accesses, as a chain needs. So `chain` is not among its tests. Takes an hour. A part: make test-opencl OPENCL="pocl6 rusticl" TESTS="gemm losses"
 OPENCL        = $(shell tests/opencl/on --list)
-SMALL_SHAPES  = $(EVERY_KERNEL) ops_block ops_dense ops_embedding ops_image ops_norm ops_picture ops_recurrent
+SMALL_SHAPES  = $(EVERY_KERNEL) ops_attention ops_block ops_dense ops_embedding ops_image ops_norm ops_picture ops_recurrent
 EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups,every_kernel@test_$p)
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
 tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))

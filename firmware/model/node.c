@@ -150,14 +150,20 @@ static void connect_node(struct graph *graph, struct node *node, const struct co
 static uint64_t dimension_of(const struct graph *graph, const struct node *node,
 			     const struct dimension *dimension)
 {
+	const uint32_t last = node->inputs - 1;
+	uint64_t size;
+
 	switch (dimension->kind) {
 	case DIM_INPUT_LAST:
-		return tensor_last(graph_at(graph, node->input[0]));
+		return tensor_last(
+			graph_at(graph, node->input[dimension->item < last ? dimension->item : last]));
 	case DIM_OUTPUT_LAST:
 		return tensor_last(graph_at(graph, node->output));
 	case DIM_ATTRIBUTE:
-		return (uint64_t)node->attribute[dimension->attribute].item[dimension->item] *
-		       (dimension->times ? dimension->times : 1);
+		size = (uint64_t)node->attribute[dimension->attribute].item[dimension->item];
+		if (!size)
+			size = (uint64_t)node->attribute[dimension->otherwise].item[0];
+		return size * (dimension->times ? dimension->times : 1);
 	case DIM_NUMBER:
 		return dimension->times;
 	case DIM_END:

@@ -66,10 +66,12 @@ class Row:
     the same names in both. `precision`: kiln.conf's model.precision and Keras's dtype policy; `scale`: the loss scale to begin
     with. `features`: name -> (dtype, shape of a row, function of (rng, shape) or None). `limits`
     replaces those above, by the name of what is compared; each such row says why. `adapts`: the layer that has statistics
-    of the first feature."""
+    of the first feature. `still`: ends of the names of parameters whose gradient is 0 but for rounding, from which Adam makes
+    steps of full length; only this is compared of them."""
 
     def __init__(self, name, layers, build, features=None, loss=None, optimizer=None, limits=None, adapts=None,
-                 precision="float32", scale=2.0**15):
+                 precision="float32", scale=2.0**15, still=()):
+        self.still = tuple(still)
         self.adapts, self.precision, self.scale = adapts, precision, scale
         self.name, self.layers, self.build = name, layers, build
         self.features = features or {"sentence": ("float32", [12], None)}
@@ -247,6 +249,34 @@ LAYERS += [
         'in_order = true; }, { op = "concatenate"; inputs = [ "f", "b" ]; }, { op = "flatten"; }, '
         '{ op = "dense"; name = "out"; units = 5; }',
         both_ways(lambda parts: K.Flatten()(K.Concatenate()(parts))), features=SEQUENCE)]
+
+
+
+def attended(layer, inputs, **call):
+    """Calls Keras's MultiHeadAttention of these attributes with what `inputs` makes of a sequence."""
+    def outputs(features):
+        x = K.Dense(8, name="x")(features["sentence"])
+        return K.Dense(5, name="out")(K.Flatten()(K.MultiHeadAttention(name="a", **layer)(*inputs(x), **call)))
+    return outputs
+
+
+def attention(label, kiln, keras_layer, inputs=lambda x: (x, x), before="", **call):
+    return Row(f"multi_head_attention {label}".strip(), f'{{ op = "dense"; name = "x"; units = 8; }}, {before}'
+               f'{{ op = "multi_head_attention"; name = "a"; {kiln} }}, {{ op = "flatten"; }}, '
+               '{ op = "dense"; name = "out"; units = 5; }', attended(keras_layer, inputs, **call), features=SEQUENCE,
+               # A number that all keys have in common changes no weight of the softmax.
+               still=["a/key_bias", "k/bias"])
+
+
+LAYERS += [
+    attention("", "num_heads = 3; key_dim = 4;", {"num_heads": 3, "key_dim": 4}),
+    attention("causal", "num_heads = 2; key_dim = 4; value_dim = 5; use_bias = false; use_causal_mask = true;",
+              {"num_heads": 2, "key_dim": 4, "value_dim": 5, "use_bias": False}, use_causal_mask=True),
+    attention("cross", 'num_heads = 2; key_dim = 4; inputs = [ "q", "v", "k" ];', {"num_heads": 2, "key_dim": 4},
+              lambda x: (K.Dense(6, name="q")(K.MaxPooling1D(2)(x)), K.Dense(7, name="v")(x), K.Dense(3, name="k")(x)),
+              '{ op = "dense"; name = "k"; inputs = [ "x" ]; units = 3; }, '
+              '{ op = "dense"; name = "v"; inputs = [ "x" ]; units = 7; }, '
+              '{ op = "max_pooling1d"; inputs = [ "x" ]; pool_size = 2; }, { op = "dense"; name = "q"; units = 6; }, ')]
 
 # No bias before batch_norm: batch_norm removes the bias again, and the rest of the bias's gradient is rounding.
 NORMS = [("batch_norm", "", IMAGE, lambda: K.BatchNormalization(name="norm")),
@@ -660,8 +690,13 @@ def inputs_of(batches, i):
     return {name: batch[i] for name, batch in batches.items() if name not in ("label", "weight")}
 
 
+def name_of(layer, weight):
+    """The weights of the layers inside of multi_head_attention begin with the names of these."""
+    return "_".join(weight.path.split("/")[-2:]) if isinstance(layer, K.MultiHeadAttention) else weight.name
+
+
 def weights_of(model):
-    return {f"{layer.name}/{weight.name}": weight for layer in model.layers for weight in layer.weights
+    return {f"{layer.name}/{name_of(layer, weight)}": weight for layer in model.layers for weight in layer.weights
             if weight.dtype.startswith("float")}
 
 
@@ -776,8 +811,14 @@ def compare_steps(row, work, rng, comparison):
         comparison.look("output", 1e-5, f"prediction {i}", found[f"output/{i}"], prediction)
         comparison.look("loss", 1e-5, f"loss {i}", found["loss"][i], loss)
         for name, gradient in gradients.items():
+            if name.endswith(row.still):
+                comparison.look("still", 1, f"gradient {i} of {name}, in millionths", found[f"gradient/{i}/{name}"] * 1e6 + 1,
+                                np.ones_like(gradient))
+                continue
             comparison.look("gradient", 1e-4, f"gradient {i} of {name}", found[f"gradient/{i}/{name}"], gradient)
         for name, tensor in state.items():
+            if name.endswith(row.still):
+                continue
             comparison.look("step", 1e-5, f"step {i}: {name}", found[f"after/{i}/{name}"], tensor)
 
 
@@ -820,6 +861,8 @@ def compare_free(row, work, rng, comparison):
         peer.step(batches, i)
     found = kiln(row, work, tensors)
     for name, weight in weights_of(peer.model).items():
+        if name.endswith(row.still):
+            continue
         comparison.look("free", 1e-3, f"{FREE_STEPS} steps: {name}", found[f"after/{FREE_STEPS - 1}/{name}"],
                         weight.numpy())
 

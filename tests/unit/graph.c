@@ -90,6 +90,11 @@ static struct config_layer wrong[][4] = {
 	  OP("max_pooling1d", ONE(INT_ATTRIBUTE("pool_size", 3))) },
 	{ DENSE(3), OP("dot", INPUTS_OF(2, "dense", "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("axes", 1))) },
 	{ OP("dot", INPUTS_OF(2, "sentence", "sentence"), ATTRIBUTES(1, INT_ATTRIBUTE("axes", 0))) },
+	{ OP("multi_head_attention", TWO(INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3))) },
+	{ OP("reshape", ONE(INTS_ATTRIBUTE("target_shape", 2, 2, 4))),
+	  OP("reshape", INPUTS_OF(1, "sentence"), ONE(INTS_ATTRIBUTE("target_shape", 2, 4, 2))),
+	  OP("multi_head_attention", INPUTS_OF(3, "reshape", "reshape_1", "reshape"),
+	     TWO(INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3))) },
 	{ OP("subtract", INPUTS_OF(3, "sentence", "sentence", "sentence")) },
 	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
 	  OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1024),
@@ -154,6 +159,10 @@ static const char *const texts[] = {
 	 "of [3]: "
 	 "the same"),
 	"6: model.layers.inputs: layer 'dot' (dot): found axis 0, the rows of a batch, allowed: 1 or -1",
+	("6: model.layers.inputs: layer 'multi_head_attention' (multi_head_attention): found 'sentence' of "
+	 "shape [8], allowed: a sequence [steps, channels]"),
+	("6: model.layers.inputs: layer 'multi_head_attention' (multi_head_attention): found 4 steps of the "
+	 "value 'reshape_1' and 2 of the key 'reshape', allowed: the same"),
 	"6: model.layers.inputs: found 3, allowed for subtract: 2",
 	("6: model.layers: found conv2d_1/kernel of shape [1024, 1024, 1048576, 1048576], allowed: at most "
 	 "70368744177664 numbers"),

@@ -78,6 +78,7 @@ static const struct family {
 	  "concatenate " },
 	{ "norm", " batch_norm layer_norm rms_normalization unit_normalization normalization " },
 	{ "recurrent", " lstm gru simple_rnn " },
+	{ "attention", " multi_head_attention " },
 	{ "image",
 	  " conv1d depthwise_conv1d zero_padding1d max_pooling1d average_pooling1d global_max_pooling1d "
 	  "global_average_pooling1d conv2d depthwise_conv2d max_pooling2d average_pooling2d "
@@ -265,6 +266,8 @@ static const struct {
 	{ "pool_branches", { 0.1, 0.01 } },
 	{ "conv_lines", { 0.08, 0.03 } },
 	{ "conv_lines_same", { 0.08, 0.03 } },
+	{ "cross", { 0.04, 4e-3 } },
+	{ "self", { 0.016, 4e-3 } },
 	{ "pool_crossed", { 0.15, 0.1 } },
 	{ "convs", { 0.04, 2e-3 } },
 	{ "conv_quads", { 0.04, 4e-3 } },

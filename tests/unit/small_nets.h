@@ -151,6 +151,12 @@ static struct config_layer recurrents[] = {
 	OP("lstm", SEQUENCE(18)), OP("gru", SEQUENCE(5)),
 	OP("simple_rnn", ATTRIBUTES(2, INT_ATTRIBUTE("units", 3), FLOAT_ATTRIBUTE("dropout", 0.4))), END
 };
+static struct config_layer attentions[] = {
+	OP("multi_head_attention",
+	   ATTRIBUTES(4, INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3),
+		      FLOAT_ATTRIBUTE("dropout", 0.3), BOOL_ATTRIBUTE("use_causal_mask", 1))),
+	END
+};
 static struct config_layer casts[] = { OP("cast", INPUTS_OF(1, "ids")), DENSE(CLASSES), SOFTMAX };
 static struct config_layer numbers_of_rows[] = { DENSE(4), RELU, DENSE(CLASSES) };
 static struct config_layer yes_or_no[] = { DENSE(4), OP("tanh"), DENSE(CLASSES), OP("sigmoid") };
@@ -268,6 +274,8 @@ static const struct net nets[] = {
 	NET(casts, NULL),
 	NET(recurrents, NULL, 3, 2),
 	NET(recurrents, in_bfloat16, 3, 2),
+	NET(attentions, NULL, 5, 2),
+	NET(attentions, in_bfloat16, 5, 2),
 	NET(tables, with_lazy_rows),
 	NET(tables, with_accumulation),
 	NET(tables, in_bfloat16),

@@ -10,7 +10,7 @@
 #include "model/plan/window.h"
 
 #define EXPORT_NAME_BYTES (GRAPH_NAME_BYTES + 32u)
-#define EXPORT_AXES_MAX   3u
+#define EXPORT_AXES_MAX   (CONFIG_SHAPE_MAX + 1u)
 
 enum export_kind {
 	EXPORT_ADD, /* ADD to DIVIDE: two inputs, whose shapes broadcast */
@@ -36,14 +36,16 @@ enum export_kind {
 	EXPORT_CONCATENATE, /* joins the inputs along axes[0]; axis 0 is the dimension of the rows */
 	EXPORT_RESHAPE, /* second input: the new shape, an int64 constant; -1: the size that follows from the
 			   others */
-	EXPORT_MEAN,    /* mean over `axes`; with `keep_axes` the output has these axes with size 1 */
-	EXPORT_MAX,     /* largest number over `axes`; keep_axes as for EXPORT_MEAN */
-	EXPORT_GATHER,  /* picks rows of the first input; the second input holds their indices, int64 */
-	EXPORT_SLICE,   /* cuts the first `rank` dimensions, 0 counts as 1; the second and third input are
-			   their begins and ends, int64 [rank]; a negative number counts from the end, an end
-			   behind the last counts as the last */
-	EXPORT_SHAPE,   /* the shape of the input, as int64 */
-	EXPORT_EXPAND,  /* repeats the input until it has the shape in the second input, int64 */
+	EXPORT_TRANSPOSE,   /* dimension i of the output is dimension axes[i] of the input; axis 0 is the rows
+			     */
+	EXPORT_MEAN,        /* mean over `axes`; with `keep_axes` the output has these axes with size 1 */
+	EXPORT_MAX,         /* largest number over `axes`; keep_axes as for EXPORT_MEAN */
+	EXPORT_GATHER,      /* picks rows of the first input; the second input holds their indices, int64 */
+	EXPORT_SLICE,       /* cuts the first `rank` dimensions, 0 counts as 1; the second and third input are
+			       their begins and ends, int64 [rank]; a negative number counts from the end, an end
+			       behind the last counts as the last */
+	EXPORT_SHAPE,       /* the shape of the input, as int64 */
+	EXPORT_EXPAND,      /* repeats the input until it has the shape in the second input, int64 */
 	EXPORT_SCATTER_ADD, /* adds row i of the third input to row second[i] of the first; the second input
 			       is int64 [n, 1] */
 	EXPORT_CUMULATIVE_SUM, /* sums along the axis that the second input holds, int64 */

@@ -55,6 +55,7 @@ static const char *const types[] = {
 	[EXPORT_MATMUL] = "MatMul",
 	[EXPORT_CONCATENATE] = "Concat",
 	[EXPORT_RESHAPE] = "Reshape",
+	[EXPORT_TRANSPOSE] = "Transpose",
 	[EXPORT_MEAN] = "ReduceMean",
 	[EXPORT_MAX] = "ReduceMax",
 	[EXPORT_GATHER] = "Gather",
@@ -171,6 +172,9 @@ static void fill_node(struct wire *wire, const void *context)
 		break;
 	case EXPORT_FLOAT:
 		add_attribute(wire, &(struct onnx_attribute){ "to", TYPE_INT, .number = ELEMENT_FLOAT });
+		break;
+	case EXPORT_TRANSPOSE:
+		add_list(wire, "perm", node->axes, node->axis_count);
 		break;
 	case EXPORT_MEAN:
 	case EXPORT_MAX:

@@ -46,6 +46,7 @@ static const struct {
 	[EXPORT_MATMUL] = { "MatMul", NULL },
 	[EXPORT_CONCATENATE] = { "ConcatV2", "Tidx" },
 	[EXPORT_RESHAPE] = { "Reshape", "Tshape" },
+	[EXPORT_TRANSPOSE] = { "Transpose", "Tperm" },
 	[EXPORT_MEAN] = { "Mean", "Tidx" },
 	[EXPORT_MAX] = { "Max", "Tidx" },
 	[EXPORT_GATHER] = { "GatherV2", "Tindices" },
@@ -218,9 +219,10 @@ static void write_axes(struct wire *graph, const struct export_node *node)
 	const bool slice = node->kind == EXPORT_SLICE;
 	int64_t axes[EXPORT_AXES_MAX] = { 0 };
 	const uint64_t sliced = node->rank ? node->rank : 1, count = slice ? sliced : node->axis_count;
-	/* TensorFlow reads the axis of a concatenation or a gather as a single number, the axes of a mean or
-	 * max as a list. */
-	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX;
+	/* TensorFlow reads the axis of a concatenation or a gather as a single number, the axes of a mean, a
+	 * max or a transpose as a list. */
+	const bool list = slice || node->kind == EXPORT_MEAN || node->kind == EXPORT_MAX ||
+			  node->kind == EXPORT_TRANSPOSE;
 	char name[EXPORT_NAME_BYTES];
 
 	for (uint32_t i = 0; i < count; i++)

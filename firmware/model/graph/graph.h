@@ -28,7 +28,7 @@
 #define GRAPH_NAME_BYTES     192u
 #define GRAPH_LAYER_NAME_MAX 96u
 #define GRAPH_ATTRIBUTES_MAX CONFIG_ATTRIBUTES_MAX
-#define GRAPH_PARAMETERS_MAX 4u
+#define GRAPH_PARAMETERS_MAX 8u
 #define GRAPH_INPUTS_MAX     2048u /* inputs of a batch; a ragged feature counts as two */
 #define GRAPH_SLOTS_MAX      2u
 #define GRAPH_HASH_BYTES     65u

@@ -48,12 +48,19 @@ struct attribute_spec {
 enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE, DIM_NUMBER };
 struct dimension {
 	enum dimension_kind kind;
-	uint8_t attribute, item; /* DIM_ATTRIBUTE: index of the attribute, and of the item in its list */
-	uint8_t times; /* DIM_ATTRIBUTE: a factor of the size, 0 counts as 1; DIM_NUMBER: the size */
+	uint8_t attribute,
+		item;      /* DIM_ATTRIBUTE: index of the attribute, and of the item in its list;
+			      DIM_INPUT_LAST: index of the input, or the last input if there are fewer */
+	uint8_t otherwise; /* DIM_ATTRIBUTE: index of the attribute that counts where the first is 0 */
+	uint8_t times;     /* DIM_ATTRIBUTE: a factor of the size, 0 counts as 1; DIM_NUMBER: the size */
 };
 #define INPUT_LAST                     \
 	{                              \
 		.kind = DIM_INPUT_LAST \
+	}
+#define INPUT_ITEM(i)                             \
+	{                                         \
+		.kind = DIM_INPUT_LAST, .item = i \
 	}
 #define OUTPUT_LAST                     \
 	{                               \
@@ -62,6 +69,10 @@ struct dimension {
 #define ATTRIBUTE_ITEM(a, i)                                       \
 	{                                                          \
 		.kind = DIM_ATTRIBUTE, .attribute = (a), .item = i \
+	}
+#define ATTRIBUTE_OR(a, other)                                              \
+	{                                                                   \
+		.kind = DIM_ATTRIBUTE, .attribute = (a), .otherwise = other \
 	}
 #define ATTRIBUTE_TIMES(a, n)                                       \
 	{                                                           \

@@ -15,6 +15,9 @@
  * and the number is dropped where the word is < rate * 2^32. r is the low 32 bits of the index of the row in
  * its segment, one pass over a split; step is the number of steps before this one.
  *
+ * Dropout of multi_head_attention: the weight of query i and key j of head h is number c of the row, where
+ * word and counter of c are j % 4 and (h * ceil(keys / 4) + j / 4) * queries + i.
+ *
  * Augmentation of pictures: the draws of row r are the four words of
  *   philox(counter = {0, r, step, name_hash(LAYER)}, key = seed)
  * each with its 24 high bits as a fraction u in [0, 1). layers/augment.h says what a layer does with each.

@@ -46,6 +46,17 @@ void philox16(uint16 column, uint row, uint step, uint layer, uint key_low, uint
 	WORDS(1)
 }
 
+/* Computes 16 columns of one row, 4 words each. */
+void philox_lanes(uint16 column, uint row, uint step, uint layer, uint key_low, uint key_high, uint16 *words)
+{
+	COUNTER(0, uint16)
+	for (int round = 0; round < 10; round++) {
+		ROUND(0, uint16, convert_ulong16, convert_uint16)
+		NEXT_KEY
+	}
+	WORDS(0)
+}
+
 /* Returns whether dropout keeps column c of the row. */
 bool dropout_keeps(uint c, uint row, uint step, uint layer, uint key_low, uint key_high, uint threshold)
 {

@@ -2,7 +2,6 @@
 /* The layer that is a matrix product. */
 #include "model/graph/random.h"
 #include "model/layers/row.h"
-#include "model/plan/fuse.h"
 #include "model/plan/gemm.h"
 #include "model/plan/storage.h"
 
@@ -99,14 +98,7 @@ static void dense_backward_parameters(struct plan *plan, const struct node *node
 		return;
 	gemm_emit(plan, &gemm);
 	if (bias != GRAPH_NO_TENSOR)
-		plan_emit(plan, &(struct launch){
-					.kernel = "column_sums",
-					.groups = { { .fixed = units, .tile = ELEMENT_GROUP } },
-					ARGUMENTS([COLUMN_SUMS_X] = IN(output->gradient),
-						  [COLUMN_SUMS_SUMS] = OUT(bias),
-						  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),
-						  [COLUMN_SUMS_COLUMNS] = INT(units)),
-				});
+		emit_column_sums(plan, output->gradient, bias, outer, units);
 }
 
 static void dense_backward(struct plan *plan, const struct node *node)

@@ -5,7 +5,6 @@
 #include "model/kernels/recurrent_flags.h"
 #include "model/layers/dropout.h"
 #include "model/layers/row.h"
-#include "model/plan/fuse.h"
 #include "model/plan/gemm.h"
 #include "model/plan/round.h"
 #include "model/plan/storage.h"
@@ -244,14 +243,7 @@ static void emit_bias_gradient(struct plan *plan, const struct node *node, const
 	const uint32_t dbias = parameter_gradient(plan, node, RECURRENT_BIAS);
 
 	if (dbias != GRAPH_NO_TENSOR && dinner == GRAPH_NO_TENSOR)
-		plan_emit(plan,
-			  &(struct launch){
-				  .kernel = "column_sums",
-				  .groups = { { .fixed = columns, .tile = ELEMENT_GROUP } },
-				  ARGUMENTS([COLUMN_SUMS_X] = IN(dgates), [COLUMN_SUMS_SUMS] = OUT(dbias),
-					    [COLUMN_SUMS_ROWS] = ROWS_TIMES(size->time),
-					    [COLUMN_SUMS_COLUMNS] = INT(columns)),
-			  });
+		emit_column_sums(plan, dgates, dbias, size->time, columns);
 	else if (dbias != GRAPH_NO_TENSOR)
 		plan_emit(plan, &(struct launch){
 					.kernel = "gru_bias",

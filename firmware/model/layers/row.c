@@ -38,11 +38,27 @@ void emit_bias(struct plan *plan, const struct node *node, uint32_t bias)
 {
 	const struct tensor *output = output_of(plan, node);
 
+	emit_bias_of(plan, node->output, bias, tensor_outer(output), tensor_last(output));
+}
+
+void emit_bias_of(struct plan *plan, uint32_t tensor, uint32_t bias, uint64_t outer, uint64_t columns)
+{
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "bias_add",
+			  .groups = { { .per_row = outer * columns, .tile = ELEMENT_GROUP } },
+			  ARGUMENTS([BIAS_ADD_Y] = INOUT(tensor), [BIAS_ADD_BIAS] = IN(bias),
+				    [BIAS_ADD_ROWS] = ROWS_TIMES(outer), [BIAS_ADD_COLUMNS] = INT(columns)),
+		  });
+}
+
+void emit_column_sums(struct plan *plan, uint32_t tensor, uint32_t sums, uint64_t outer, uint64_t columns)
+{
 	plan_emit(plan, &(struct launch){
-				.kernel = "bias_add",
-				.groups = { per_element(output) },
-				ARGUMENTS([BIAS_ADD_Y] = INOUT(node->output), [BIAS_ADD_BIAS] = IN(bias),
-					  [BIAS_ADD_ROWS] = ROWS_TIMES(tensor_outer(output)),
-					  [BIAS_ADD_COLUMNS] = INT(tensor_last(output))),
+				.kernel = "column_sums",
+				.groups = { { .fixed = columns, .tile = ELEMENT_GROUP } },
+				ARGUMENTS([COLUMN_SUMS_X] = IN(tensor), [COLUMN_SUMS_SUMS] = OUT(sums),
+					  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),
+					  [COLUMN_SUMS_COLUMNS] = INT(columns)),
 			});
 }

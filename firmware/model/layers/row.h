@@ -42,6 +42,11 @@ static inline struct extent per_outer(const struct plan *plan, const struct tens
 
 /* Appends the launch that adds the bias to the output, over the last dimension. */
 void emit_bias(struct plan *plan, const struct node *node, uint32_t bias);
+/* The same for a tensor whose rows are [outer, columns]. */
+void emit_bias_of(struct plan *plan, uint32_t tensor, uint32_t bias, uint64_t outer, uint64_t columns);
+/* Appends the launch of the gradient of a bias: the sums of `tensor`, whose rows are [outer, columns], over
+ * all but the last dimension. Fusion joins it to a product of `tensor` that is the launch before. */
+void emit_column_sums(struct plan *plan, uint32_t tensor, uint32_t sums, uint64_t outer, uint64_t columns);
 
 /* A function for op.shape: the output has the shape of input 0. */
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);

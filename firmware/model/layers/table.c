@@ -39,6 +39,7 @@
 	row(lstm) \
 	row(gru) \
 	row(simple_rnn) \
+	row(multi_head_attention) \
 	row(batch_norm) \
 	row(layer_norm) \
 	row(rms_normalization) \

@@ -51,6 +51,7 @@
 	each(depthwise_lines) \
 	each(pool) \
 	each(recurrent) \
+	each(attention) \
 	each(augment) \
 	each(chain)
 /* clang-format on */

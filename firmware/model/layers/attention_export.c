@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exports multi_head_attention as the operations that write out its formula. */
+#include "model/export/export_ops.h"
+#include "model/layers/attention.h"
+
+#include <stdlib.h>
+
+/* The score that a query adds for a key that it does not see: its weight is 0. */
+#define HIDDEN (-1e9f)
+
+struct parts {
+	struct export *out;
+	const struct node *node;
+	struct attention_sizes size;
+};
+
+static struct export_inner_name transposed(const struct parts *of, const char *x,
+					   const int32_t order[static 4], const char *name)
+{
+	const struct export_inner_name result = export_inner(of->node, name);
+
+	export_node(of->out, &(struct export_node){ .kind = EXPORT_TRANSPOSE,
+						    .output = result.text,
+						    .input = { x },
+						    .axes = { order[0], order[1], order[2], order[3] },
+						    .axis_count = 4 });
+	return result;
+}
+
+static struct export_inner_name matrix(const struct parts *of, const char *a, const char *b, uint32_t rank,
+				       const char *name)
+{
+	const struct export_inner_name result = export_inner(of->node, name);
+
+	export_node(of->out,
+		    &(struct export_node){
+			    .kind = EXPORT_MATMUL, .output = result.text, .input = { a, b }, .rank = rank });
+	return result;
+}
+
+/* Writes a parameter as [first, rest] or, with `first` 0, as [rest]. */
+static struct export_inner_name flat(const struct parts *of, uint32_t parameter, uint64_t first,
+				     const char *name)
+{
+	const struct tensor *tensor = export_tensor(of->out, of->node->parameter[parameter]);
+	const int64_t shape[] = { (int64_t)first, -1 };
+	const uint64_t rank = first ? 2 : 1;
+	char shape_name[EXPORT_NAME_BYTES + 8];
+	const struct export_inner_name result = export_inner(of->node, name);
+
+	(void)snprintf(shape_name, sizeof(shape_name), "%s/shape", result.text);
+	export_constant(of->out, &(struct export_constant){ .name = shape_name,
+							    .dtype = DTYPE_I64,
+							    .rank = 1,
+							    .shape = &rank,
+							    .data = first ? shape : shape + 1 });
+	export_binary(of->out, EXPORT_RESHAPE, tensor->name, shape_name, result.text);
+	return result;
+}
+
+/* Writes x W + b; `in` is the number of rows of W. The names of the values begin with `what`. */
+static void write_projection(const struct parts *of, uint32_t parameter, const char *x, uint64_t in,
+			     const char *what, const char *output)
+{
+	const bool has_bias = export_parameter(of->out, of->node, parameter + 1);
+	char name[64];
+	struct export_inner_name kernel, product, bias;
+
+	(void)snprintf(name, sizeof(name), "%s_matrix", what);
+	kernel = flat(of, parameter, in, name);
+	if (!has_bias) {
+		export_node(of->out, &(struct export_node){ .kind = EXPORT_MATMUL,
+							    .output = output,
+							    .input = { x, kernel.text },
+							    .rank = 3 });
+		return;
+	}
+	(void)snprintf(name, sizeof(name), "%s_product", what);
+	product = matrix(of, x, kernel.text, 3, name);
+	(void)snprintf(name, sizeof(name), "%s_summand", what);
+	bias = flat(of, parameter + 1, 0, name);
+	export_binary(of->out, EXPORT_ADD, product.text, bias.text, output);
+}
+
+/* Writes a projection of an input as [rows, heads, ...], with the order of dimensions `order`. */
+static struct export_inner_name heads(const struct parts *of, uint32_t parameter, const char *what,
+				      uint64_t steps, uint64_t size, const int32_t order[static 4])
+{
+	const uint32_t input = attention_input(of->node, parameter);
+	const struct tensor shape = { .rank = 3, .shape = { steps, of->size.heads, size } };
+	char name[64];
+	struct export_inner_name all, split;
+
+	(void)snprintf(name, sizeof(name), "%s_steps", what);
+	all = export_inner(of->node, name);
+	write_projection(of, parameter, export_input(of->out, of->node, input),
+			 tensor_last(export_tensor(of->out, of->node->input[input])), what, all.text);
+	(void)snprintf(name, sizeof(name), "%s_split", what);
+	split = export_reshaped(of->out, of->node, all.text, &shape, name);
+	(void)snprintf(name, sizeof(name), "%s_heads", what);
+	return transposed(of, split.text, order, name);
+}
+
+/* Hides the keys after a query. */
+static struct export_inner_name write_causal(const struct parts *of, const char *scores)
+{
+	const uint64_t shape[] = { of->size.queries, of->size.keys };
+	const struct export_inner_name hidden = export_inner(of->node, "hidden");
+	float *numbers = calloc(shape[0] * shape[1], sizeof(*numbers));
+
+	if (!numbers)
+		abort();
+	for (uint64_t i = 0; i < shape[0]; i++)
+		for (uint64_t j = i + 1; j < shape[1]; j++)
+			numbers[i * shape[1] + j] = HIDDEN;
+	export_constant(of->out, &(struct export_constant){ .name = hidden.text,
+							    .dtype = DTYPE_F32,
+							    .rank = 2,
+							    .shape = shape,
+							    .data = numbers });
+	free(numbers);
+	return export_both(of->out, of->node, EXPORT_ADD, scores, hidden.text, "seen");
+}
+
+void attention_export(struct export *out, const struct node *node)
+{
+	static const int32_t heads_first[] = { 0, 2, 1, 3 }, steps_last[] = { 0, 2, 3, 1 };
+	const struct parts of = { out, node, attention_sizes_of(export_graph(out), node) };
+	const struct attention_sizes *size = &of.size;
+	const struct tensor context = { .rank = 2, .shape = { size->queries, size->heads * size->values } };
+	const struct export_inner_name q = heads(&of, ATTENTION_QUERY, "query", size->queries, size->size,
+						 heads_first),
+				       k = heads(&of, ATTENTION_KEY, "key", size->keys, size->size,
+						 steps_last),
+				       v = heads(&of, ATTENTION_VALUE, "value", size->keys, size->values,
+						 heads_first);
+	struct export_inner_name x = matrix(&of, q.text, k.text, 4, "products");
+
+	x = export_with(out, node, EXPORT_MULTIPLY, x.text, size->scale, "scores");
+	if (size->causal)
+		x = write_causal(&of, x.text);
+	x = export_of(out, node, EXPORT_SOFTMAX, x.text, "weights");
+	x = matrix(&of, x.text, v.text, 4, "sums");
+	x = transposed(&of, x.text, heads_first, "sums_steps");
+	x = export_reshaped(out, node, x.text, &context, "context");
+	write_projection(&of, ATTENTION_OUTPUT, x.text, size->heads * size->values, "output",
+			 export_output(out, node));
+}

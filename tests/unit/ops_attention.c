@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* multi_head_attention: see ops.h. */
+#include "tests/unit/ops.h"
+
+#define HEADS(n, size, ...) INT_ATTRIBUTE("num_heads", n), INT_ATTRIBUTE("key_dim", size), ##__VA_ARGS__
+#define END                 OP("flatten"), DENSE(CLASSES), SOFTMAX
+
+/* 35 steps are whole tiles of queries and keys and parts of one, on every device. */
+static struct config_layer self[] = {
+	DENSE(5), OP("multi_head_attention", ATTRIBUTES(3, HEADS(2, 3), INT_ATTRIBUTE("value_dim", 4))), END
+};
+static struct config_layer causal[] = { DENSE(5),
+					OP("multi_head_attention",
+					   ATTRIBUTES(4, HEADS(1, 17), BOOL_ATTRIBUTE("use_causal_mask", 1),
+						      BOOL_ATTRIBUTE("use_bias", 0))),
+					END };
+/* Fewer queries than keys; another input for each of query, value and key. 70 is more than ATTENTION_COLUMNS.
+ */
+static struct config_layer cross[] = { NAMED("dense", "v", UNITS(4)),
+				       NAMED("dense", "k", INPUTS_OF(1, "sentence"), UNITS(3)),
+				       NAMED("max_pooling1d", "q",
+					     ATTRIBUTES(1, INT_ATTRIBUTE("pool_size", 2))),
+				       NAMED("multi_head_attention", "a", INPUTS_OF(3, "q", "v", "k"),
+					     ATTRIBUTES(3, HEADS(1, 70), INT_ATTRIBUTE("value_dim", 66))),
+				       NAMED("multi_head_attention", "b", INPUTS_OF(2, "a", "v"),
+					     ATTRIBUTES(4, HEADS(2, 2), FLOAT_ATTRIBUTE("dropout", 0.4),
+							BOOL_ATTRIBUTE("use_causal_mask", 1))),
+				       END };
+
+/* To test a new op add a line here. */
+static const struct net family_nets[] = { NET(self, 35, 3), NET(causal, 35, 3), NET(cross, 6, 3),
+					  NET(self, 1, 2) };
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = { OPS_TESTS };
+
+	ops_open("attention", family_nets, sizeof(family_nets) / sizeof(*family_nets));
+	return cmocka_run_group_tests(tests, open_all, close_kernels);
+}
