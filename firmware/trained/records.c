@@ -208,8 +208,10 @@ static int load_shard(struct records *records, struct error *err)
 
 int records_blame(struct records_origin origin, struct error *err)
 {
-	return origin.key ? error_prefix(err, "%s: record %" PRIu64, origin.key, origin.record)
-			  : error_prefix(err, "line %" PRIu64, origin.record);
+	if (origin.key)
+		return error_prefix(err, "%s: record %" PRIu64, origin.key, origin.record);
+	return error_prefix(err, "%s%sline %" PRIu64, origin.input ? origin.input : "",
+			    origin.input ? ": " : "", origin.record);
 }
 
 static int refuse(struct records *records, struct records_origin origin, int r, struct error *err)
@@ -237,7 +239,7 @@ static int add_record(struct records *records, uint32_t row, struct error *err)
 	struct tfrecord record;
 	int r;
 
-	records->origin[row] = (struct records_origin){ records->key, records->shard.record };
+	records->origin[row] = (struct records_origin){ records->key, records->shard.record, NULL };
 	r = whole_shard_next(&records->shard, records->filtered ? &records->filter : NULL, WHOLE_SHARD_MAX,
 			     &record, err);
 	if (r == 0)
@@ -260,7 +262,7 @@ static int add_object(struct records *records, uint32_t row, struct error *err)
 	int r = 0;
 
 	records->unread = false;
-	records->origin[row] = (struct records_origin){ records->key, 0 };
+	records->origin[row] = (struct records_origin){ records->key, 0, NULL };
 	if (records->columns.labels && (r = shards_class(&records->shards, records->key, &class, err)) < 0)
 		return r;
 	r = batch_object(&records->columns.batch, records->columns.decoder, row, records->shard.data,
@@ -293,7 +295,8 @@ static int add_line(struct records *records, uint32_t row, struct error *err)
 	records->ended = r == 0;
 	if (r <= 0)
 		return r;
-	records->origin[row] = (struct records_origin){ NULL, line };
+	records->origin[row] =
+		(struct records_origin){ NULL, line, records->table ? records->table->source : NULL };
 	r = table_row_translate(records->table_row, object, err);
 	if (r == 0)
 		r = features_add(&records->columns, records->config, object, row, err);

@@ -36,10 +36,12 @@ void records_second(struct records *records, struct model_batch *ret_batch);
 MUST_CHECK int records_next(struct records *records, struct model_batch *ret_batch, struct error *err);
 
 /* The origin of a row of the batch. For a record of a shard: the shard's key, and the index of the record in
- * the shard, counted from 0. For a line of standard input: `key` is NULL, `record` is the line number. */
+ * the shard, counted from 0. For a line of standard input, or a row of a table: `key` is NULL, `record` is
+ * the line number, and `input` is the name of the table's input, NULL of no table. */
 struct records_origin {
 	const char *key;
 	uint64_t record;
+	const char *input;
 };
 struct records_origin records_origin(const struct records *records, uint32_t row);
 /* Puts the origin of a record before the error's sentence. Returns the error's code. */

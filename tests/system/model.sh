@@ -358,7 +358,7 @@ is "$? $(sed 's/"line":[0-9]*,//' said | sha256sum)" "0 $(sed 's/"shard":"[^"]*"
 is "$( (printf '\xef\xbb\xbf'; head -n 2 lines) | "$kiln" predict "$model" 2>&1)" "$(head -n 2 said)" "a byte order mark in front is no part of the first line"
 is "$("$kiln" evaluate "$model" --data - --json <labelled 2>&1)" "$("$kiln" evaluate "$model" --data "file://$work/both" --json | grep -v '"split"')" \
 	"evaluate --data -: and the same figures of them, with labels"
-is "$(head -n 3 lines | "$kiln" evaluate "$model" --data - 2>&1)" 'kiln: line 1: "label": found 1 numbers, expected 2' "a label that is none names the line"
+is "$(head -n 3 lines | "$kiln" evaluate "$model" --data - 2>&1)" 'kiln: standard input: line 1: "label": found 1 numbers, expected 2' "a label that is none names input and line"
 is "$("$kiln" evaluate "$model" --data - 2>&1 </dev/null)" "kiln: standard input: found no record to evaluate" "nothing on standard input"
 is "$(head -n 1 said | cut -d, -f1) $(tail -n 1 said | cut -d, -f1)" '{"line":1 {"line":270' "each with its line"
 

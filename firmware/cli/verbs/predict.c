@@ -66,6 +66,8 @@ static int print_row(const struct predict *predict, const float *output, struct 
 
 	if (from.key)
 		cJSON_AddItemToObject(object, "shard", json_string(from.key));
+	else if (from.input && strcmp(predict->source.data, "-") != 0)
+		cJSON_AddItemToObject(object, "file", json_string(from.input));
 	json_add_u64(object, from.key ? "record" : "line", from.record);
 	r = answer_json(&predict->answers, output, object, err);
 	if (r < 0)
@@ -80,9 +82,11 @@ static int blame_batch(const struct records *records, uint32_t rows, struct erro
 	const struct records_origin first = records_origin(records, 0),
 				    last = records_origin(records, rows - 1);
 
-	return first.key ? error_prefix(err, "%s: record %" PRIu64 " .. %s: record %" PRIu64, first.key,
-					first.record, last.key, last.record)
-			 : error_prefix(err, "lines %" PRIu64 " .. %" PRIu64, first.record, last.record);
+	if (first.key)
+		return error_prefix(err, "%s: record %" PRIu64 " .. %s: record %" PRIu64, first.key,
+				    first.record, last.key, last.record);
+	return error_prefix(err, "%s%slines %" PRIu64 " .. %" PRIu64, first.input ? first.input : "",
+			    first.input ? ": " : "", first.record, last.record);
 }
 
 /* Predicts the rows of a split, of shards, or of a table that is open. */
@@ -262,11 +266,14 @@ const struct verb verb_predict = {
 	"Without TEXT, --split and --data the verb reads standard input: one text "
 	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
 	"...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
-	"the schema that the network does not read. \n\n"
+	"the schema that the network does not read.\n\n"
 	"Of a model that was trained on a table of kiln prep, TABLE and standard input have new rows: "
 	"CSV or TSV with a header, or JSON lines, compressed by gzip or zstd or not. The columns become "
-	"features as kiln prep made them. Further columns, such as the label, are not read. A CSV file "
-	"without a column that the network reads is refused; in JSON lines such a value is missing.\n\n"
+	"features as kiln prep made them. The label is not read, nor are further columns of CSV. A CSV file "
+	"without a column that the network reads is refused; in JSON lines such a value is missing, and a "
+	"key "
+	"that the table does not have is refused. A row without a number that --missing stop demands is "
+	"refused.\n\n"
 	"FILE is a JPEG or PNG file, a folder with such files, or a URL, for a network whose input is a "
 	"feature of dtype picture: the file is decoded as in training, and cut at the centre. For a network "
 	"that reads the pixels (uint8) of kiln prep --raw the file is decoded as prep did it, which "
@@ -275,7 +282,8 @@ const struct verb verb_predict = {
 	"is 1.\n\n"
 	"For texts the verb prints label, probability "
 	"and text. For all other input, and with --json, it prints one JSON object per line. The "
-	"object has line, or shard and record, and then class, label, probability and the "
+	"object has file and line (line alone for standard input), or shard and record, and then class, "
+	"label, probability and the "
 	"probability of each label; for a regression it has value or values.",
 	.operands = operands,
 	.options = { options, records_options, operand_options, where_options, json_option },
