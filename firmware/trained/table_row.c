@@ -22,6 +22,7 @@ struct column {
 	const char *name, *type, *feature; /* feature: NULL = none that the configuration reads */
 	double fill;
 	bool hashed, is_label;
+	bool must;           /* --missing stop: there is no value for a missing one */
 	struct value *value; /* of a category, in bytewise order */
 	size_t values;
 };
@@ -66,7 +67,8 @@ static int read_column(const cJSON *dataset, const struct config *config, bool l
 				   .type = cJSON_GetStringValue(json_member(json, "type")),
 				   .feature = cJSON_GetStringValue(json_member(json, "feature")),
 				   .fill = json_number(json, "fill", 0),
-				   .hashed = cJSON_IsTrue(json_member(json, "hashed")) };
+				   .hashed = cJSON_IsTrue(json_member(json, "hashed")),
+				   .must = cJSON_IsTrue(json_member(json, "stop")) };
 	if (!column->name || !column->type)
 		return 0;
 	column->is_label = label && strcmp(label, column->name) == 0;
@@ -155,19 +157,23 @@ static bool is_missing(const struct table_row *row, const cJSON *item)
 	return *text == '\0';
 }
 
+/* Returns a text as prep writes it: of a column of --hash, the first digits of its SHA-256, in `hex`. */
+static const char *written(const struct column *column, const char *text, char hex[static DIGEST_HEX_BYTES])
+{
+	if (!column->hashed)
+		return text;
+	digest_sha256(text, strlen(text), hex);
+	hex[HASH_DIGITS] = '\0';
+	return hex;
+}
+
 /* Returns the id of a text, or -1. */
 static double id_of(const struct column *column, const char *text)
 {
 	char hex[DIGEST_HEX_BYTES];
-	struct value key = { .text = text };
-	const struct value *found;
+	const struct value key = { .text = written(column, text, hex) },
+			   *found = bsearch(&key, column->value, column->values, sizeof(key), by_text);
 
-	if (column->hashed) {
-		digest_sha256(text, strlen(text), hex);
-		hex[HASH_DIGITS] = '\0';
-		key.text = hex;
-	}
-	found = bsearch(&key, column->value, column->values, sizeof(key), by_text);
 	return found ? found->id : -1;
 }
 
@@ -209,6 +215,13 @@ static int category_of(const struct table_row *row, const struct column *column,
 	return column->is_label ? refuse(column, text, "a class of the model", err) : 0;
 }
 
+/* Tells whether a value is missing that --missing stop demands. Only features_add() knows whether the model
+ * reads the feature, so that function refuses the row: it finds null in a list of numbers, or nothing. */
+static bool lacks(const struct table_row *row, const struct column *column, const cJSON *item)
+{
+	return column->must && is_missing(row, item);
+}
+
 /* ---- A row ---- */
 
 static int put(cJSON *object, const char *name, cJSON *item, struct error *err)
@@ -219,20 +232,18 @@ static int put(cJSON *object, const char *name, cJSON *item, struct error *err)
 		       : error_set(err, -ENOMEM, "no memory for a row");
 }
 
-/* A row of `preprocess` reads the text. */
+/* A missing text is empty. A list stays. */
 static int translate_bytes(const struct table_row *row, const struct column *column, cJSON *object,
 			   struct error *err)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, column->name);
-	char number[NUMBER_BYTES];
+	char number[NUMBER_BYTES], hex[DIGEST_HEX_BYTES];
+	const char *text;
 
-	if (is_missing(row, item)) {
-		cJSON_DeleteItemFromObjectCaseSensitive(object, column->name);
-		return 0;
-	}
-	return cJSON_IsNumber(item) || cJSON_IsBool(item)
-		       ? put(object, column->name, cJSON_CreateString(text_of(item, number)), err)
-		       : 0;
+	if (is_missing(row, item))
+		return put(object, column->name, cJSON_CreateString(""), err);
+	text = text_of(item, number);
+	return text ? put(object, column->name, cJSON_CreateString(written(column, text, hex)), err) : 0;
 }
 
 /* Translates a column that is a feature of its own. A text of whole numbers stays, because a number of JSON
@@ -244,6 +255,8 @@ static int translate_own(const struct table_row *row, const struct column *colum
 	double number = 0;
 	int r;
 
+	if (column->is_label && is_missing(row, item))
+		return refuse(column, NULL, "a label", err);
 	if (cJSON_IsArray(item) || (strcmp(column->type, "int") == 0 && !is_missing(row, item)))
 		return 0;
 	r = strcmp(column->type, "category") == 0 ? category_of(row, column, item, &number, err)
@@ -256,13 +269,14 @@ static int translate_together(const struct table_row *row, const struct column *
 			      cJSON *numbers, struct error *err)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, column->name);
+	const bool none = lacks(row, column, item);
 	double number;
 	int r = number_of(row, column, item, &number, err);
 
 	if (r < 0)
 		return r;
 	cJSON_DeleteItemFromObjectCaseSensitive(object, column->name);
-	return cJSON_AddItemToArray(numbers, cJSON_CreateNumber(number))
+	return cJSON_AddItemToArray(numbers, none ? cJSON_CreateNull() : cJSON_CreateNumber(number))
 		       ? 0
 		       : error_set(err, -ENOMEM, "no memory for a row");
 }
@@ -270,13 +284,16 @@ static int translate_together(const struct table_row *row, const struct column *
 static int translate(const struct table_row *row, const struct column *column, cJSON *object, cJSON **numbers,
 		     struct error *err)
 {
-	if (!column->feature) {
+	const bool own = column->feature && strcmp(column->feature, column->name) == 0;
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, column->name);
+
+	if (!column->feature || (own && lacks(row, column, item))) {
 		cJSON_DeleteItemFromObjectCaseSensitive(object, column->name);
 		return 0;
 	}
 	if (strcmp(column->type, "bytes") == 0)
 		return translate_bytes(row, column, object, err);
-	if (strcmp(column->feature, column->name) == 0)
+	if (own)
 		return translate_own(row, column, object, err);
 	/* The first of these columns sees whether the object has the list. */
 	if (!*numbers && cJSON_HasObjectItem(object, column->feature))

@@ -4,7 +4,7 @@
  * dataset.json says how prep made features of columns: texts became ids, missing values became `fill`, and
  * with --together all numbers became one list.
  *
- * Order: table_row_open -> (table_row_check | table_row_translate)* -> table_row_freep. One thread. Cost:
+ * Order: table_row_open -> (table_row_column | table_row_translate)* -> table_row_freep. One thread. Cost:
  * the id of a text is found by a binary search.
  */
 #pragma once
@@ -23,9 +23,10 @@ void table_row_freep(struct table_row **row); /* for CLEANUP() */
 /* Replaces the columns of an object by the features that prep makes of them. Of a category, a text, true,
  * false and a number are values of the table, and become the id of the value (0: the training split did not
  * have it). null, a text that --null named, and a missing column become what prep writes for them. A list
- * is the feature itself, and stays. Removes columns that no feature of the configuration is made of. Changes
- * nothing where `row` is NULL. Errors: -EBADMSG a text that is no number, or a label that is no class, with
- * the column; -ENOMEM. */
+ * is the feature itself, and stays. Of a column of --missing stop, a missing value becomes nothing, or null
+ * in a list of numbers: features_add() refuses the row if the model reads the feature. Removes columns that
+ * no feature of the configuration is made of. Changes nothing where `row` is NULL. Errors: -EBADMSG a text
+ * that is no number, a label that is missing or no class, with the column; -ENOMEM. */
 MUST_CHECK int table_row_translate(const struct table_row *row, cJSON *object, struct error *err);
 
 /* Returns the name of column `index`, and sets *ret_feature to its feature, NULL where there is none; returns

@@ -21,35 +21,41 @@ static const char dataset_text[] =
 	"{\"name\":\"other\",\"type\":\"float\",\"feature\":\"other\",\"fill\":1},"
 	"{\"name\":\"zip\",\"type\":\"category\",\"feature\":\"zip\",\"values\":[\"2\",\"10\",\"true\"]},"
 	"{\"name\":\"note\",\"type\":\"bytes\",\"feature\":\"note\"},"
+	"{\"name\":\"key\",\"type\":\"bytes\",\"feature\":\"key\",\"hashed\":true},"
 	"{\"name\":\"gone\",\"type\":\"dropped\"},"
 	"{\"name\":\"y\",\"type\":\"category\",\"feature\":\"y\"}]}";
 
-/* The 16 digits of "who" are those of the SHA-256 of "alice". The configuration does not read "other". */
+/* The 16 digits of "who" and "key" are those of the SHA-256 of "alice". The configuration does not read
+ * "other". */
+#define NO_TEXTS ",\"note\":\"\",\"key\":\"\"}"
 static const struct {
 	const char *row, *expected;
 } cases[] = {
-	{ "{\"age\":30,\"city\":\"Ulm\",\"who\":\"alice\",\"a\":5,\"b\":6,\"count\":3,\"zip\":10}",
-	  "{\"age\":30,\"city\":2,\"who\":2,\"numbers\":[5,6],\"count\":3,\"zip\":2}" },
-	{ "{}", "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0}" },
+	{ "{\"age\":30,\"city\":\"Ulm\",\"who\":\"alice\",\"a\":5,\"b\":6,\"count\":3,\"zip\":10,\"key\":"
+	  "\"alice\"}",
+	  "{\"age\":30,\"city\":2,\"who\":2,\"numbers\":[5,6],\"count\":3,\"zip\":2,\"note\":\"\",\"key\":"
+	  "\"2bd806c97f0e00af\"}" },
+	{ "{}", "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0" NO_TEXTS },
 	{ "{\"age\":\"NA\",\"city\":\"Oslo\",\"who\":null,\"a\":\"\",\"b\":\"2.5\",\"count\":null,\"zip\":"
-	  "\"NA\"}",
-	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2.5],\"count\":7,\"zip\":0}" },
+	  "\"NA\",\"note\":\"\",\"key\":\"NA\"}",
+	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2.5],\"count\":7,\"zip\":0" NO_TEXTS },
 	{ "{\"age\":[30],\"city\":[1],\"who\":[2],\"numbers\":[8,9],\"count\":\"9223372036854775807\","
-	  "\"zip\":true}",
+	  "\"zip\":true,\"note\":[\"a\"],\"key\":[\"b\"]}",
 	  "{\"age\":[30],\"city\":[1],\"who\":[2],\"numbers\":[8,9],\"count\":\"9223372036854775807\","
-	  "\"zip\":3}" },
+	  "\"zip\":3,\"note\":[\"a\"],\"key\":[\"b\"]}" },
 	{ "{\"other\":1,\"note\":5,\"gone\":2,\"y\":\"yes\"}",
 	  "{\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0,\"y\":1,\"note\":"
-	  "\"5\"}" },
-	{ "{\"y\":7,\"new\":1,\"zip\":\"2\"}",
-	  "{\"y\":2,\"new\":1,\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":1}" },
+	  "\"5\",\"key\":\"\"}" },
+	{ "{\"y\":7,\"new\":1,\"zip\":\"2\"}", "{\"y\":2,\"new\":1,\"age\":40,\"city\":0,\"who\":0,"
+					       "\"numbers\":[1,2],\"count\":7,\"zip\":1" NO_TEXTS },
 	{ "{\"y\":[1]}",
-	  "{\"y\":[1],\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0}" },
+	  "{\"y\":[1],\"age\":40,\"city\":0,\"who\":0,\"numbers\":[1,2],\"count\":7,\"zip\":0" NO_TEXTS },
 };
 
 static struct config *configuration(void)
 {
-	static const char *const names[] = { "age", "city", "who", "numbers", "count", "y", "note", "zip" };
+	static const char *const names[] = { "age", "city", "who", "numbers", "count",
+					     "y",   "note", "zip", "key" };
 	struct config *config = calloc(1, sizeof(*config));
 
 	assert_non_null(config);
@@ -100,7 +106,7 @@ static void test_refused(void **state)
 	static const char *const refused[][2] = {
 		{ "{\"age\":\"old\"}", "\"age\": found \"old\", expected a number" },
 		{ "{\"age\":true}", "\"age\": found \"true\", expected a number" },
-		{ "{\"age\":1}", "\"y\": found \"\", expected a class of the model" },
+		{ "{\"age\":1}", "\"y\": found \"\", expected a label" },
 		{ "{\"y\":\"maybe\"}", "\"y\": found \"maybe\", expected a class of the model" },
 	};
 	struct config *config = configuration();
@@ -115,6 +121,50 @@ static void test_refused(void **state)
 		assert_string_equal(err.text, refused[i][1]);
 		cJSON_Delete(row);
 	}
+	cJSON_Delete(dataset);
+	free(config);
+}
+
+/* A label that is a number has no value in the place of a missing one. */
+static void test_number_label(void **state)
+{
+	static const char *const rows[] = { "{}", "{\"age\":null}", "{\"age\":\"NA\"}", "{\"age\":\"\"}" };
+	struct config *config = configuration();
+	cJSON *dataset = cJSON_Parse(dataset_text);
+
+	(void)state;
+	assert_true(cJSON_ReplaceItemInObject(dataset, "label", cJSON_CreateString("age")));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cJSON *row = cJSON_Parse(rows[i]);
+		struct error err = { 0 };
+
+		assert_int_equal(translate(dataset, config, true, row, &err), -EBADMSG);
+		assert_string_equal(err.text, "\"age\": found \"\", expected a label");
+		cJSON_Delete(row);
+	}
+	cJSON_Delete(dataset);
+	free(config);
+}
+
+/* No value takes the place of one that --missing stop demands. */
+static void test_stop(void **state)
+{
+	static const char *const names[] = { "age", "city", "a", "count", "note" };
+	struct config *config = configuration();
+	cJSON *row = cJSON_Parse("{\"age\":\"NA\",\"b\":3,\"note\":null,\"who\":\"alice\"}");
+	cJSON *expected = cJSON_Parse("{\"numbers\":[null,3],\"who\":2,\"zip\":0,\"key\":\"\"}");
+	cJSON *dataset = cJSON_Parse(dataset_text), *column;
+	struct error err = { 0 };
+
+	(void)state;
+	cJSON_ArrayForEach(column, json_member(dataset, "columns"))
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strcmp(cJSON_GetStringValue(json_member(column, "name")), names[i]) == 0)
+				assert_non_null(cJSON_AddTrueToObject(column, "stop"));
+	assert_int_equal(translate(dataset, config, false, row, &err), 0);
+	assert_true(cJSON_Compare(row, expected, true));
+	cJSON_Delete(expected);
+	cJSON_Delete(row);
 	cJSON_Delete(dataset);
 	free(config);
 }
@@ -135,7 +185,7 @@ static void test_columns(void **state)
 	assert_string_equal(feature, "numbers");
 	assert_string_equal(table_row_column(columns, 6, &feature), "other");
 	assert_null(feature);
-	assert_null(table_row_column(columns, 11, &feature));
+	assert_null(table_row_column(columns, 12, &feature));
 	cJSON_Delete(row);
 	cJSON_Delete(dataset);
 	free(config);
@@ -144,8 +194,8 @@ static void test_columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_rows),         cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_number_label), cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_columns),
 	};
 
