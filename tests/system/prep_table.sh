@@ -185,7 +185,7 @@ is "$(python3 -c 'import json; print(json.load(open("out/null/dataset.json"))["n
 # The second day has a city and a note that the first one does not have, and its columns are in another order.
 (head -n 1 a.csv; printf '%s\n' 1,20,100,Bonn,n1,2026-01-01,c1,bad 2,,200,Ulm,n2,2026-01-02,c2,good 3,40,300,Ulm,n3,2026-01-03,c1,bad 4,30,400,Bonn,n4,2026-01-04,c2,good) >day1.csv
 printf '%s\n' grade,city,age,income,id,note,day,customer good,Ulm,,9,5,n,2026-01-01,c2 bad,Oslo,77,8,6,m,2026-01-09,c9 >day2.csv
-daily() { prep days "$@" --label grade --type id=int,city=category,customer=category,note=bytes --drop day --missing age=mean --test-percent 0 --append; }
+daily() { prep days "$@" --label grade --type id=int,city=category,customer=category,note=bytes --drop day --missing age=mean,income=stop --test-percent 0 --append; }
 daily day1.csv
 ok $? "--append into an empty folder" "$(cat days.log)"
 cp out/days/dataset.json days.json
@@ -213,6 +213,7 @@ no_append 'found the column "size", which the first set does not have' age,incom
 no_append 'found "best", which is no class of the first set' age,income,id,note,customer,grade,city 1,2,3,n,c1,best,Ulm
 no_append 'found a text of 3 bytes, the feature of the first set holds 2' age,income,id,note,customer,grade,city 1,2,3,n10,c1,bad,Ulm
 no_append 'line 2, column "age": found "old", expected a number' age,income,id,note,customer,grade,city old,2,3,n,c1,bad,Ulm
+no_append 'line 2, column "income": found no value, expected a value, as --missing stop says' age,income,id,note,customer,grade,city 1,,3,n,c1,bad,Ulm
 prep packed day1.csv --label grade --together --append >/dev/null
 like "$(cat packed.log)" 'found --label grade, but the first set has the label "income"' "--append with another label"
 

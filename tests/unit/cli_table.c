@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of kiln prep for tables that have no files: numbers, ends of rows, values, splits. */
+/* The parts of kiln prep for tables that have no files: numbers, ends of rows, values, splits, the columns of
+ * a first set. */
 #include "cli/table/csv.h"
-#include "core/base/number.h"
+#include "cli/table/follow.h"
 #include "cli/table/spill.h"
 #include "cli/table/split.h"
 #include "cli/table/values.h"
+#include "core/base/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -210,12 +212,103 @@ static void test_spill(void **state)
 	spill_free(large);
 }
 
+/* ---- The columns of a first set ---- */
+
+static const char first_set[] =
+	"{\"label\":\"y\",\"classes\":[\"no\",\"yes\"],"
+	"\"schema\":[{\"name\":\"numbers\"},{\"name\":\"c\"},{\"name\":\"y\"}],\"columns\":["
+	"{\"name\":\"a\",\"type\":\"float\",\"feature\":\"numbers\",\"fill\":4},"
+	"{\"name\":\"b\",\"type\":\"float\",\"feature\":\"numbers\",\"stop\":true},"
+	"{\"name\":\"c\",\"type\":\"category\",\"feature\":\"c\",\"values\":[\"x\"]},"
+	"{\"name\":\"y\",\"type\":\"category\",\"feature\":\"y\"}]}";
+
+/* Follows a set with the columns a, b, c and y of one row. `forget`: c has too many values to list them. */
+static int follow(const cJSON *dataset, bool forget, struct table *table, struct error *err)
+{
+	static char *inputs[] = { "new.csv" }, *names[] = { "a", "b", "c", "y" };
+	int r;
+
+	table->input = inputs;
+	table->rows[TEXTS_TRAIN] = 1;
+	if ((r = follow_options(table, dataset, err)) < 0 ||
+	    (r = table_name_columns(table, "new.csv", names, 4, err)) < 0 ||
+	    (r = follow_columns(table, err)) < 0)
+		return r;
+	if (forget) {
+		values_free(table->column[2].values);
+		table->column[2].values = NULL;
+	}
+	return follow_decide(table, err);
+}
+
+static void test_follow(void **state)
+{
+	struct table *table = calloc(1, sizeof(*table));
+	cJSON *dataset = cJSON_Parse(first_set);
+	struct error err = { 0 };
+
+	(void)state;
+	assert_non_null(table);
+	assert_int_equal(follow(dataset, false, table, &err), 0);
+	assert_null(table->column[0].values); /* numbers have no ids */
+	assert_int_equal(table->column[0].missing, TABLE_FILL);
+	assert_int_equal((int)table->column[0].fill, 4);
+	assert_int_equal(table->column[1].missing, TABLE_STOP);
+	assert_int_equal(table->column[1].place, 1);
+	assert_int_equal(table->column[2].id[values_find(table->column[2].values, "x", 1)], 1);
+	assert_int_equal(table->column[3].ids, 2);
+	table_done(table);
+	free(table);
+	cJSON_Delete(dataset);
+}
+
+/* dataset.json may come from somebody else. */
+static void test_follow_refused(void **state)
+{
+	static const struct {
+		const char *key, *item; /* added to this list */
+		bool forget;
+		int code;
+		const char *text;
+	} cases[] = {
+		{ "columns", "{\"name\":\"a\",\"type\":\"float\",\"feature\":\"numbers\"}", false, -EBADMSG,
+		  "dataset.json: column \"a\": found it twice, expected it once" },
+		{ "columns", "{\"name\":\"b\",\"type\":\"float\",\"feature\":\"c\"}", false, -EBADMSG,
+		  "dataset.json: column \"b\": found the feature \"c\", expected \"numbers\"" },
+		{ "schema", "{\"name\":\"more\"}", false, -EBADMSG,
+		  "dataset.json: schema: found \"more\", which no column becomes" },
+		{ "sets", NULL, true, -EINVAL,
+		  "new.csv: --append: column \"c\": found more than 1048576 different values, expected fewer "
+		  "for a "
+		  "category" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct table *table = calloc(1, sizeof(*table));
+		cJSON *dataset = cJSON_Parse(first_set), *list = cJSON_GetObjectItem(dataset, cases[i].key);
+		struct error err = { 0 };
+
+		assert_non_null(table);
+		if (i == 1) /* the wrong feature comes first */
+			cJSON_DeleteItemFromArray(list, 1);
+		if (list)
+			cJSON_AddItemToArray(list, cJSON_Parse(cases[i].item));
+		assert_int_equal(follow(dataset, cases[i].forget, table, &err), cases[i].code);
+		assert_string_equal(err.text, cases[i].text);
+		table_done(table);
+		free(table);
+		cJSON_Delete(dataset);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_whole_rows),
-		cmocka_unit_test(test_values),  cmocka_unit_test(test_splits),
-		cmocka_unit_test(test_spill),
+		cmocka_unit_test(test_numbers),        cmocka_unit_test(test_whole_rows),
+		cmocka_unit_test(test_values),         cmocka_unit_test(test_splits),
+		cmocka_unit_test(test_spill),          cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_follow_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

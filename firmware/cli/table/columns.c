@@ -194,6 +194,13 @@ int columns_decide(struct table *table, struct error *err)
 	return decide_features(table, err);
 }
 
+const char *columns_feature(const struct table *table, uint32_t column)
+{
+	const bool is_number = table->column[column].type == TABLE_FLOAT && column != table->label;
+
+	return table->together && is_number ? TABLE_TOGETHER_FEATURE : table->column[column].name;
+}
+
 void columns_schema(const struct table *table, struct example_schema *ret_schema)
 {
 	static const enum example_dtype dtypes[TABLE_TYPES] = {
@@ -215,9 +222,7 @@ void columns_schema(const struct table *table, struct example_schema *ret_schema
 			ret_schema->features = column->feature + 1;
 		feature->dtype = dtypes[column->type];
 		feature->elements++;
-		feature->name = table->together && c != table->label && column->type == TABLE_FLOAT
-					? TABLE_TOGETHER_FEATURE
-					: column->name;
+		feature->name = columns_feature(table, c);
 		if (column->type == TABLE_BYTES)
 			feature->bytes_max = column->facts.longest;
 	}

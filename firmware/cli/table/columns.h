@@ -22,5 +22,8 @@
  * without a training row, fewer than two classes; -EINVAL an option does not fit the values; -ENOMEM. */
 MUST_CHECK int columns_decide(struct table *table, struct error *err);
 
+/* Returns the name of the feature that a column with its type becomes. */
+const char *columns_feature(const struct table *table, uint32_t column);
+
 /* The features of a record: the columns in their order; with --together the numbers first, as one. */
 void columns_schema(const struct table *table, struct example_schema *ret_schema);

@@ -10,14 +10,6 @@
 
 /* ---- dataset.json ---- */
 
-static const char *feature_of(const struct table *table, uint32_t c)
-{
-	const struct table_column *column = &table->column[c];
-
-	return table->together && c != table->label && column->type == TABLE_FLOAT ? TABLE_TOGETHER_FEATURE
-										   : column->name;
-}
-
 static void add_numbers(const struct table_column *column, cJSON *json)
 {
 	const struct table_facts *facts = &column->facts;
@@ -46,12 +38,15 @@ static cJSON *describe_column(const struct table *table, uint32_t c)
 	cJSON_AddStringToObject(json, "type", column->dropped ? "dropped" : table_type_names[column->type]);
 	if (column->feature == TABLE_NO_COLUMN)
 		return json;
-	cJSON_AddItemToObject(json, "feature", json_string(feature_of(table, c)));
+	cJSON_AddItemToObject(json, "feature", json_string(columns_feature(table, c)));
 	json_add_u64(json, "missing", column->facts.missing);
 	if (column->type == TABLE_FLOAT || column->type == TABLE_INT) {
-		cJSON_AddNumberToObject(json, "fill", column->fill);
+		if (column->missing != TABLE_STOP)
+			cJSON_AddNumberToObject(json, "fill", column->fill);
 		add_numbers(column, json);
 	}
+	if (column->missing == TABLE_STOP && c != table->label)
+		cJSON_AddTrueToObject(json, "stop");
 	if (column->hashed)
 		cJSON_AddTrueToObject(json, "hashed");
 	if (column->type == TABLE_CATEGORY && c != table->label)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/follow.h"
 
+#include "cli/table/columns.h"
 #include "core/run/dataset.h"
-#include "data/example.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -87,8 +87,13 @@ static void follow_column(const cJSON *first, struct table_column *column)
 			column->dropped = false;
 		}
 	column->hashed = cJSON_IsTrue(json_member(first, "hashed"));
-	column->missing = TABLE_FILL;
+	column->missing = cJSON_IsTrue(json_member(first, "stop")) ? TABLE_STOP : TABLE_FILL;
 	column->fill = json_number(first, "fill", 0);
+	/* Only the values of a category have ids. */
+	if (column->dropped || column->said != TABLE_CATEGORY) {
+		values_free(column->values);
+		column->values = NULL;
+	}
 }
 
 int follow_columns(struct table *table, struct error *err)
@@ -125,12 +130,12 @@ static int no_memory(const struct table_column *column, struct error *err)
 static int follow_ids(struct table_column *column, const cJSON *list, uint32_t first, struct error *err)
 {
 	const uint32_t listed = (uint32_t)cJSON_GetArraySize(list);
-	const size_t most = (size_t)(column->values ? values_count(column->values) : 0) + listed + 1;
+	const size_t most = (size_t)values_count(column->values) + listed + 1;
 	const cJSON *item;
 
 	column->id = calloc(most, sizeof(*column->id));
 	column->by_id = calloc((size_t)listed + 2, sizeof(*column->by_id));
-	if (!column->values || !column->id || !column->by_id)
+	if (!column->id || !column->by_id)
 		return no_memory(column, err);
 	column->ids = first;
 	cJSON_ArrayForEach(item, list) {
@@ -163,9 +168,17 @@ static int follow_category(const struct table *table, struct table_column *colum
 			   struct error *err)
 {
 	const bool is_label = column == &table->column[table->label];
-	const uint32_t values = column->values ? values_count(column->values) : 0;
-	int r = is_label ? follow_ids(column, dataset_classes(table->first), 0, err)
-			 : follow_ids(column, json_member(first, "values"), 1, err);
+	uint32_t values;
+	int r;
+
+	if (!column->values)
+		return error_set(err, -EINVAL,
+				 "%s: --append: column \"%s\": found more than %u different values, expected "
+				 "fewer for a category",
+				 table->input[0], column->name, CATEGORIES_MOST);
+	values = values_count(column->values);
+	r = is_label ? follow_ids(column, dataset_classes(table->first), 0, err)
+		     : follow_ids(column, json_member(first, "values"), 1, err);
 
 	return r < 0 || !is_label ? r : check_label(table, column, values, err);
 }
@@ -204,17 +217,44 @@ static int decide_column(struct table *table, const cJSON *first, uint32_t *plac
 	const char *name = text(first, "feature");
 	const uint32_t c = table_column_named(table, text(first, "name"));
 	struct table_column *column = &table->column[c];
-	const cJSON *feature = find_feature(table, name, &column->feature);
+	const cJSON *feature;
 
+	if (column->feature != TABLE_NO_COLUMN)
+		return error_set(err, -EBADMSG,
+				 DATASET_NAME ": column \"%s\": found it twice, expected it once",
+				 column->name);
+	feature = find_feature(table, name, &column->feature);
 	if (!feature || column->dropped || column->feature >= EXAMPLE_FEATURES_MAX)
-		return error_set(err, -EINVAL, DATASET_NAME ": column \"%s\": found no feature \"%s\"",
+		return error_set(err, -EBADMSG, DATASET_NAME ": column \"%s\": found no feature \"%s\"",
 				 column->name, name);
 	column->type = column->said;
+	if (strcmp(name, columns_feature(table, c)) != 0)
+		return error_set(err, -EBADMSG,
+				 DATASET_NAME ": column \"%s\": found the feature \"%s\", expected \"%s\"",
+				 column->name, name, columns_feature(table, c));
 	if (strcmp(name, column->name) != 0)
 		column->place = (*place)++;
 	if (column->type == TABLE_CATEGORY)
 		return follow_category(table, column, first, err);
 	return column->type == TABLE_BYTES ? check_bytes(table, column, feature, err) : 0;
+}
+
+/* Checks that each feature of the first set is made of columns. kiln prep compares the rest of the schema. */
+static int check_features(const struct table *table, struct error *err)
+{
+	struct example_schema schema;
+	const cJSON *feature;
+	uint32_t f = 0;
+
+	columns_schema(table, &schema);
+	cJSON_ArrayForEach(feature, json_member(table->first, "schema")) {
+		if (f >= schema.features || !schema.feature[f].name)
+			return error_set(err, -EBADMSG,
+					 DATASET_NAME ": schema: found \"%s\", which no column becomes",
+					 text(feature, "name"));
+		f++;
+	}
+	return 0;
 }
 
 int follow_decide(struct table *table, struct error *err)
@@ -232,5 +272,5 @@ int follow_decide(struct table *table, struct error *err)
 	cJSON_ArrayForEach(first, json_member(table->first, "columns"))
 		if (*text(first, "feature") && (r = decide_column(table, first, &place, err)) < 0)
 			return r;
-	return 0;
+	return check_features(table, err);
 }
