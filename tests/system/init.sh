@@ -24,7 +24,7 @@ PY
 like "$("$kiln" init people.csv)" "kiln prep 'people.csv' --label 'bought' --output" "init of a CSV file: which kiln prep to call"
 [ ! -e kiln.conf ]
 ok $? "and writes nothing"
-"$kiln" prep people.csv --label bought --output "file://$work/shards" >prep.log 2>&1
+"$kiln" prep people.csv --label bought --missing income=stop --output "file://$work/shards" >prep.log 2>&1
 ok $? "prep" "$(cat prep.log)"
 "$kiln" init shards >init.log 2>&1
 ok $? "init" "$(cat init.log)"
@@ -57,10 +57,20 @@ printf '\357\273\277more,city,income,age,note\r\n1,東京,5000,78,\r\n"a,b","The
 is "$(python3 -c 'import json; print([(r["line"], r["label"]) for r in map(json.loads, open("new.out"))])')" "[(2, 'yes'), (3, 'no')]" \
 	"new rows of a CSV file: columns in another order, one that the table did not have" "$(cat new.err)"
 gzip -k new.csv
-without_line() { sed 's/"line":[0-9]*,//'; }
+without_line() { sed 's/"file":"[^"]*",//;s/"line":[0-9]*,//'; }
 for input in new.csv.gz new.jsonl -; do
 	is "$("$kiln" predict "runs/$run" --data "$input" <new.csv 2>&1 | without_line)" "$(without_line <new.out)" "the same rows from $input"
 done
+printf '\n{"age": 20, "income": 900, "city": "Zürich"}\r\n\r\n' >gaps.jsonl
+is "$("$kiln" predict "runs/$run" new.csv gaps.jsonl 2>&1 | python3 -c 'import json, sys; print([(r["file"], r["line"], r["label"]) for r in map(json.loads, sys.stdin)])')" \
+	"[('new.csv', 2, 'yes'), ('new.csv', 3, 'no'), ('gaps.jsonl', 2, 'no')]" "rows of two files, each with its name; empty lines are no rows"
+printf '%s\n' '{"age": 20, "income": 900}' '{"age": "x", "income": 900}' >word.jsonl
+like "$("$kiln" predict "runs/$run" new.csv word.jsonl 2>&1)" 'word.jsonl: line 2: "age": found "x", expected a number' "an error names the file"
+like "$(echo '{"age": 20}' | "$kiln" predict "runs/$run" 2>&1)" 'standard input: line 1: "income": found nothing' "a row without a number that --missing stop demands is refused"
+python3 -c 'print("{\"city\": \"" + "x" * 5000000 + "\"}")' >long.jsonl
+like "$("$kiln" predict "runs/$run" long.jsonl 2>&1)" 'long.jsonl: line 1: found a row of more than 4194304 bytes' "a row without an end is refused"
+printf 'age,city,age\n20,Ulm,900\n' >double.csv
+like "$("$kiln" predict "runs/$run" double.csv 2>&1)" 'double.csv: line 1: column 3: found "age", which is there already' "a column that is there twice is named"
 like "$(cut -d, -f1,4 new.csv | head -n 2 | "$kiln" predict "runs/$run" 2>&1)" 'standard input: found no column "income", "city", which the model reads' \
 	"missing columns are named"
 printf 'age,income,city\n20,900\n' >short.csv

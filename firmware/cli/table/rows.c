@@ -47,15 +47,25 @@ static void fail(struct table_rows *table, int code, const char *text)
 
 static void add_name(struct table_rows *table, const char *text, size_t bytes)
 {
-	char *name = table->rows.names < TABLE_COLUMNS_MAX ? strndup(text, bytes) : NULL;
+	char *name, words[128];
 
+	if (table->rows.names == TABLE_COLUMNS_MAX) {
+		(void)snprintf(words, sizeof(words), "found more than %u columns", TABLE_COLUMNS_MAX);
+		fail(table, -EBADMSG, words);
+		return;
+	}
+	name = strndup(bytes ? text : "", bytes);
 	if (!name) {
-		fail(table, -EBADMSG, "found too many columns");
+		fail(table, -ENOMEM, "no memory for the names of the columns");
 		return;
 	}
 	for (uint32_t i = 0; i < table->rows.names; i++)
-		if (strcmp(table->name[i], name) == 0)
-			fail(table, -EBADMSG, "found a column twice");
+		if (strcmp(table->name[i], name) == 0) {
+			(void)snprintf(words, sizeof(words),
+				       "column %u: found \"%.60s\", which is there already",
+				       table->rows.names + 1, name);
+			fail(table, -EBADMSG, words);
+		}
 	table->name[table->rows.names++] = name;
 }
 
@@ -138,15 +148,12 @@ static void on_line_end(int end, void *context)
 static void parse(struct table_rows *table, const char *data, size_t bytes)
 {
 	table->ended = bytes == 0;
-	table->open_bytes += bytes;
 	if (table->err.code)
 		return;
 	if (table->ended && csv_fini(&table->parser, on_field, on_line_end, table) != 0)
 		fail(table, -EBADMSG, CSV_OPEN_QUOTE);
 	else if (csv_parse(&table->parser, data, bytes, on_field, on_line_end, table) != bytes)
 		fail(table, -EBADMSG, CSV_WRONG_QUOTE);
-	if (table->open_bytes > TABLE_BLOCK_BYTES)
-		fail(table, -EBADMSG, "found a row that is too long; is a quote not closed?");
 }
 
 static int next_of_csv(struct rows *rows, cJSON **ret_row, uint64_t *ret_line, struct error *err)
@@ -205,29 +212,57 @@ static int open_csv(struct table_rows *table, enum table_format format, struct e
 
 /* ---- JSON lines ---- */
 
+/* An empty line is no row, as for kiln prep; its end may be CR and LF. */
+static bool is_empty(const struct lines *lines)
+{
+	return lines->bytes == 0 || strcmp(lines->text, "\r") == 0;
+}
+
 static int next_of_lines(struct rows *rows, cJSON **ret_row, uint64_t *ret_line, struct error *err)
 {
 	struct table_rows *table = (struct table_rows *)rows;
+	bool found;
 
-	if (!lines_next(&table->lines)) {
-		if (table->err.code)
-			*err = table->err;
+	do {
+		table->began = table->lines.number;
+		table->open_bytes = 0;
+		found = lines_next(&table->lines);
+	} while (found && is_empty(&table->lines) && !table->err.code);
+	/* A line that could not be read to its end is there in part. */
+	if (table->err.code)
+		*err = table->err;
+	if (table->err.code || !found)
 		return table->err.code;
-	}
 	*ret_line = table->lines.number;
-	return lines_object(&table->lines, ret_row, err) < 0 ? err->code : 1;
+	return lines_object(&table->lines, ret_row, err) < 0 ? error_prefix(err, "%s", rows->source) : 1;
 }
 
 /* ---- Open and close ---- */
 
+static void fail_too_long(struct table_rows *table)
+{
+	char text[96];
+
+	(void)snprintf(text, sizeof(text), "found a row of more than %u bytes, expected fewer%s",
+		       TABLE_BLOCK_BYTES, table->parsing ? "; is a quote not closed?" : "");
+	fail(table, -EBADMSG, text);
+}
+
+/* A row is never longer in memory than TABLE_BLOCK_BYTES and what is read at once. */
 static ssize_t read_input(void *context, char *data, size_t bytes)
 {
 	struct table_rows *table = context;
 	struct error err = { 0 };
 	uint64_t done = 0;
 
-	if (input_read(table->input, data, bytes, &done, &err) == 0)
+	if (table->open_bytes > TABLE_BLOCK_BYTES) {
+		fail_too_long(table);
+		return -1;
+	}
+	if (input_read(table->input, data, bytes, &done, &err) == 0) {
+		table->open_bytes += done;
 		return (ssize_t)done;
+	}
 	if (!table->err.code)
 		table->err = err;
 	return -1;
