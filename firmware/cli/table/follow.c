@@ -167,7 +167,7 @@ static int check_label(const struct table *table, const struct table_column *col
 static int follow_category(const struct table *table, struct table_column *column, const cJSON *first,
 			   struct error *err)
 {
-	const bool is_label = column == &table->column[table->label];
+	const bool is_label = (uint32_t)(column - table->column) == table->label;
 	uint32_t values;
 	int r;
 
