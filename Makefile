@@ -162,6 +162,9 @@ $(THREADED:%=$(B)/unit/%): $(B)/unit/%: $(B)/obj/tests/unit/%.o $(filter-out %/l
 # Unit tests of the command line link all its objects except the one with main().
 $(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
 
+# Fuzzers of tables link the objects for tables that need nothing else of the command line.
+$(B)/fuzz/follow $(B)/fuzz/table_rows: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %/kind.c %/read.c,$(wildcard firmware/cli/table/*.c)))
+
 # With libFuzzer's main(), or one of ours that gives a target the inputs of its corpus alone.
 $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(if $(filter fuzz,$(FLAVOUR)),,$(B)/obj/tests/fuzz/replay/main.o) $(ARCHIVES)
 	$(link)
