@@ -14,6 +14,15 @@ static inline double now_us(void)
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
+/* Returns the time that all threads of the process have computed. */
+static inline double cpu_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
 static inline int by_value(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;

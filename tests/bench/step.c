@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measures a training step of a network whose data are in memory: microseconds per step, medians of rounds,
- * as a JSON line. For step-mlp it also measures the five GEMMs of the same step in OpenBLAS, if that is
- * installed; rounds of both alternate. The result is compared with the float64 reference first. The line ends
- * with a checksum of the weights after the last step: the same device and number of steps give the same one.
- * Usage: step NET [ROUNDS] [STEPS]
+ * and the time of all cores for one (cpu_us), as a JSON line. For step-mlp it also measures the five GEMMs of
+ * the same step in OpenBLAS, if that is installed; rounds of both alternate. The result is compared with the
+ * float64 reference first. The line ends with a checksum of the weights after the last step: the same device
+ * and number of steps give the same one. Usage: step NET [ROUNDS] [STEPS]
  */
 #include "tests/bench/measure.h"
 #include "tests/bench/openblas.h"
@@ -26,6 +26,11 @@ static struct config_layer bag[] = { OP("embedding_bag", INPUTS_OF(1, "tokens"),
 				     DENSE(2), SOFTMAX };
 static struct config_layer lstm[] = { OP("lstm", ATTRIBUTES(1, INT_ATTRIBUTE("units", 128))), DENSE(2),
 				      SOFTMAX };
+static struct config_layer attention[] = {
+	OP("multi_head_attention", ATTRIBUTES(3, INT_ATTRIBUTE("num_heads", 12), INT_ATTRIBUTE("key_dim", 32),
+					      BOOL_ATTRIBUTE("use_bias", 0))),
+	OP("global_average_pooling1d"), DENSE(2), SOFTMAX
+};
 static struct config_layer large[] = { DENSE(4096), RELU, DENSE(4096), RELU, DENSE(10), SOFTMAX };
 
 static const struct net {
@@ -53,6 +58,8 @@ static const struct net {
 	  PRECISION_FLOAT32, 2e-5, true, 0 },
 	{ "lstm-step", "lstm of 128 units, batch 64 x 100 x 64", lstm, 3, 100 * 64, 2, 64, 16, 1, false,
 	  PRECISION_FLOAT32, 2e-5, false, 100 },
+	{ "attention-step", "multi_head_attention of 12 heads of 32, batch 32 x 128 x 384", attention, 4,
+	  128 * 384, 2, 32, 2, 1, false, PRECISION_FLOAT32, 2e-5, false, 128 },
 };
 
 static const struct net *net;
@@ -235,21 +242,23 @@ static double blas_us(sgemm_function *sgemm, uint64_t steps)
 	return spent;
 }
 
-static double ours_us(struct model *model, uint64_t steps)
+/* Returns the time of a step, and sets *ret_cpu to the time of all cores for it. */
+static double ours_us(struct model *model, uint64_t steps, double *ret_cpu)
 {
-	const double start = now_us();
+	const double start = now_us(), cpu = cpu_us();
 
 	train(model, steps, net->rows);
+	*ret_cpu = (cpu_us() - cpu) / (double)steps;
 	return (now_us() - start) / (double)steps;
 }
 
 static void measure(struct model *model, sgemm_function *sgemm, uint32_t rounds, uint64_t steps)
 {
-	double ours[ROUNDS_MAX], blas[ROUNDS_MAX], value;
+	double ours[ROUNDS_MAX], cpu[ROUNDS_MAX], blas[ROUNDS_MAX], value;
 
-	(void)ours_us(model, steps);
+	(void)ours_us(model, steps, cpu);
 	for (uint32_t r = 0; r < rounds; r++) {
-		ours[r] = ours_us(model, steps);
+		ours[r] = ours_us(model, steps, &cpu[r]);
 		blas[r] = sgemm ? blas_us(sgemm, steps) : 0;
 	}
 	value = median(ours, rounds);
@@ -258,7 +267,7 @@ static void measure(struct model *model, sgemm_function *sgemm, uint32_t rounds,
 	if (sgemm)
 		printf(",\"peer\":\"openblas-5-gemms\",\"peer_value\":%.1f,\"ratio\":%.3f",
 		       median(blas, rounds), median(blas, rounds) / value);
-	printf(",\"weights\":\"%016" PRIx64 "\"}\n", checksum(model));
+	printf(",\"cpu_us\":%.1f,\"weights\":\"%016" PRIx64 "\"}\n", median(cpu, rounds), checksum(model));
 }
 
 static uint32_t number(const char *text, uint32_t fallback)
@@ -282,7 +291,7 @@ int main(int argc, char **argv)
 		(void)fprintf(
 			stderr,
 			"usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-mlp-large-f16|step-bag|"
-			"lstm-step [ROUNDS] [STEPS]\n");
+			"lstm-step|attention-step [ROUNDS] [STEPS]\n");
 		return 1;
 	}
 

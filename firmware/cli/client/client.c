@@ -10,8 +10,8 @@ int client_open(struct client **ret_client, struct error *err)
 
 	if (!host)
 		return client_open_box(NULL, ret_client, err);
-	return client_open_box(&(struct client_box){ host->name, host->address, host->port, NULL }, ret_client,
-			       err);
+	return client_open_box(&(struct client_box){ host->name, host->address, host->port, NULL },
+			       ret_client, err);
 }
 
 int client_error(const struct error *err)

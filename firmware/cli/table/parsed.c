@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table/parsed.h"
 
-#include "core/base/number.h"
 #include "cli/table/split.h"
+#include "core/base/number.h"
 #include "core/base/utf8.h"
 #include "core/base/visible.h"
 #include "drivers/digest/digest.h"
