@@ -393,6 +393,39 @@ static void test_column_sums_of_gpu_tiles(void **state)
 	}
 }
 
+/* Emits a product of a transposed A [k, m]; returns how many numbers its copy of A may have. */
+static uint64_t room_of_transposed(struct harness *h, uint64_t m, uint64_t n, uint64_t k)
+{
+	const uint32_t first = h->plan.launches;
+	const uint32_t tensor[] = { harness_tensor(h, DTYPE_F32, k * m), harness_tensor(h, DTYPE_F32, k * n),
+				    harness_tensor(h, DTYPE_F32, m * n) };
+	const struct gemm gemm = product_of(TN, m, n, k, tensor);
+	const struct launch *copy;
+
+	gemm_emit(&h->plan, &gemm);
+	copy = &h->plan.launch[first];
+	assert_string_equal(copy->kernel, "gemm_transpose");
+	for (uint32_t a = 0; a < copy->arguments; a++)
+		if (copy->argument[a].kind == ARGUMENT_OUT)
+			return graph_at(&h->graph, copy->argument[a].tensor)->elements;
+	fail();
+	return 0;
+}
+
+/* A layer may have several products, each larger than the one before: they share the scratch of the node. */
+static void test_scratch_is_that_of_the_largest_product(void **state)
+{
+	struct harness h;
+
+	(void)state;
+	harness_open(&h, gpu, &config, true);
+	h.graph.batch_rows = 4096;
+	assert_int_equal(room_of_transposed(&h, 64, 512, 4096), 64 * 4096);
+	assert_int_equal(room_of_transposed(&h, 512, 512, 4096), 512 * 4096);
+	assert_int_equal(room_of_transposed(&h, 64, 512, 4096), 512 * 4096);
+	harness_close(&h);
+}
+
 static int open_all(void **state)
 {
 	(void)state;
@@ -402,11 +435,16 @@ static int open_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shapes),           cmocka_unit_test(test_epilogues),
-		cmocka_unit_test(test_rows_stand_alone), cmocka_unit_test(test_not_a_number),
-		cmocka_unit_test(test_column_sums),      cmocka_unit_test(test_column_sums_of_gpu_tiles),
-		cmocka_unit_test(test_gpu_tiles),        cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_epilogues),
+		cmocka_unit_test(test_rows_stand_alone),
+		cmocka_unit_test(test_not_a_number),
+		cmocka_unit_test(test_column_sums),
+		cmocka_unit_test(test_column_sums_of_gpu_tiles),
+		cmocka_unit_test(test_gpu_tiles),
+		cmocka_unit_test(test_gpu_tiles_have_the_same_bits),
 		cmocka_unit_test(test_chunks),
+		cmocka_unit_test(test_scratch_is_that_of_the_largest_product),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_kernels);

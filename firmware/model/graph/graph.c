@@ -22,6 +22,16 @@ const char *dtype_name(enum dtype dtype)
 	return dtypes[dtype].name;
 }
 
+/* Sets elements and bytes from the shape. */
+static void measure(const struct graph *graph, struct tensor *tensor)
+{
+	tensor->elements = 1;
+	for (uint32_t i = 0; i < tensor->rank; i++)
+		tensor->elements *= tensor->shape[i];
+	tensor->bytes =
+		tensor->elements * dtype_bytes(tensor->dtype) * (tensor->rows ? graph->batch_rows : 1);
+}
+
 uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 {
 	struct tensor *added;
@@ -41,11 +51,22 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	added->splits = tensor->splits ? tensor->splits : GRAPH_NO_TENSOR;
 	added->offset = UINT64_MAX;
 	added->constant = NULL;
-	added->elements = 1;
-	for (uint32_t i = 0; i < added->rank; i++)
-		added->elements *= added->shape[i];
-	added->bytes = added->elements * dtype_bytes(added->dtype) * (added->rows ? graph->batch_rows : 1);
+	measure(graph, added);
 	return graph->tensors++;
+}
+
+void graph_enlarge(struct graph *graph, uint32_t tensor, const struct tensor *shape)
+{
+	struct tensor *kept = graph->tensor[tensor], wanted = *shape;
+
+	measure(graph, &wanted);
+	if (wanted.bytes <= kept->bytes)
+		return;
+	kept->dtype = wanted.dtype;
+	kept->rank = wanted.rank;
+	kept->rows = wanted.rows;
+	memcpy(kept->shape, wanted.shape, sizeof(kept->shape));
+	measure(graph, kept);
 }
 
 const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor)

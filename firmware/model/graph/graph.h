@@ -184,6 +184,9 @@ void graph_cut(struct graph *graph, uint32_t tensors);
  * sets its offset later. Ends the program when there is no memory, because the description of a model needs
  * only kilobytes. */
 uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor);
+/* Gives a tensor the type and shape of `shape` if that takes more bytes; its name and role stay. Only before
+ * layout.h sets its offset. */
+void graph_enlarge(struct graph *graph, uint32_t tensor, const struct tensor *shape);
 
 static inline const struct tensor *graph_at(const struct graph *graph, uint32_t tensor)
 {

@@ -87,8 +87,10 @@ uint32_t plan_work(struct plan *plan, const struct node *node, const char *name,
 	(void)snprintf(tensor.name, sizeof(tensor.name), "%s/%s", node->name, name);
 	for (uint32_t i = 0; i < plan->graph->tensors; i++)
 		if (graph_at(plan->graph, i)->role == ROLE_WORK &&
-		    !strcmp(graph_at(plan->graph, i)->name, tensor.name))
+		    !strcmp(graph_at(plan->graph, i)->name, tensor.name)) {
+			graph_enlarge(plan->graph, i, &tensor);
 			return i;
+		}
 	return graph_tensor(plan->graph, &tensor);
 }
 

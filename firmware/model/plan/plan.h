@@ -140,7 +140,8 @@ uint32_t plan_gradient(struct plan *plan, uint32_t tensor, bool *ret_add);
 
 /* Returns scratch of a node, "<node>/<name>", of the dtype, rank, shape and rows of `shape`. Every call in
  * every pass with the same node and name returns the same tensor, so a forward pass can store in it what the
- * backward pass needs. */
+ * backward pass needs. Its size is the largest of these calls: a node may have several products, which use
+ * the same scratch one after the other. */
 uint32_t plan_work(struct plan *plan, const struct node *node, const char *name, const struct tensor *shape);
 /* Returns the tensor that launches appended now would read instead of `tensor`: its alias, or `tensor`
  * itself. */
