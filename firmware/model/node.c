@@ -160,8 +160,9 @@ static uint64_t dimension_of(const struct graph *graph, const struct node *node,
 	case DIM_OUTPUT_LAST:
 		return tensor_last(graph_at(graph, node->output));
 	case DIM_ATTRIBUTE:
+	case DIM_ATTRIBUTE_OR:
 		size = (uint64_t)node->attribute[dimension->attribute].item[dimension->item];
-		if (!size)
+		if (!size && dimension->kind == DIM_ATTRIBUTE_OR)
 			size = (uint64_t)node->attribute[dimension->otherwise].item[0];
 		return size * (dimension->times ? dimension->times : 1);
 	case DIM_NUMBER:

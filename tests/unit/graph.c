@@ -236,6 +236,20 @@ static void test_mistakes_around_layers(void **state)
 	expect(&config, "k.conf:6: model.layers: found 16 outputs, allowed: 2, the classes of label 'label'");
 }
 
+static void test_sizes_of_attention(void **state)
+{
+	struct config_layer net[] = { OP("reshape", ONE(INTS_ATTRIBUTE("target_shape", 2, 8, 1))),
+				      OP("multi_head_attention", TWO(INT_ATTRIBUTE("num_heads", 1024),
+								     INT_ATTRIBUTE("key_dim", 256))),
+				      OP("flatten"), DENSE(2), SOFTMAX };
+	struct config config = model_config(net, sizeof(net) / sizeof(*net), 8, 2, 1024);
+
+	(void)state;
+	expect(&config,
+	       "multi_head_attention): found 8 queries of 262144 numbers and 8 keys of 262144 for 1024 "
+	       "rows, allowed: at most 2147483647 numbers of each");
+}
+
 static void test_meant(void **state)
 {
 	struct config_layer net[] = { OP("convd2"), DENSE(2), SOFTMAX };
@@ -479,11 +493,17 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mistakes),     cmocka_unit_test(test_mistakes_around_layers),
-		cmocka_unit_test(test_meant),        cmocka_unit_test(test_names_and_shapes),
-		cmocka_unit_test(test_named_inputs), cmocka_unit_test(test_activation),
-		cmocka_unit_test(test_features),     cmocka_unit_test(test_unused_input),
-		cmocka_unit_test(test_layout),       cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_sizes_of_attention),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_mistakes_around_layers),
+		cmocka_unit_test(test_meant),
+		cmocka_unit_test(test_names_and_shapes),
+		cmocka_unit_test(test_named_inputs),
+		cmocka_unit_test(test_activation),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_unused_input),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

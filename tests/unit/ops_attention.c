@@ -6,15 +6,18 @@
 #define END                 OP("flatten"), DENSE(CLASSES), SOFTMAX
 
 /* 35 steps are whole tiles of queries and keys and parts of one, on every device. */
-static struct config_layer self[] = {
-	DENSE(5), OP("multi_head_attention", ATTRIBUTES(3, HEADS(2, 3), INT_ATTRIBUTE("value_dim", 4))), END
-};
+static struct config_layer self[] = { DENSE(5),
+				      OP("multi_head_attention",
+					 ATTRIBUTES(4, HEADS(2, 3), INT_ATTRIBUTE("value_dim", 4),
+						    FLOAT_ATTRIBUTE("dropout", 0.2))),
+				      END };
 static struct config_layer causal[] = { DENSE(5),
 					OP("multi_head_attention",
 					   ATTRIBUTES(4, HEADS(1, 17), BOOL_ATTRIBUTE("use_causal_mask", 1),
 						      BOOL_ATTRIBUTE("use_bias", 0))),
 					END };
-/* Fewer queries than keys; another input for each of query, value and key. 70 is more than ATTENTION_COLUMNS.
+/* Fewer queries than keys; another input for each of query, value and key. 70 is more than
+ * ATTENTION_COLUMNS.
  */
 static struct config_layer cross[] = { NAMED("dense", "v", UNITS(4)),
 				       NAMED("dense", "k", INPUTS_OF(1, "sentence"), UNITS(3)),
@@ -27,9 +30,16 @@ static struct config_layer cross[] = { NAMED("dense", "v", UNITS(4)),
 							BOOL_ATTRIBUTE("use_causal_mask", 1))),
 				       END };
 
+/* More queries than keys: the last ones see all keys. */
+static struct config_layer longer[] = { NAMED("max_pooling1d", "v",
+					      ATTRIBUTES(1, INT_ATTRIBUTE("pool_size", 2))),
+					OP("multi_head_attention", INPUTS_OF(2, "sentence", "v"),
+					   ATTRIBUTES(3, HEADS(1, 3), BOOL_ATTRIBUTE("use_causal_mask", 1))),
+					END };
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = { NET(self, 35, 3), NET(causal, 35, 3), NET(cross, 6, 3),
-					  NET(self, 1, 2) };
+					  NET(self, 1, 2), NET(longer, 6, 3) };
 
 int main(void)
 {

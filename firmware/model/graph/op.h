@@ -45,13 +45,13 @@ struct attribute_spec {
 };
 
 /* Where the size of a dimension of a parameter comes from. DIM_END ends the list of dimensions. */
-enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE, DIM_NUMBER };
+enum dimension_kind { DIM_END, DIM_INPUT_LAST, DIM_OUTPUT_LAST, DIM_ATTRIBUTE, DIM_ATTRIBUTE_OR, DIM_NUMBER };
 struct dimension {
 	enum dimension_kind kind;
 	uint8_t attribute,
 		item;      /* DIM_ATTRIBUTE: index of the attribute, and of the item in its list;
 			      DIM_INPUT_LAST: index of the input, or the last input if there are fewer */
-	uint8_t otherwise; /* DIM_ATTRIBUTE: index of the attribute that counts where the first is 0 */
+	uint8_t otherwise; /* DIM_ATTRIBUTE_OR: index of the attribute that counts where the first is 0 */
 	uint8_t times;     /* DIM_ATTRIBUTE: a factor of the size, 0 counts as 1; DIM_NUMBER: the size */
 };
 #define INPUT_LAST                     \
@@ -70,9 +70,9 @@ struct dimension {
 	{                                                          \
 		.kind = DIM_ATTRIBUTE, .attribute = (a), .item = i \
 	}
-#define ATTRIBUTE_OR(a, other)                                              \
-	{                                                                   \
-		.kind = DIM_ATTRIBUTE, .attribute = (a), .otherwise = other \
+#define ATTRIBUTE_OR(a, other)                                                 \
+	{                                                                      \
+		.kind = DIM_ATTRIBUTE_OR, .attribute = (a), .otherwise = other \
 	}
 #define ATTRIBUTE_TIMES(a, n)                                       \
 	{                                                           \

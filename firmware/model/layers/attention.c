@@ -44,9 +44,36 @@ static const struct parameter_spec attention_parameters[] = {
 				   .only_if = ATTENTION_USE_BIAS, .shape = { OUTPUT_LAST } },
 };
 
+/* Checks that kernels can count the numbers of a query, key and value in 32 bits, and with dropout the
+ * weights of a row. */
+static int check_sizes(const struct graph *graph, const struct attention_sizes *size, uint64_t key_last,
+		       uint64_t value_last, struct error *err)
+{
+	const uint64_t width = size->heads * (size->size > size->values ? size->size : size->values);
+	const uint64_t in = key_last > value_last ? key_last : value_last;
+	const uint64_t of_query = width > size->outputs ? width : size->outputs;
+	const uint64_t of_key = width > in ? width : in;
+	const uint64_t most = INT32_MAX / graph->batch_rows;
+
+	if (of_query > most / size->queries || of_key > most / size->keys)
+		return error_set(err, -EINVAL,
+				 "found %" PRIu64 " queries of %" PRIu64 " numbers and %" PRIu64
+				 " keys of %" PRIu64 " for %" PRIu64
+				 " rows, allowed: at most %d numbers of each",
+				 size->queries, of_query, size->keys, of_key, graph->batch_rows, INT32_MAX);
+	if (size->dropout > 0 &&
+	    attention_drop_number(size, size->heads - 1, size->queries - 1, size->keys) > UINT32_MAX)
+		return error_set(err, -EINVAL,
+				 "found %" PRIu64 " heads of %" PRIu64 " x %" PRIu64
+				 " weights, allowed with dropout: 2^32 weights of a row",
+				 size->heads, size->queries, size->keys);
+	return 0;
+}
+
 static int attention_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 			   struct error *err)
 {
+	const struct tensor *key = graph_at(graph, node->input[attention_input(node, ATTENTION_KEY)]);
 	const struct tensor *value = graph_at(graph, node->input[attention_input(node, ATTENTION_VALUE)]);
 	struct attention_sizes size;
 	int r = 0;
@@ -60,15 +87,11 @@ static int attention_shape(const struct graph *graph, const struct node *node, s
 		return error_set(err, -EINVAL,
 				 "found %" PRIu64 " steps of the value '%s' and %" PRIu64
 				 " of the key '%s', allowed: the same",
-				 value->shape[0], value->name, size.keys,
-				 graph_at(graph, node->input[KEY_INPUT])->name);
-	if (size.dropout > 0 &&
-	    attention_drop_number(&size, size.heads - 1, size.queries - 1, size.keys) > UINT32_MAX)
-		return error_set(err, -EINVAL,
-				 "found %" PRIu64 " heads of %" PRIu64 " x %" PRIu64
-				 " weights, allowed with dropout: 2^32 weights of a row",
-				 size.heads, size.queries, size.keys);
-	return same_shape(graph, node, output, err);
+				 value->shape[0], value->name, size.keys, key->name);
+	/* A refused attribute is 0: its own error is enough. */
+	if (size.heads && size.size)
+		r = check_sizes(graph, &size, tensor_last(key), tensor_last(value), err);
+	return r < 0 ? r : same_shape(graph, node, output, err);
 }
 
 /* ---- Launches ---- */
@@ -80,15 +103,6 @@ struct projection {
 	uint32_t x, y, dy;
 	uint64_t steps, in, out;
 };
-
-/* Returns scratch of [a, b] numbers for each row. */
-static uint32_t work(struct plan *plan, const struct node *node, const char *name, enum dtype dtype,
-		     uint64_t a, uint64_t b)
-{
-	const struct tensor shape = { .dtype = dtype, .rank = 2, .shape = { a, b }, .rows = true };
-
-	return plan_work(plan, node, name, &shape);
-}
 
 static struct projection projection_of(struct plan *plan, const struct node *node, uint32_t parameter)
 {
@@ -102,7 +116,8 @@ static struct projection projection_of(struct plan *plan, const struct node *nod
 	if (parameter == ATTENTION_OUTPUT)
 		return (struct projection){ .parameter = parameter,
 					    .stored = "output_stored",
-					    .x = work(plan, node, "context", storage, size.queries, values),
+					    .x = work_of_rows(plan, node, "context", storage, size.queries,
+							      values),
 					    .y = node->output,
 					    .dy = output_of(plan, node)->gradient,
 					    .steps = size.queries,
@@ -114,11 +129,11 @@ static struct projection projection_of(struct plan *plan, const struct node *nod
 	p.stored = parameter == ATTENTION_QUERY ? "query_stored"
 		   : parameter == ATTENTION_KEY ? "key_stored"
 						: "value_stored";
-	p.y = work(plan, node,
-		   parameter == ATTENTION_QUERY ? "query"
-		   : parameter == ATTENTION_KEY ? "key"
-						: "value",
-		   storage, p.steps, p.out);
+	p.y = work_of_rows(plan, node,
+			   parameter == ATTENTION_QUERY ? "query"
+			   : parameter == ATTENTION_KEY ? "key"
+							: "value",
+			   storage, p.steps, p.out);
 	return p;
 }
 
@@ -206,7 +221,7 @@ static uint64_t columns_of(uint64_t numbers)
 
 static uint32_t log_sums_of(struct plan *plan, const struct node *node, const struct attention_sizes *size)
 {
-	return work(plan, node, "log_sums", DTYPE_F32, size->heads, size->queries);
+	return work_of_rows(plan, node, "log_sums", DTYPE_F32, size->heads, size->queries);
 }
 
 static void attention_forward(struct plan *plan, const struct node *node, bool training)
@@ -242,7 +257,7 @@ static void emit_heads_backward(struct plan *plan, const struct node *node, cons
 	const uint64_t seed = plan->graph->config->run.seed;
 	const bool drops = size.dropout > 0;
 	const uint32_t log_sums = log_sums_of(plan, node, &size),
-		       deltas = work(plan, node, "deltas", DTYPE_F32, size.heads, size.queries);
+		       deltas = work_of_rows(plan, node, "deltas", DTYPE_F32, size.heads, size.queries);
 	struct launch queries = { .kernel = plan->cpu ? "attention_query_gradients"
 						      : "attention_query_gradients_group",
 				  ARGUMENTS(IN(q->y), IN(k->y), IN(v->y), IN(context->y), IN(context->dy),
@@ -270,9 +285,9 @@ static void attention_backward(struct plan *plan, const struct node *node)
 
 	for (uint32_t i = 0; i < 3; i++) {
 		p[i] = projection_of(plan, node, inputs[i]);
-		p[i].dy = work(plan, node, names[i], storage, p[i].steps, p[i].out);
+		p[i].dy = work_of_rows(plan, node, names[i], storage, p[i].steps, p[i].out);
 	}
-	context.dy = work(plan, node, "dcontext", storage, output.steps, output.in);
+	context.dy = work_of_rows(plan, node, "dcontext", storage, output.steps, output.in);
 	emit_parameters(plan, node, &output);
 	emit_input(plan, node, &output, context.dy, false);
 	emit_heads_backward(plan, node, &p[0], &p[1], &p[2], &context);

@@ -27,7 +27,7 @@ enum attention_attribute {
 	ATTENTION_BIAS_INITIALIZER,
 };
 
-/* Each kernel is followed by its bias. */
+/* The kernels; the bias of each is the next parameter. */
 enum attention_parameter {
 	ATTENTION_QUERY,
 	ATTENTION_KEY = 2,

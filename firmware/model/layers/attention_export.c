@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-/* The score that a query adds for a key that it does not see: its weight is 0. */
-#define HIDDEN (-1e9f)
+/* Times the steps of a key after a query, it is subtracted from the score: the weight is 0. */
+#define HIDDEN 1e9
 
+/* What each function of an export needs. */
 struct parts {
 	struct export *out;
 	const struct node *node;
@@ -101,25 +102,39 @@ static struct export_inner_name heads(const struct parts *of, uint32_t parameter
 	return transposed(of, split.text, order, name);
 }
 
-/* Hides the keys after a query. */
+/* Writes the numbers 0, 1 ... count - 1 as [count] or, with rank 2, as [count, 1]. */
+static struct export_inner_name write_steps(const struct parts *of, uint64_t count, uint32_t rank,
+					    const char *name)
+{
+	const struct export_inner_name result = export_inner(of->node, name);
+	const uint64_t shape[] = { count, 1 };
+	float *steps = calloc(count, sizeof(*steps));
+
+	if (!steps)
+		abort();
+	for (uint64_t i = 0; i < count; i++)
+		steps[i] = (float)i;
+	export_constant(of->out, &(struct export_constant){ .name = result.text,
+							    .dtype = DTYPE_F32,
+							    .rank = rank,
+							    .shape = shape,
+							    .data = steps });
+	free(steps);
+	return result;
+}
+
+/* Hides the keys j after a query i: adds HIDDEN * min(i - j, 0). Two lists of steps do, so that the file
+ * grows with the steps and not with their square. */
 static struct export_inner_name write_causal(const struct parts *of, const char *scores)
 {
-	const uint64_t shape[] = { of->size.queries, of->size.keys };
-	const struct export_inner_name hidden = export_inner(of->node, "hidden");
-	float *numbers = calloc(shape[0] * shape[1], sizeof(*numbers));
+	const struct export_inner_name queries = write_steps(of, of->size.queries, 2, "query_number"),
+				       keys = write_steps(of, of->size.keys, 1, "key_number");
+	struct export_inner_name x =
+		export_both(of->out, of->node, EXPORT_SUBTRACT, queries.text, keys.text, "distance");
 
-	if (!numbers)
-		abort();
-	for (uint64_t i = 0; i < shape[0]; i++)
-		for (uint64_t j = i + 1; j < shape[1]; j++)
-			numbers[i * shape[1] + j] = HIDDEN;
-	export_constant(of->out, &(struct export_constant){ .name = hidden.text,
-							    .dtype = DTYPE_F32,
-							    .rank = 2,
-							    .shape = shape,
-							    .data = numbers });
-	free(numbers);
-	return export_both(of->out, of->node, EXPORT_ADD, scores, hidden.text, "seen");
+	x = export_with(of->out, of->node, EXPORT_MINIMUM, x.text, 0, "behind");
+	x = export_with(of->out, of->node, EXPORT_MULTIPLY, x.text, HIDDEN, "hidden");
+	return export_both(of->out, of->node, EXPORT_ADD, scores, x.text, "seen");
 }
 
 void attention_export(struct export *out, const struct node *node)

@@ -120,36 +120,27 @@ static int recurrent_shape(const struct graph *graph, const struct node *node, s
 
 /* ---- Launches ---- */
 
-/* Returns scratch of [a, b] numbers for each row: the tensors of kernels/recurrent.cl. */
-static uint32_t work(struct plan *plan, const struct node *node, const char *name, enum dtype dtype,
-		     uint64_t a, uint64_t b)
-{
-	const struct tensor shape = { .dtype = dtype, .rank = 2, .shape = { a, b }, .rows = true };
-
-	return plan_work(plan, node, name, &shape);
-}
-
 static uint32_t gates_of(struct plan *plan, const struct node *node, const struct recurrent_sizes *size)
 {
-	return work(plan, node, "gates", DTYPE_F32, size->time, size->gates * size->units);
+	return work_of_rows(plan, node, "gates", DTYPE_F32, size->time, size->gates * size->units);
 }
 
 static uint32_t cells_of(struct plan *plan, const struct node *node, const struct recurrent_sizes *size)
 {
 	return size->gates == 1 ? GRAPH_NO_TENSOR
-				: work(plan, node, "cells", DTYPE_F32, size->time, size->units);
+				: work_of_rows(plan, node, "cells", DTYPE_F32, size->time, size->units);
 }
 
 static uint32_t before_of(struct plan *plan, const struct node *node, const struct recurrent_sizes *size)
 {
-	return work(plan, node, "before", plan->graph->storage, size->time, size->units);
+	return work_of_rows(plan, node, "before", plan->graph->storage, size->time, size->units);
 }
 
 /* Returns the input after dropout, in training. */
 static uint32_t dropped_of(struct plan *plan, const struct node *node, const struct recurrent_sizes *size)
 {
 	return size->dropout > 0
-		       ? work(plan, node, "dropped", plan->graph->storage, size->time, size->features)
+		       ? work_of_rows(plan, node, "dropped", plan->graph->storage, size->time, size->features)
 		       : node->input[0];
 }
 
@@ -208,7 +199,7 @@ static void recurrent_forward(struct plan *plan, const struct node *node, bool t
 			.kernel = cell_of(node)->forward[plan->cpu],
 			.groups = { per_block(plan) },
 			ARGUMENTS(INOUT(gates), argument_optional(cells_of(plan, node, &size), ARGUMENT_OUT),
-				  OUT(work(plan, node, "state", DTYPE_F32, size.units, 1)),
+				  OUT(work_of_rows(plan, node, "state", DTYPE_F32, size.units, 1)),
 				  argument_optional(before, ARGUMENT_OUT), OUT(node->output), IN(panels),
 				  argument_optional(node->parameter[RECURRENT_BIAS], ARGUMENT_IN), AT(ROWS),
 				  INT(size.time), INT(size.units), INT(flags_of(&size)), INT(size.activation),
@@ -265,8 +256,8 @@ static void emit_input_gradient(struct plan *plan, const struct node *node,
 		return;
 	const struct gemm gemm = { .a = dgates,
 				   .b = storage_copy(plan, node, STORED, node->parameter[RECURRENT_KERNEL]),
-				   .c = drops ? work(plan, node, "ddropped", plan->graph->storage, size->time,
-						     size->features)
+				   .c = drops ? work_of_rows(plan, node, "ddropped", plan->graph->storage,
+							     size->time, size->features)
 					      : dx,
 				   .m = GEMM_ROWS,
 				   .n = size->features,
@@ -289,8 +280,8 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 	const bool is_gru = size.gates == 3;
 	const enum dtype storage = plan->graph->storage;
 	const uint32_t panels = emit_panels(plan, node, &size, true), before = before_of(plan, node, &size),
-		       dgates = work(plan, node, "dgates", storage, size.time, columns),
-		       dinner = is_gru ? work(plan, node, "dinner", storage, size.time, columns)
+		       dgates = work_of_rows(plan, node, "dgates", storage, size.time, columns),
+		       dinner = is_gru ? work_of_rows(plan, node, "dinner", storage, size.time, columns)
 				       : GRAPH_NO_TENSOR;
 
 	plan_emit(plan,
@@ -300,7 +291,8 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 			  ARGUMENTS(IN(output_of(plan, node)->gradient), IN(gates_of(plan, node, &size)),
 				    argument_optional(cells_of(plan, node, &size), ARGUMENT_IN), IN(before),
 				    IN(panels), OUT(dgates), argument_optional(dinner, ARGUMENT_OUT),
-				    OUT(work(plan, node, "flow", DTYPE_F32, size.gates + 2, size.units)),
+				    OUT(work_of_rows(plan, node, "flow", DTYPE_F32, size.gates + 2,
+						     size.units)),
 				    AT(ROWS), INT(size.time), INT(size.units), INT(flags_of(&size)),
 				    INT(size.activation), INT(size.gate_activation)),
 		  });

@@ -27,6 +27,15 @@ static inline uint32_t parameter_gradient(const struct plan *plan, const struct 
 						     : graph_at(plan->graph, node->parameter[i])->gradient;
 }
 
+/* Returns scratch of the node, [a, b] numbers for each row. */
+static inline uint32_t work_of_rows(struct plan *plan, const struct node *node, const char *name,
+				    enum dtype dtype, uint64_t a, uint64_t b)
+{
+	const struct tensor shape = { .dtype = dtype, .rank = 2, .shape = { a, b }, .rows = true };
+
+	return plan_work(plan, node, name, &shape);
+}
+
 /* Returns the work-groups for one work-item per element of [rows, elements of a row], ELEMENT_GROUP items
  * each. */
 static inline struct extent per_element(const struct tensor *tensor)

@@ -236,13 +236,13 @@ const struct kernel kernel_table[] = {
 	{ "simple_rnn_gradients", KERNEL_FILE_recurrent, 0 },
 	{ "simple_rnn_group", KERNEL_FILE_recurrent, 0 },
 	{ "simple_rnn_gradients_group", KERNEL_FILE_recurrent, 0 },
-	/* attention.cl */
+	/* attention.cl, attention_group.cl */
 	{ "attention", KERNEL_FILE_attention, 0 },
 	{ "attention_query_gradients", KERNEL_FILE_attention, 0 },
 	{ "attention_key_gradients", KERNEL_FILE_attention, 0 },
-	{ "attention_group", KERNEL_FILE_attention, 0 },
-	{ "attention_query_gradients_group", KERNEL_FILE_attention, 0 },
-	{ "attention_key_gradients_group", KERNEL_FILE_attention, 0 },
+	{ "attention_group", KERNEL_FILE_attention_group, 0 },
+	{ "attention_query_gradients_group", KERNEL_FILE_attention_group, 0 },
+	{ "attention_key_gradients_group", KERNEL_FILE_attention_group, 0 },
 	/* augment.cl */
 	{ "warp_matrix", KERNEL_FILE_augment, 0 },
 	{ "warp", KERNEL_FILE_augment, 0 },

@@ -52,6 +52,7 @@
 	each(pool) \
 	each(recurrent) \
 	each(attention) \
+	each(attention_group) \
 	each(augment) \
 	each(chain)
 /* clang-format on */
