@@ -132,9 +132,10 @@ kernels := firmware/model/kernels
 $(B)/gen/%.cl.c: $(kernels)/%.cl $(wildcard $(kernels)/*.h $(kernels)/*.clh) tools/kernel-text
 	@mkdir -p $(@D)
 	@echo "  EMBED $<"
+	$(Q)tools/kernel-text $< >$(@:.c=)
 	$(Q){ echo '#include <stddef.h>'; \
 	  echo 'extern const char kernel_$*[]; extern const size_t kernel_$*_bytes;'; \
-	  echo 'const char kernel_$*[] = {'; tools/kernel-text $< | od -v -An -tx1 | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
+	  echo 'const char kernel_$*[] = {'; od -v -An -tx1 $(@:.c=) | sed 's/ /,0x/g;s/^,//;s/$$/,/'; \
 	  echo '0}; const size_t kernel_$*_bytes = sizeof(kernel_$*) - 1;'; } > $@
 
 define archive

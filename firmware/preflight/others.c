@@ -29,6 +29,10 @@ static void add_error(struct preflight *preflight, const char *name, const struc
 		result = PREFLIGHT_NOT_SEEN;
 		todo = "start the box, and compare its name in ranks.boxes and control.port";
 		break;
+	case -ENOENT:
+	case -ENOMEM:
+		todo = "this box cannot ask: mend what the text says, and call kiln check again";
+		break;
 	default:
 		todo = "give the box its certificate and control.remote, and this box a certificate of the "
 		       "role ranks: kiln pki issue --help";

@@ -122,7 +122,8 @@ void preflight_device(struct preflight *preflight);
 void preflight_network(struct preflight *preflight);
 /* ranks.boxes: a row for each box, whether it answers, lets this one lead, and has the same build, device and
  * time. Asks with the credentials of the box, as a run does. Adds no row without ranks.boxes. Blocks: on the
- * network, some seconds for a box that does not answer. */
+ * network; for each box that does not answer some seconds, and two minutes for one that connects and then
+ * says nothing. */
 void preflight_others(struct preflight *preflight);
 /* Disk, clock, hugepages, alarm. Blocks: never. */
 void preflight_box(struct preflight *preflight);

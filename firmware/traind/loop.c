@@ -100,9 +100,10 @@ static int pass_over(struct train *train, const struct ring_slot *slot, struct e
 
 /* ---- Batches ---- */
 
-/* Does what all ranks do together after some of the training steps. `r` and `err` are the result of this
- * rank's step: an error ends all ranks here, because the others would wait for this one. A number that is
- * none may be known to one rank, while the devices of the others still work: wait for them. */
+/* Does what all ranks do together after some of the training steps. `r` and `err` are the result of what this
+ * rank did after the step. An error of one rank ends all ranks here, because the others would wait for this
+ * one. An error before this call ends the job of MPI. A NaN may be known to one rank, while the devices of
+ * the others still work: wait for them. */
 static int meet(struct train *train, int r, struct error *err)
 {
 	const bool compares = same_due(train), draws = curves_due(train);

@@ -144,7 +144,8 @@ ELEMENTS bag_quads(__global const float *table, __global const long *id, __globa
 
 /* One work-group. Reports the invalid id of the first row that has one in `fault`, as metrics.cl describes it. splits null:
  * every row has per_row ids. `trains` is 1 in a training step, which then counts in the step of the fault. */
-__kernel __attribute__((reqd_work_group_size(WRONG_GROUP, 1, 1))) void wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
+__kernel __attribute__((reqd_work_group_size(WRONG_GROUP, 1, 1))) void
+wrong_ids(__global const uint *wrong, __global const long *id, __global const long *splits, int per_row, int rows,
 	  uint node, uint first_row, uint step, int trains, __global uint *fault)
 {
 	__local int first_wrong;
@@ -213,7 +214,8 @@ EMBEDDING sort_count(__global const uint *key, __global const uint *count, __glo
 
 /* One work-group; each item handles one value of the byte. Replaces each count in `digits` by the position to which the
  * first key of that chunk with that value moves. */
-__kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void sort_places(__global const uint *count, __global uint *digits, int chunk)
+__kernel __attribute__((reqd_work_group_size(DIGITS, 1, 1))) void
+sort_places(__global const uint *count, __global uint *digits, int chunk)
 {
 	__local uint total[DIGITS];
 	const uint d = get_local_id(0), chunks = (*count + chunk - 1) / chunk;
@@ -340,7 +342,8 @@ EMBEDDING embedding_gradient(__global const uint *key, __global const uint *sour
 #define SEGMENT_COLUMNS (4 * SEGMENT_QUADS)
 #define SEGMENT_ITEMS   (SEGMENT * SEGMENT_QUADS)
 
-__kernel __attribute__((reqd_work_group_size(SEGMENT_ITEMS, 1, 1))) void embedding_segments(__global const uint *key, __global const uint *source, __global const uint *count,
+__kernel __attribute__((reqd_work_group_size(SEGMENT_ITEMS, 1, 1))) void
+embedding_segments(__global const uint *key, __global const uint *source, __global const uint *count,
 		   __global const long *splits, __global const stored *dy, __global float *G, __global float4 *partial,
 		   int ids, int columns, int combiner)
 {
@@ -380,7 +383,8 @@ __kernel __attribute__((reqd_work_group_size(SEGMENT_ITEMS, 1, 1))) void embeddi
 #define JOIN_COLUMNS (4 * JOIN_QUADS)
 #define JOIN_ITEMS   (JOIN_LINES * JOIN_QUADS)
 
-__kernel __attribute__((reqd_work_group_size(JOIN_ITEMS, 1, 1))) void embedding_join(__global const uint *key, __global const uint *count, __global const float4 *partial, __global float *G,
+__kernel __attribute__((reqd_work_group_size(JOIN_ITEMS, 1, 1))) void
+embedding_join(__global const uint *key, __global const uint *count, __global const float4 *partial, __global float *G,
 	       int ids, int columns)
 {
 	__local float4 part[JOIN_ITEMS];
