@@ -73,8 +73,9 @@ struct gpu_memory {
 };
 struct gpu_memory gpu_memory(const struct gpu *gpu);
 
-/* Allocates zeroed device memory. On a CPU device this is host memory, which gpu_buffer_fetch() need not
- * copy; a page of it takes memory once it is written. Errors: -ENOMEM the device has no room for it. */
+/* Allocates device memory and fills it with zeros. Blocks until it is filled. On a CPU device this is host
+ * memory, which gpu_buffer_fetch() need not copy; a page of it takes memory once it is written. Errors:
+ * -ENOMEM the device has no room for it. */
 MUST_CHECK int gpu_buffer_create(struct gpu *gpu, uint64_t bytes, struct gpu_buffer **ret_buffer,
 				 struct error *err);
 /* CPU devices only: makes a buffer of the caller's memory, which kernels read in place. The memory must

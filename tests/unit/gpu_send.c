@@ -144,9 +144,28 @@ static void test_receive(void **state)
 	gpu_host_free(memory);
 }
 
+/* A buffer is zero before it can be sent to: zeros that came later would replace what was sent. */
+static void test_send_at_once(void **state)
+{
+	const uint64_t bytes = UINT64_C(64) << 20;
+	static const float sent[1024] = { 1, 2, 3 };
+	float got[1024];
+	struct gpu_buffer *to = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	must(gpu_buffer_create(gpu, bytes, &to, &err), &err);
+	must(gpu_send(gpu, to, bytes - sizeof(sent), sent, sizeof(sent), &err), &err);
+	must(gpu_finish(gpu, &err), &err);
+	must(gpu_read(gpu, to, bytes - sizeof(got), got, sizeof(got), NULL, &err), &err);
+	assert_memory_equal(got, sent, sizeof(sent));
+	gpu_buffer_free(to);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_send), cmocka_unit_test(test_receive) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_send), cmocka_unit_test(test_receive),
+					    cmocka_unit_test(test_send_at_once) };
 	int failed = 0;
 
 	gpu = open_device();
