@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rows of a new table, for a trained model: CSV and TSV with a header, or JSON lines, compressed or not.
- * They are read as kiln prep reads them, one after the other, in the memory of a few rows.
+ * The rows are read as kiln prep reads them, one after the other, in the memory of a few rows.
  */
 #pragma once
 
