@@ -438,7 +438,8 @@ want 12 paused 11
 wait_for 20 is_phase paused
 is "$? $(state)" "0 paused" "it pauses"
 want 13 running 11
-wait_for 20 is_phase training
+is_running() { is_phase training && [ "$(state)" = running ]; } # the page says so before the run's record
+wait_for 20 is_running
 is "$? $(state)" "0 running" "goes on"
 want 14 stopped 11
 wait_for 20 test ! -d /proc/$traind
