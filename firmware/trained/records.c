@@ -25,7 +25,7 @@ struct records {
 	struct lines *lines; /* not NULL: the records are read from these lines, and not from shards */
 	struct lines own;    /* storage for `lines` where the caller gives no lines */
 	struct rows *table;  /* not NULL: the caller reads the records; neither lines nor shards */
-	cJSON *dataset;      /* of lines and rows: dataset.json beside the model; NULL = none */
+	cJSON *dataset;      /* dataset.json beside the model, for lines and rows; NULL = none */
 	struct table_row *table_row;
 
 	struct columns columns;

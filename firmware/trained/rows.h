@@ -8,7 +8,7 @@ struct rows {
 	const char *source; /* the name of the input, for messages */
 	char *const *name;  /* the columns that every row has; NULL: a row is an object of JSON lines */
 	uint32_t names;
-	bool *unread; /* of each column: the model does not need it, and next() may leave it out */
+	bool *unread; /* unread[c]: the model does not need column c, and next() may leave it out */
 	/* Reads the next row, an object with the columns as members, and its line, counted from 1. Owns: the
 	 * caller frees the object. Returns 1; 0 behind the last row. Errors: -EBADMSG with the line and
 	 * what was found; those of reading. */

@@ -78,7 +78,7 @@ static int list_below(struct shards *shards, const struct trained *trained,
 	int r;
 
 	where.url = source->data;
-	where.at[0] = '\0'; /* of the sink */
+	where.at[0] = '\0'; /* the commit belongs to the sink */
 	if ((r = store_open(&where, &options, &shards->store[0], err)) < 0)
 		return r;
 	shards->stores = 1;

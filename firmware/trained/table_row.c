@@ -23,7 +23,7 @@ struct column {
 	double fill;
 	bool hashed, is_label;
 	bool must;           /* --missing stop: there is no value for a missing one */
-	struct value *value; /* of a category, in bytewise order */
+	struct value *value; /* the texts of a category, in bytewise order */
 	size_t values;
 };
 

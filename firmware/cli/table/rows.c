@@ -21,14 +21,14 @@ struct table_rows {
 	struct rows rows;
 	struct input *input;
 	FILE *file;         /* the bytes of `input` */
-	struct lines lines; /* of JSON lines */
+	struct lines lines; /* the source as JSON lines */
 	/* ---- CSV ---- */
 	struct csv_parser parser;
 	bool parsing, ended;
 	char *name[TABLE_COLUMNS_MAX];
 	bool unread[TABLE_COLUMNS_MAX];
 	uint64_t line, began; /* lines that ended; the line in which the row began */
-	uint32_t fields;      /* of the row */
+	uint32_t fields;      /* how many fields the row has so far */
 	cJSON *object;        /* the row; NULL: the header */
 	struct ready *ready;
 	size_t count, given, capacity;

@@ -45,7 +45,7 @@ int records_open_table(struct records_source *source, const struct trained *trai
 {
 	struct config_store where = trained->where;
 
-	where.at[0] = '\0'; /* of the sink */
+	where.at[0] = '\0'; /* the commit belongs to the sink */
 	source->data = name;
 	return table_rows_open(&where, name, &source->rows, err);
 }

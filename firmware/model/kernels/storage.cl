@@ -30,32 +30,6 @@ PIECE16(__private)
 #define put16 vstore16
 #endif
 
-/* Loads `count` floats into a vector of 16; the others are 0. */
-float16 get_some(int count, __global const float *in)
-{
-	float lane[16] = { 0 };
-
-	if (count >= 16)
-		return get16(0, in);
-	for (int i = 0; i < count; i++)
-		lane[i] = in[i];
-	return get16(0, lane);
-}
-
-/* Stores the first `count` numbers of a vector, 16 at most. */
-void put_some(float16 x, int count, __global float *out)
-{
-	float lane[16];
-
-	if (count >= 16) {
-		put16(x, 0, out);
-		return;
-	}
-	put16(x, 0, lane);
-	for (int i = 0; i < count; i++)
-		out[i] = lane[i];
-}
-
 /* Fetches the line of a cache that holds a number, which need not exist. oclgrind cannot (tests/opencl/on). */
 #if defined(CPU_DEVICE) && !defined(WITHOUT_FETCH)
 #define FETCH(p) __builtin_prefetch((const void *)(size_t)(p));
@@ -147,36 +121,6 @@ typedef float stored;
 #define load4(p)         (*(__global const float4 *)(p))
 #define store4(x, p)     (*(__global float4 *)(p) = (x))
 
-#define load_some(count, p)     get_some(count, p)
-#define store_some(x, count, p) put_some(x, count, p)
-
-#endif
-
-#ifndef load_some
-/* The same as get_some and put_some, of `stored`. */
-float16 load_some(int count, __global const stored *in)
-{
-	float lane[16] = { 0 };
-
-	if (count >= 16)
-		return load16(0, in);
-	for (int i = 0; i < count; i++)
-		lane[i] = load(i, in);
-	return get16(0, lane);
-}
-
-void store_some(float16 x, int count, __global stored *out)
-{
-	float lane[16];
-
-	if (count >= 16) {
-		store16(x, 0, out);
-		return;
-	}
-	put16(x, 0, lane);
-	for (int i = 0; i < count; i++)
-		store(lane[i], i, out);
-}
 #endif
 
 /* Define functions that access a quad: n neighbouring numbers, of which at most four count. With `whole` all four do, and p is
@@ -209,3 +153,30 @@ void store_some(float16 x, int count, __global stored *out)
 #define PUT_FLOAT(x, i, p)    ((p)[i] = (x))
 QUADS(load_quad, store_quad, stored, load4, store4, load, store)
 QUADS(get_quad, put_quad, float, FLOAT4_AT, PUT_FLOAT4, FLOAT_AT, PUT_FLOAT)
+
+/* Define functions that access the first `count` numbers of a vector, 16 at most; get() makes the others 0. */
+#define SOME(get, put, type, LOAD16, STORE16, LOAD, STORE)                                                     \
+	float16 get(int count, __global const type *p)                                                        \
+	{                                                                                                     \
+		float lane[16] = { 0 };                                                                       \
+                                                                                                              \
+		if (count >= 16)                                                                              \
+			return LOAD16(0, p);                                                                  \
+		for (int i = 0; i < count; i++)                                                               \
+			lane[i] = LOAD(i, p);                                                                 \
+		return get16(0, lane);                                                                        \
+	}                                                                                                     \
+	void put(float16 x, int count, __global type *p)                                                      \
+	{                                                                                                     \
+		float lane[16];                                                                               \
+                                                                                                              \
+		if (count >= 16) {                                                                            \
+			STORE16(x, 0, p);                                                                     \
+			return;                                                                               \
+		}                                                                                             \
+		put16(x, 0, lane);                                                                            \
+		for (int i = 0; i < count; i++)                                                               \
+			STORE(lane[i], i, p);                                                                 \
+	}
+SOME(load_some, store_some, stored, load16, store16, load, store)
+SOME(get_some, put_some, float, get16, put16, FLOAT_AT, PUT_FLOAT)

@@ -3,9 +3,9 @@
 
 #include "model/graph/random.h"
 #include "model/kernels/attention_tiles.h"
+#include "model/layers/projection.h"
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
-#include "model/plan/gemm.h"
 #include "model/plan/round.h"
 #include "model/plan/storage.h"
 
@@ -96,14 +96,6 @@ static int attention_shape(const struct graph *graph, const struct node *node, s
 
 /* ---- Launches ---- */
 
-/* A projection of the layer: a product of [rows of the batch * steps, in] and [in, out]. */
-struct projection {
-	uint32_t parameter; /* of the kernel; the bias is the next */
-	const char *stored; /* name of the copy of the kernel in the type of activations */
-	uint32_t x, y, dy;
-	uint64_t steps, in, out;
-};
-
 static struct projection projection_of(struct plan *plan, const struct node *node, uint32_t parameter)
 {
 	const struct attention_sizes size = attention_sizes_of(plan->graph, node);
@@ -111,10 +103,12 @@ static struct projection projection_of(struct plan *plan, const struct node *nod
 	const uint64_t keys = size.heads * size.size, values = size.heads * size.values;
 	const uint32_t from = parameter == ATTENTION_OUTPUT ? GRAPH_NO_TENSOR
 							    : node->input[attention_input(node, parameter)];
-	struct projection p = { .parameter = parameter, .x = from };
+	struct projection p = { .node = node, .kernel = parameter, .bias = parameter + 1, .x = from };
 
 	if (parameter == ATTENTION_OUTPUT)
-		return (struct projection){ .parameter = parameter,
+		return (struct projection){ .node = node,
+					    .kernel = parameter,
+					    .bias = parameter + 1,
 					    .stored = "output_stored",
 					    .x = work_of_rows(plan, node, "context", storage, size.queries,
 							      values),
@@ -135,63 +129,6 @@ static struct projection projection_of(struct plan *plan, const struct node *nod
 							: "value",
 			   storage, p.steps, p.out);
 	return p;
-}
-
-/* y = x W + b */
-static void emit_projection(struct plan *plan, const struct node *node, const struct projection *p)
-{
-	const uint32_t bias = node->parameter[p->parameter + 1];
-	const struct gemm gemm = { .a = p->x,
-				   .b = storage_copy(plan, node, p->stored, node->parameter[p->parameter]),
-				   .c = p->y,
-				   .m = GEMM_ROWS,
-				   .n = p->out,
-				   .k = p->in,
-				   .per_row = p->steps,
-				   .node = node };
-
-	gemm_emit(plan, &gemm);
-	if (bias != GRAPH_NO_TENSOR)
-		emit_bias_of(plan, p->y, bias, p->steps, p->out);
-}
-
-/* Appends the gradients of kernel and bias. */
-static void emit_parameters(struct plan *plan, const struct node *node, const struct projection *p)
-{
-	const uint32_t bias = parameter_gradient(plan, node, p->parameter + 1);
-	const struct gemm gemm = { .a = p->x,
-				   .b = p->dy,
-				   .c = parameter_gradient(plan, node, p->parameter),
-				   .m = p->in,
-				   .n = p->out,
-				   .k = GEMM_ROWS,
-				   .per_row = p->steps,
-				   .a_transposed = true,
-				   .node = node };
-
-	if (gemm.c == GRAPH_NO_TENSOR)
-		return;
-	gemm_emit(plan, &gemm);
-	if (bias != GRAPH_NO_TENSOR)
-		emit_column_sums(plan, p->dy, bias, p->steps, p->out);
-}
-
-/* dx (+)= dy W^T */
-static void emit_input(struct plan *plan, const struct node *node, const struct projection *p, uint32_t dx,
-		       bool add)
-{
-	const struct gemm gemm = { .a = p->dy,
-				   .b = storage_copy(plan, node, p->stored, node->parameter[p->parameter]),
-				   .c = dx,
-				   .m = GEMM_ROWS,
-				   .n = p->in,
-				   .k = p->out,
-				   .per_row = p->steps,
-				   .b_transposed = true,
-				   .add = add,
-				   .node = node };
-
-	gemm_emit(plan, &gemm);
 }
 
 /* The arguments that all kernels of attention.cl have after their tensors; the kernels drop nothing where
@@ -235,7 +172,7 @@ static void attention_forward(struct plan *plan, const struct node *node, bool t
 
 	for (uint32_t i = 0; i < 3; i++) {
 		p[i] = projection_of(plan, node, inputs[i]);
-		emit_projection(plan, node, &p[i]);
+		projection_forward(plan, &p[i]);
 	}
 	struct launch launch = { .kernel = plan->cpu ? "attention" : "attention_group",
 				 ARGUMENTS(
@@ -245,7 +182,7 @@ static void attention_forward(struct plan *plan, const struct node *node, bool t
 
 	set_groups(plan, &launch, size.heads, size.queries, columns_of(size.values));
 	plan_emit(plan, &launch);
-	emit_projection(plan, node, &output);
+	projection_forward(plan, &output);
 }
 
 /* Appends the launches that compute the gradients of queries, keys and values from that of the context. */
@@ -288,17 +225,17 @@ static void attention_backward(struct plan *plan, const struct node *node)
 		p[i].dy = work_of_rows(plan, node, names[i], storage, p[i].steps, p[i].out);
 	}
 	context.dy = work_of_rows(plan, node, "dcontext", storage, output.steps, output.in);
-	emit_parameters(plan, node, &output);
-	emit_input(plan, node, &output, context.dy, false);
+	projection_gradients(plan, &output);
+	projection_input_gradient(plan, &output, context.dy, false);
 	emit_heads_backward(plan, node, &p[0], &p[1], &p[2], &context);
 	for (uint32_t i = 0; i < 3; i++) {
 		bool add = false;
 		uint32_t dx;
 
-		emit_parameters(plan, node, &p[i]);
+		projection_gradients(plan, &p[i]);
 		dx = plan_gradient(plan, p[i].x, &add);
 		if (dx != GRAPH_NO_TENSOR)
-			emit_input(plan, node, &p[i], dx, add);
+			projection_input_gradient(plan, &p[i], dx, add);
 	}
 }
 

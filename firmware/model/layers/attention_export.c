@@ -8,7 +8,7 @@
 /* Times the steps of a key after a query, it is subtracted from the score: the weight is 0. */
 #define HIDDEN 1e9
 
-/* What each function of an export needs. */
+/* The file that is written, and the layer. */
 struct parts {
 	struct export *out;
 	const struct node *node;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layer that is a matrix product. */
 #include "model/graph/random.h"
+#include "model/layers/projection.h"
 #include "model/layers/row.h"
-#include "model/plan/gemm.h"
-#include "model/plan/storage.h"
 
 /* ---- dense: y = x W + b over the last dimension, W [in, units] ---- */
 
 enum { DENSE_UNITS, DENSE_USE_BIAS, DENSE_KERNEL_INITIALIZER, DENSE_BIAS_INITIALIZER };
 enum { DENSE_KERNEL, DENSE_BIAS };
-/* Name of the copy of the kernel in the type of activations. */
-#define DENSE_STORED "kernel_stored"
 
 static const struct attribute_spec dense_attributes[] = {
 	[DENSE_UNITS] = { "units", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
@@ -40,73 +37,40 @@ static int dense_shape(const struct graph *graph, const struct node *node, struc
 	return 0;
 }
 
+static struct projection dense_projection(const struct plan *plan, const struct node *node)
+{
+	const struct tensor *output = output_of(plan, node);
+
+	return (struct projection){ .node = node,
+				    .kernel = DENSE_KERNEL,
+				    .bias = DENSE_BIAS,
+				    .stored = "kernel_stored",
+				    .x = node->input[0],
+				    .y = node->output,
+				    .dy = output->gradient,
+				    .steps = tensor_outer(output),
+				    .in = tensor_last(input_of(plan, node, 0)),
+				    .out = tensor_last(output) };
+}
+
 static void dense_forward(struct plan *plan, const struct node *node, bool training)
 {
-	const uint64_t in = tensor_last(input_of(plan, node, 0)), units = tensor_last(output_of(plan, node)),
-		       outer = tensor_outer(output_of(plan, node));
-	const struct gemm gemm = { .a = node->input[0],
-				   .b = storage_copy(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
-				   .c = node->output,
-				   .m = GEMM_ROWS,
-				   .n = units,
-				   .k = in,
-				   .per_row = outer,
-				   .node = node };
+	const struct projection p = dense_projection(plan, node);
 
 	(void)training;
-	gemm_emit(plan, &gemm);
-	if (node->parameter[DENSE_BIAS] != GRAPH_NO_TENSOR)
-		emit_bias(plan, node, node->parameter[DENSE_BIAS]);
-}
-
-/* dx (+)= dy W^T */
-static void dense_backward_input(struct plan *plan, const struct node *node, uint64_t in, uint64_t units)
-{
-	const struct tensor *output = output_of(plan, node);
-	struct gemm gemm = { .a = output->gradient,
-			     .b = storage_copy(plan, node, DENSE_STORED, node->parameter[DENSE_KERNEL]),
-			     .m = GEMM_ROWS,
-			     .n = in,
-			     .k = units,
-			     .per_row = tensor_outer(output),
-			     .b_transposed = true,
-			     .node = node };
-
-	gemm.c = plan_gradient(plan, node->input[0], &gemm.add);
-	if (gemm.c != GRAPH_NO_TENSOR)
-		gemm_emit(plan, &gemm);
-}
-
-/* Appends the launches for the gradients of kernel and bias, one directly after the other, because fusion
- * only joins neighbours. */
-static void dense_backward_parameters(struct plan *plan, const struct node *node, uint64_t in, uint64_t units)
-{
-	const struct tensor *output = output_of(plan, node);
-	const uint64_t outer = tensor_outer(output);
-	const uint32_t bias = parameter_gradient(plan, node, DENSE_BIAS);
-	const struct gemm gemm = { .a = node->input[0],
-				   .b = output->gradient,
-				   .c = parameter_gradient(plan, node, DENSE_KERNEL),
-				   .m = in,
-				   .n = units,
-				   .k = GEMM_ROWS,
-				   .per_row = outer,
-				   .a_transposed = true,
-				   .node = node };
-
-	if (gemm.c == GRAPH_NO_TENSOR)
-		return;
-	gemm_emit(plan, &gemm);
-	if (bias != GRAPH_NO_TENSOR)
-		emit_column_sums(plan, output->gradient, bias, outer, units);
+	projection_forward(plan, &p);
 }
 
 static void dense_backward(struct plan *plan, const struct node *node)
 {
-	const uint64_t in = tensor_last(input_of(plan, node, 0)), units = tensor_last(output_of(plan, node));
+	const struct projection p = dense_projection(plan, node);
+	bool add = false;
+	uint32_t dx;
 
-	dense_backward_parameters(plan, node, in, units);
-	dense_backward_input(plan, node, in, units);
+	projection_gradients(plan, &p);
+	dx = plan_gradient(plan, node->input[0], &add);
+	if (dx != GRAPH_NO_TENSOR)
+		projection_input_gradient(plan, &p, dx, add);
 }
 
 /* The product of a dense layer in the reference. All dimensions of x and y except the last count as rows. */

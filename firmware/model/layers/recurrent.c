@@ -4,15 +4,12 @@
 #include "model/graph/random.h"
 #include "model/kernels/recurrent_flags.h"
 #include "model/layers/dropout.h"
+#include "model/layers/projection.h"
 #include "model/layers/row.h"
-#include "model/plan/gemm.h"
 #include "model/plan/round.h"
 #include "model/plan/storage.h"
 
 #include <string.h>
-
-/* Name of the copy of the kernel in the type of activations. */
-#define STORED "kernel_stored"
 
 #define INITIALIZER(key_of, name)                                                       \
 	{                                                                               \
@@ -174,25 +171,33 @@ static int flags_of(const struct recurrent_sizes *size)
 	       (size->in_order ? RECURRENT_KEEP_ORDER : 0);
 }
 
+/* Returns the product of a matrix with the features, or with the state, of each time step. */
+static struct projection product_of(const struct node *node, const struct recurrent_sizes *size,
+				    uint32_t matrix)
+{
+	return (struct projection){ .node = node,
+				    .kernel = matrix,
+				    .bias = GRAPH_NO_TENSOR,
+				    .stored = "kernel_stored",
+				    .steps = size->time,
+				    .in = matrix == RECURRENT_KERNEL ? size->features : size->units,
+				    .out = size->gates * size->units };
+}
+
 static void recurrent_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const struct recurrent_sizes size = recurrent_sizes_of(plan->graph, node);
 	const uint32_t gates = gates_of(plan, node, &size), panels = emit_panels(plan, node, &size, false);
 	const uint32_t x = training ? dropped_of(plan, node, &size) : node->input[0];
-	const struct gemm gemm = { .a = x,
-				   .b = storage_copy(plan, node, STORED, node->parameter[RECURRENT_KERNEL]),
-				   .c = gates,
-				   .m = GEMM_ROWS,
-				   .n = size.gates * size.units,
-				   .k = size.features,
-				   .per_row = size.time,
-				   .node = node };
+	struct projection p = product_of(node, &size, RECURRENT_KERNEL);
 	const uint32_t before = training ? before_of(plan, node, &size) : GRAPH_NO_TENSOR;
 
 	if (x != node->input[0])
 		dropout_emit_channels(plan, node, size.dropout, graph_at(plan->graph, x), node->input[0], x,
 				      false);
-	gemm_emit(plan, &gemm);
+	p.x = x;
+	p.y = gates;
+	projection_forward(plan, &p);
 	plan_emit(
 		plan,
 		&(struct launch){
@@ -205,24 +210,6 @@ static void recurrent_forward(struct plan *plan, const struct node *node, bool t
 				  INT(size.time), INT(size.units), INT(flags_of(&size)), INT(size.activation),
 				  INT(size.gate_activation)),
 		});
-}
-
-/* Appends the gradient of a matrix: the sum over all rows and time steps, x^T dy. */
-static void emit_matrix(struct plan *plan, const struct node *node, const struct recurrent_sizes *size,
-			uint32_t matrix, uint32_t x, uint32_t dy)
-{
-	const struct gemm gemm = { .a = x,
-				   .b = dy,
-				   .c = parameter_gradient(plan, node, matrix),
-				   .m = tensor_last(graph_at(plan->graph, x)),
-				   .n = size->gates * size->units,
-				   .k = GEMM_ROWS,
-				   .per_row = size->time,
-				   .a_transposed = true,
-				   .node = node };
-
-	if (gemm.c != GRAPH_NO_TENSOR)
-		gemm_emit(plan, &gemm);
 }
 
 /* Appends the gradient of the bias: sums of dgates, and of gru also of dinner. The former follow the product
@@ -254,23 +241,16 @@ static void emit_input_gradient(struct plan *plan, const struct node *node,
 
 	if (dx == GRAPH_NO_TENSOR)
 		return;
-	const struct gemm gemm = { .a = dgates,
-				   .b = storage_copy(plan, node, STORED, node->parameter[RECURRENT_KERNEL]),
-				   .c = drops ? work_of_rows(plan, node, "ddropped", plan->graph->storage,
-							     size->time, size->features)
-					      : dx,
-				   .m = GEMM_ROWS,
-				   .n = size->features,
-				   .k = size->gates * size->units,
-				   .per_row = size->time,
-				   .b_transposed = true,
-				   .add = add && !drops,
-				   .node = node };
+	struct projection p = product_of(node, size, RECURRENT_KERNEL);
+	const uint32_t dx_dropped =
+		drops ? work_of_rows(plan, node, "ddropped", plan->graph->storage, size->time, size->features)
+		      : dx;
 
-	gemm_emit(plan, &gemm);
+	p.dy = dgates;
+	projection_input_gradient(plan, &p, dx_dropped, add && !drops);
 	if (drops)
-		dropout_emit_channels(plan, node, size->dropout, graph_at(plan->graph, gemm.c), gemm.c, dx,
-				      add);
+		dropout_emit_channels(plan, node, size->dropout, graph_at(plan->graph, dx_dropped),
+				      dx_dropped, dx, add);
 }
 
 static void recurrent_backward(struct plan *plan, const struct node *node)
@@ -283,6 +263,8 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 		       dgates = work_of_rows(plan, node, "dgates", storage, size.time, columns),
 		       dinner = is_gru ? work_of_rows(plan, node, "dinner", storage, size.time, columns)
 				       : GRAPH_NO_TENSOR;
+	struct projection recurrent = product_of(node, &size, RECURRENT_RECURRENT_KERNEL),
+			  features = product_of(node, &size, RECURRENT_KERNEL);
 
 	plan_emit(plan,
 		  &(struct launch){
@@ -296,8 +278,12 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 				    AT(ROWS), INT(size.time), INT(size.units), INT(flags_of(&size)),
 				    INT(size.activation), INT(size.gate_activation)),
 		  });
-	emit_matrix(plan, node, &size, RECURRENT_RECURRENT_KERNEL, before, is_gru ? dinner : dgates);
-	emit_matrix(plan, node, &size, RECURRENT_KERNEL, dropped_of(plan, node, &size), dgates);
+	recurrent.x = before;
+	recurrent.dy = is_gru ? dinner : dgates;
+	projection_gradients(plan, &recurrent);
+	features.x = dropped_of(plan, node, &size);
+	features.dy = dgates;
+	projection_gradients(plan, &features);
 	emit_bias_gradient(plan, node, &size, dgates, dinner);
 	emit_input_gradient(plan, node, &size, dgates);
 }
