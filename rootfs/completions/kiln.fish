@@ -213,7 +213,7 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l shard-bytes -x -d 'approximat
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l seed -x -d 'seed of the shuffle, default 44'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l threads -x -d 'number of threads, default one per core'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l replace -d 'remove the set that kiln prep wrote to the output before'
-complete -c kiln -n "test (__kiln_at) = 'prep'" -l append -d 'keep the set in the output and add the records as a further set, with the classes and the encoder or vocabulary of the first, or the features of its table; write the first set where the output is empty'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l append -d 'keep the set in the output and add a further set; its classes, and its encoder, vocabulary or features, are those of the first set; an empty output gets the first set'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l json -d 'print the summary as JSON'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l format -x -a 'csv tsv jsonl' -d 'the input is a table of this format, whatever its name is; without it, INPUT is a table where its name ends with .csv, .jsonl or .ndjson, or with .tsv and --label is given'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l columns -x -d 'of a table: the names of its columns, which then has no header'
@@ -276,7 +276,7 @@ complete -c kiln -n "test (__kiln_at) = 'weights convert'" -l base -x -d 'the ba
 complete -c kiln -n "test (__kiln_at) = 'weights convert'" -F
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l encoder -rF -d 'encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; default: encoder.bin beside the model; for a network that reads tokens the verb reads vocabulary.txt or tokenizer.json beside the model instead'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
-complete -c kiln -n "test (__kiln_at) = 'predict'" -l data -rF -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; or the rows of a table, a path or URL that ends with .csv, .tsv, .jsonl or .ndjson, with .gz or .zst behind it or not; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}, or CSV with a header'
+complete -c kiln -n "test (__kiln_at) = 'predict'" -l data -rF -d 'read other data: shards below s3://bucket/prefix or file:///folder whose names match the split\'s glob of the model\'s configuration; a table whose name ends with .csv, .tsv, .jsonl or .ndjson, also with .gz or .zst; - = standard input, JSON objects {"FEATURE": VALUES, ...}, one per line, or CSV with a header'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l data-as-it-is-now -d 'read a shard of the plan that has changed since the run as it is now; without this option, such a shard is an error'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `sink`; default for a run id: the box\'s own configuration'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'
@@ -286,7 +286,7 @@ complete -c kiln -n "test (__kiln_at) = 'predict'" -l ca-file -rF -d 'PEM file o
 complete -c kiln -n "test (__kiln_at) = 'predict'" -l json -d 'print JSON also for texts and files, with file, and the five most probable classes in top; bytes of a text that are not UTF-8 become U+FFFD'
 complete -c kiln -n "test (__kiln_at) = 'predict'" -F
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l split -x -a 'train validation test' -d 'read the shards of this split, as the run\'s plan lists them; default test'
-complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l data -rF -d 'read other shards: those below s3://bucket/prefix or file:///folder whose names match the split\'s glob in a source of the model\'s configuration; or the rows of a table, a path or URL that ends with .csv, .tsv, .jsonl or .ndjson, with .gz or .zst behind it or not; - = read standard input, one JSON object per line: {"FEATURE": VALUES, ...}, or CSV with a header'
+complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l data -rF -d 'read other data: shards below s3://bucket/prefix or file:///folder whose names match the split\'s glob of the model\'s configuration; a table whose name ends with .csv, .tsv, .jsonl or .ndjson, also with .gz or .zst; - = standard input, JSON objects {"FEATURE": VALUES, ...}, one per line, or CSV with a header'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l data-as-it-is-now -d 'read a shard of the plan that has changed since the run as it is now; without this option, such a shard is an error'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l config -rF -d 'read url, endpoint, region and credential from this kiln.conf\'s `sink`; default for a run id: the box\'s own configuration'
 complete -c kiln -n "test (__kiln_at) = 'evaluate'" -l endpoint -x -d 'S3 server of the store, as in kiln.conf'

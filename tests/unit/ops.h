@@ -268,6 +268,7 @@ static const struct {
 	{ "conv_lines_same", { 0.08, 0.03 } },
 	{ "cross", { 0.04, 4e-3 } },
 	{ "self", { 0.016, 4e-3 } },
+	{ "twice", { 0.016, 4e-3 } },
 	{ "pool_crossed", { 0.15, 0.1 } },
 	{ "convs", { 0.04, 2e-3 } },
 	{ "conv_quads", { 0.04, 4e-3 } },

@@ -37,9 +37,15 @@ static struct config_layer longer[] = { NAMED("max_pooling1d", "v",
 					   ATTRIBUTES(3, HEADS(1, 3), BOOL_ATTRIBUTE("use_causal_mask", 1))),
 					END };
 
+/* One tensor as query, value and key. */
+static struct config_layer twice[] = {
+	NAMED("dense", "x", UNITS(4)),
+	OP("multi_head_attention", INPUTS_OF(2, "x", "x"), ATTRIBUTES(2, HEADS(1, 3))), END
+};
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = { NET(self, 35, 3), NET(causal, 35, 3), NET(cross, 6, 3),
-					  NET(self, 1, 2), NET(longer, 6, 3) };
+					  NET(self, 1, 2),  NET(longer, 6, 3),  NET(twice, 6, 3) };
 
 int main(void)
 {

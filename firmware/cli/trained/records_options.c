@@ -15,11 +15,11 @@ const struct verb_option records_options[] = {
 	{ .name = "data",
 	  .value = VERB_LOCATION,
 	  .argument = "INPUT",
-	  .help = "read other shards: those below s3://bucket/prefix or file:///folder whose names match the "
-		  "split's glob in a source of the model's configuration; or the rows of a table, a path or "
-		  "URL that ends with .csv, .tsv, .jsonl or .ndjson, with .gz or .zst behind it or not; "
-		  "- = read standard input, one JSON object per line: {\"FEATURE\": VALUES, ...}, or CSV "
-		  "with a header" },
+	  .help = "read other data: shards below s3://bucket/prefix or file:///folder whose names match the "
+		  "split's glob of the model's configuration; a table whose name ends with .csv, .tsv, "
+		  ".jsonl "
+		  "or .ndjson, also with .gz or .zst; - = standard input, JSON objects {\"FEATURE\": VALUES, "
+		  "...}, one per line, or CSV with a header" },
 	{ .name = "data-as-it-is-now",
 	  .help = "read a shard of the plan that has changed since the run as it is now; without this "
 		  "option, "

@@ -265,14 +265,13 @@ const struct verb verb_predict = {
 	"\n\n"
 	"Without TEXT, --split and --data the verb reads standard input: one text "
 	"per line or, if the first byte is {, one JSON object per line. An object is {\"text\": "
-	"...}, or has the values of features, such as {\"image\": [...]}; it may have features of "
+	"...}, or has the values of features, such as {\"image\": [...]}. It may have features of "
 	"the schema that the network does not read.\n\n"
-	"Of a model that was trained on a table of kiln prep, TABLE and standard input have new rows: "
-	"CSV or TSV with a header, or JSON lines, compressed by gzip or zstd or not. The columns become "
+	"If the model was trained on a table of kiln prep, TABLE and standard input have new rows: "
+	"CSV or TSV with a header, or JSON lines. They may be compressed by gzip or zstd. The columns become "
 	"features as kiln prep made them. The label is not read, nor are further columns of CSV. A CSV file "
-	"without a column that the network reads is refused; in JSON lines such a value is missing, and a "
-	"key "
-	"that the table does not have is refused. A row without a number that --missing stop demands is "
+	"without a column that the network reads is refused. In JSON lines such a value is missing, and a "
+	"key that the table does not have is refused. A row without a number that --missing stop demands is "
 	"refused.\n\n"
 	"FILE is a JPEG or PNG file, a folder with such files, or a URL, for a network whose input is a "
 	"feature of dtype picture: the file is decoded as in training, and cut at the centre. For a network "
@@ -282,9 +281,9 @@ const struct verb verb_predict = {
 	"is 1.\n\n"
 	"For texts the verb prints label, probability "
 	"and text. For all other input, and with --json, it prints one JSON object per line. The "
-	"object has file and line (line alone for standard input), or shard and record, and then class, "
-	"label, probability and the "
-	"probability of each label; for a regression it has value or values.",
+	"object begins with file and line, with line alone for standard input, or with shard and record. "
+	"Then come class, label, probability and the probability of each label. For a regression it has "
+	"value or values.",
 	.operands = operands,
 	.options = { options, records_options, operand_options, where_options, json_option },
 	.here = true,

@@ -149,9 +149,9 @@ static const struct verb_option options[] = {
 	  .help = "number of threads, default one per core" },
 	{ .name = "replace", .help = "remove the set that kiln prep wrote to the output before" },
 	{ .name = "append",
-	  .help = "keep the set in the output and add the records as a further set, with the classes and the "
-		  "encoder or vocabulary of the first, or the features of its table; write the first set "
-		  "where the output is empty" },
+	  .help = "keep the set in the output and add a further set; its classes, and its encoder, "
+		  "vocabulary or "
+		  "features, are those of the first set; an empty output gets the first set" },
 	{ .name = "json", .help = "print the summary as JSON" },
 	{ 0 },
 };
