@@ -46,7 +46,7 @@ write_conf() { # ports: of slurmctld, and of the nodes
 		SelectType=select/cons_tres
 		SelectTypeParameters=CR_CPU
 		SlurmdParameters=config_overrides
-		KillWait=10
+		KillWait=60
 		FirstJobId=$$
 		NodeName=node-1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$2 CPUs=4
 		NodeName=node-2 NodeHostname=node-2 NodeAddr=127.0.0.1 Port=$3 CPUs=4
@@ -83,7 +83,7 @@ cleanup() {
 	local pids
 	pids=$(cat "$slurm"/*.pid 2>/dev/null)
 	[ -n "$pids" ] || return
-	scancel --user "$(id -un)" && wait_for 40 no_job
+	scancel --user "$(id -un)" && wait_for 100 no_job
 	kill -TERM $pids
 	wait_for 20 ended $pids
 }
@@ -162,7 +162,7 @@ job=$(submit --nodes=1 --ntasks-per-node=2)
 wait_for 40 goes_on 100
 ok $? "a job trains" "$(log_of "$job")"
 scancel "$job"
-wait_for 40 no_job
+wait_for 100 no_job
 ok $? "a cancelled job ends" "$(squeue)"
 is "$(state)" running "and its run is not finished" "$(log_of "$job")"
 step=$(sed -n 's/.*traind: stopped at step \([0-9]*\).*/\1/p' "$work/job-$job")
@@ -171,7 +171,7 @@ ok $? "it wrote a checkpoint of its last step" "$(log_of "$job")"
 is "$(rings)" "" "no ring is left in memory"
 
 job=$(submit --nodes=$nodes --ntasks-per-node=$((2 / nodes)))
-wait_for 60 no_job
+wait_for 150 no_job
 is "$(state) $(exit_of "$job")" "finished 0:0" "the next job ends the run" "$(log_of "$job")"
 like "$(cat "$work/job-$job")" "traind: going on from .* step $step$" "it goes on from that checkpoint"
 like "$(cat "$work/job-$job")" "rank 1 of 2, on box $nodes of $nodes: 2 of 4 lanes" "as two tasks, on $nodes nodes"
@@ -183,7 +183,7 @@ mkdir "$work/failing"
 printf '#!/bin/sh\n[ "$SLURM_PROCID" != 1 ] || exit 78\nexec %q "$@"\n' "$KILN_BIN/kiln-fetchd" >"$work/failing/kiln-fetchd"
 chmod +x "$work/failing/kiln-fetchd"
 job=$(PATH=$work/failing:$PATH submit --nodes=$nodes --ntasks-per-node=$((2 / nodes)))
-wait_for 60 no_job
+wait_for 150 no_job
 like "$(state) $(exit_of "$job")" '^running [1-9][0-9]*:0$' "where the kiln-fetchd of one task fails, the job fails"
 like "$(cat "$work/job-$job")" 'task 1: Exited with exit code 78' "with the exit status of kiln-fetchd"
 is "$(rings)" "" "no ring is left in memory"
