@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of an evaluation against values of Keras 3.15 on the same rows, with and without weights, by class
- * and by output. Needs no device. */
+ * and by output. Those of F1 are of scikit-learn 1.9. Needs no device. */
 #include "tests/reference.h"
 
 #include "model/learn/metrics.h"
@@ -89,6 +89,7 @@ static void test_binary(void **state)
 		{ "accuracy", 0.7720000147819519, 0.7634795308113098 },
 		{ "precision", 0.8156862854957581, 0.8195642828941345 },
 		{ "recall", 0.7563636302947998, 0.7575370669364929 },
+		{ "f1_score", 0.7849056603773585, 0.7873309028373516 },
 		{ "auc", 0.8483394384384155, 0.8419206738471985 },
 		{ "auc_precision_recall", 0.852702260017395, 0.8565977811813354 },
 	};
@@ -98,9 +99,17 @@ static void test_binary(void **state)
 
 	(void)state;
 	fill_binary();
-	compare(&shape, class, keras, 5);
+	compare(&shape, class, keras, 6);
 	shape.label_dtype = CONFIG_FLOAT32;
-	compare(&shape, real, keras, 5);
+	compare(&shape, real, keras, 6);
+	/* The same rows as those of two classes: the metrics are those of the second class. */
+	for (uint32_t i = ROWS; i-- > 0;) {
+		prediction[2 * i + 1] = prediction[i];
+		prediction[2 * i] = 1 - prediction[2 * i + 1];
+	}
+	shape.outputs = 2;
+	shape.label_dtype = CONFIG_INT64;
+	compare(&shape, class, keras, 6);
 }
 
 static void fill_classes(void)
@@ -135,6 +144,7 @@ static void test_classes(void **state)
 		{ "top_k_accuracy", 0.8960000276565552, 0.8925113677978516 },
 		{ "precision", 0.7353951930999756, 0.7280598282814026 },
 		{ "recall", 0.42800000309944153, 0.4227437973022461 },
+		{ "f1_score", 0.6259425660332509, 0.6069590333304969 },
 		{ "auc", 0.8728346824645996, 0.8718041181564331 },
 		{ "auc_precision_recall", 0.6930941343307495, 0.6900305151939392 },
 	};
@@ -151,12 +161,12 @@ static void test_classes(void **state)
 
 	(void)state;
 	fill_classes();
-	compare(&shape, hot, keras, 6);
+	compare(&shape, hot, keras, 7);
 	shape.label_dtype = CONFIG_FLOAT32;
-	compare(&shape, real, keras, 6);
+	compare(&shape, real, keras, 7);
 	shape.label_elements = 1;
 	shape.label_dtype = CONFIG_INT64;
-	compare(&shape, class, keras, 6);
+	compare(&shape, class, keras, 7);
 	metrics = open_metrics(&shape);
 	add(metrics, &shape, class, false);
 	assert_memory_equal(metrics_confusion(metrics, &classes), matrix, sizeof(matrix));
@@ -239,11 +249,13 @@ static void test_labels_and_numbers(void **state)
 
 	(void)state;
 	harness_must(metrics_add(metrics, &batch, &err), &err);
-	assert_int_equal(metrics_values(metrics, value), 5);
+	assert_int_equal(metrics_values(metrics, value), 6);
 	assert_string_equal(value[0].name, "binary_accuracy");
 	assert_near(value[0].value, (3 * 0.5 + 1 * 0.75) / 4, 1e-12);
 	assert_near(value[1].value, (3.0 + 2) / (6 + 2), 1e-12);
 	assert_near(value[2].value, (3.0 + 2) / (6 + 3), 1e-12);
+	assert_string_equal(value[3].name, "f1_score");
+	assert_near(value[3].value, 0.6, 1e-12);
 	assert_null(metrics_confusion(metrics, &classes));
 	metrics_close(metrics);
 	shape.kind = METRICS_NUMBERS;
@@ -325,8 +337,8 @@ static void test_rows(void **state)
 	for (uint32_t i = 0, count = metrics_values(metrics, value); i < count; i++)
 		assert_true(value[i].value == 0);
 	harness_must(metrics_add(metrics, &batch, &err), &err);
-	assert_int_equal(metrics_values(metrics, value), 5);
-	for (uint32_t i = 0; i < 5; i++)
+	assert_int_equal(metrics_values(metrics, value), 6);
+	for (uint32_t i = 0; i < 6; i++)
 		assert_true(value[i].value == 1);
 	batch.label = wrong;
 	assert_int_equal(metrics_add(metrics, &batch, &err), -EBADMSG);

@@ -114,11 +114,18 @@ static double root_of_mean(const double *sum)
 	return sqrt(mean(sum));
 }
 
-/* ---- Precision and recall over every output of every row: is p above METRIC_CUT? ---- */
+/* ---- Precision and recall: is p above METRIC_CUT? ---- */
+
+/* Returns the first output that counts for metrics of yes and no: where a row is of one of two classes, the
+ * metrics are those of the second class; else every output counts. */
+static uint64_t first_counted(const struct metrics_shape *shape)
+{
+	return shape->kind == METRICS_CLASSES && shape->outputs == 2 ? 1 : 0;
+}
 
 static void precision(const struct seen *seen, double *sum)
 {
-	for (uint64_t i = 0; i < seen->shape->outputs; i++)
+	for (uint64_t i = first_counted(seen->shape); i < seen->shape->outputs; i++)
 		if ((double)seen->p[i] > METRIC_CUT) {
 			sum[0] += seen->y[i] != 0 ? seen->weight : 0;
 			sum[1] += seen->weight;
@@ -127,11 +134,56 @@ static void precision(const struct seen *seen, double *sum)
 
 static void recall(const struct seen *seen, double *sum)
 {
-	for (uint64_t i = 0; i < seen->shape->outputs; i++)
+	for (uint64_t i = first_counted(seen->shape); i < seen->shape->outputs; i++)
 		if (seen->y[i] != 0) {
 			sum[0] += (double)seen->p[i] > METRIC_CUT ? seen->weight : 0;
 			sum[1] += seen->weight;
 		}
+}
+
+/* ---- F1: the harmonic mean of precision and recall, as Keras's F1Score with average "macro". A row of one
+ * of several classes is predicted to be of the most probable one; where there are two classes, the value is
+ * that of the second. sum[0]: outputs that count; then for each the weights of rows that are predicted and
+ * wanted, of those that are predicted, and of those that are wanted ---- */
+
+static uint64_t one_and_three_by_output(const struct metrics_shape *shape)
+{
+	return 1 + 3 * (shape->outputs - first_counted(shape));
+}
+
+static bool is_predicted(const struct seen *seen, uint64_t output)
+{
+	return seen->shape->kind == METRICS_CLASSES && seen->shape->outputs > 1
+		       ? output == seen->best
+		       : (double)seen->p[output] > METRIC_CUT;
+}
+
+static void hits(const struct seen *seen, double *sum)
+{
+	const uint64_t first = first_counted(seen->shape);
+
+	sum[0] = (double)(seen->shape->outputs - first);
+	for (uint64_t i = first; i < seen->shape->outputs; i++) {
+		double *hit = sum + 1 + 3 * (i - first);
+		const double predicted = is_predicted(seen, i) ? seen->weight : 0;
+
+		hit[0] += seen->y[i] != 0 ? predicted : 0;
+		hit[1] += predicted;
+		hit[2] += seen->y[i] != 0 ? seen->weight : 0;
+	}
+}
+
+static double f1(const double *sum)
+{
+	const uint64_t outputs = (uint64_t)sum[0];
+	double total = 0;
+
+	for (uint64_t i = 0; i < outputs; i++) {
+		const double *hit = sum + 1 + 3 * i;
+
+		total += share(2 * hit[0], hit[1] + hit[2]);
+	}
+	return share(total, (double)outputs);
 }
 
 /* ---- Areas under curves. sum[t]: weights of the true ones whose p is above threshold t and no later one;
@@ -148,7 +200,7 @@ static uint64_t two_by_threshold(const struct metrics_shape *shape)
  * threshold and p = 1 is not above the last. */
 static void by_threshold(const struct seen *seen, double *sum)
 {
-	for (uint64_t i = 0; i < seen->shape->outputs; i++) {
+	for (uint64_t i = first_counted(seen->shape); i < seen->shape->outputs; i++) {
 		const float p = fminf(fmaxf(seen->p[i], 0), 1);
 		const float bucket = ceilf(p * (float)(THRESHOLDS - 1)) - 1;
 
@@ -229,6 +281,7 @@ const struct metric metric_table[] = {
 	{ "top_k_accuracy", CLASSES, true, two, top_k, mean },
 	{ "precision", CLASSES | LABELS, false, two, precision, mean },
 	{ "recall", CLASSES | LABELS, false, two, recall, mean },
+	{ "f1_score", CLASSES | LABELS, false, one_and_three_by_output, hits, f1 },
 	{ "auc", CLASSES | LABELS, false, two_by_threshold, by_threshold, auc },
 	{ "auc_precision_recall", CLASSES | LABELS, false, two_by_threshold, by_threshold, auc_of_precision },
 	{ "mean_squared_error", NUMBERS, false, two, squared_error, mean },

@@ -5,7 +5,7 @@
  * training run come from the device, by model_metrics().
  *
  * Order: metrics_open -> metrics_add* -> metrics_values, metrics_confusion -> metrics_close. One thread.
- * Cost of a row: O(outputs); memory: 400 numbers, 3 for each output, and classes^2 up to
+ * Cost of a row: O(outputs); memory: 400 numbers, 6 for each output, and classes^2 up to
  * METRICS_CONFUSION_MAX classes.
  */
 #pragma once
