@@ -183,6 +183,14 @@ static void a_limit_keeps_the_special_ids(void **state)
 	assert_int_equal(tokenizer_encode(thread, text, strlen(text), NULL, 0), 6);
 }
 
+static void white_space_may_stand_before_json(void **state)
+{
+	CLEANUP(tokenizer_freep) struct tokenizer *tokenizer = parse(" \r\n\t" WORDPIECE);
+
+	(void)state;
+	assert_int_equal(tokenizer_size(tokenizer), 19);
+}
+
 static void a_nul_is_a_character(void **state)
 {
 	CLEANUP(tokenizer_freep) struct tokenizer *tokenizer = parse(WORDPIECE);
@@ -258,6 +266,7 @@ int main(void)
 		cmocka_unit_test(bpe_of_roberta),
 		cmocka_unit_test(bpe_of_llama3),
 		cmocka_unit_test(a_limit_keeps_the_special_ids),
+		cmocka_unit_test(white_space_may_stand_before_json),
 		cmocka_unit_test(a_nul_is_a_character),
 		cmocka_unit_test(a_list_of_pieces),
 		cmocka_unit_test(refused),

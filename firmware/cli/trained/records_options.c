@@ -17,13 +17,11 @@ const struct verb_option records_options[] = {
 	  .argument = "INPUT",
 	  .help = "read other data: shards below s3://bucket/prefix or file:///folder whose names match the "
 		  "split's glob of the model's configuration; a table whose name ends with .csv, .tsv, "
-		  ".jsonl "
-		  "or .ndjson, also with .gz or .zst; - = standard input, JSON objects {\"FEATURE\": VALUES, "
-		  "...}, one per line, or CSV with a header" },
+		  ".jsonl or .ndjson, also with .gz or .zst; - = standard input, JSON objects {\"FEATURE\": "
+		  "VALUES, ...}, one per line, or CSV with a header" },
 	{ .name = "data-as-it-is-now",
 	  .help = "read a shard of the plan that has changed since the run as it is now; without this "
-		  "option, "
-		  "such a shard is an error" },
+		  "option, such a shard is an error" },
 	{ 0 },
 };
 

@@ -6,6 +6,7 @@
 #include "data/tokenizer/parts.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct tokenizer_thread {
 	const struct tokenizer *tokenizer;
@@ -20,10 +21,19 @@ struct tokenizer_thread {
 
 /* ---- The tokenizer ---- */
 
+/* JSON begins with a brace, vocab.txt with a piece. JSON may have white space before it. */
+static bool is_json(const char *file, uint64_t bytes)
+{
+	uint64_t at = utf8_mark(file, bytes);
+
+	while (at < bytes && memchr(" \t\r\n", file[at], 4))
+		at++;
+	return at < bytes && file[at] == '{';
+}
+
 int tokenizer_parse(const char *file, uint64_t bytes, struct tokenizer **ret_tokenizer, struct error *err)
 {
 	CLEANUP(tokenizer_freep) struct tokenizer *tokenizer = calloc(1, sizeof(*tokenizer));
-	const uint64_t mark = utf8_mark(file, bytes);
 	int r;
 
 	if (bytes > TOKENIZER_FILE_MAX)
@@ -39,7 +49,7 @@ int tokenizer_parse(const char *file, uint64_t bytes, struct tokenizer **ret_tok
 	tokenizer->file[bytes] = '\0';
 	tokenizer->bytes = bytes;
 	tokenizer->most = UINT64_MAX;
-	r = bytes > mark && file[mark] == '{' ? read_json(tokenizer, err) : read_lines(tokenizer, err);
+	r = is_json(file, bytes) ? read_json(tokenizer, err) : read_lines(tokenizer, err);
 	if (r < 0)
 		return r;
 	added_sort(&tokenizer->raw);

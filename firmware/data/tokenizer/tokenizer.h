@@ -37,9 +37,9 @@
 struct tokenizer;
 struct tokenizer_thread;
 
-/* Makes a tokenizer from a file's bytes: tokenizer.json where they begin with "{", otherwise vocab.txt.
- * Copies the bytes. Errors: -EBADMSG with the path in the JSON or the line, what was found and what was
- * expected; -E2BIG; -ENOMEM. */
+/* Makes a tokenizer from a file's bytes: tokenizer.json where their first byte but for white space is "{",
+ * else vocab.txt. Copies the bytes. Errors: -EBADMSG with the path in the JSON or the line, what was found
+ * and what was expected; -E2BIG; -ENOMEM. */
 MUST_CHECK int tokenizer_parse(const char *file, uint64_t bytes, struct tokenizer **ret_tokenizer,
 			       struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
