@@ -445,6 +445,8 @@ LAYERS += [
               'use_bias = false; }', lambda: K.Conv1D(6, 3, dilation_rate=2, use_bias=False, name="c")),
     sequences("depthwise_conv1d", '{ op = "depthwise_conv1d"; name = "c"; kernel_size = 3; strides = 2; depth_multiplier = 2; '
               'padding = "same"; }', lambda: K.DepthwiseConv1D(3, 2, "same", depth_multiplier=2, name="c")),
+    sequences("permute", '{ op = "permute"; dims = [ 2, 1 ]; }, { op = "conv1d"; name = "c"; filters = 5; kernel_size = 2; }',
+              lambda: K.Permute((2, 1)), lambda: K.Conv1D(5, 2, name="c")),
     sequences("zero_padding1d, max_pooling1d", '{ op = "zero_padding1d"; padding = [ 1, 3 ]; }, { op = "max_pooling1d"; pool_size = 3; }',
               lambda: K.ZeroPadding1D((1, 3)), lambda: K.MaxPooling1D(3)),
     sequences("zero_padding1d, average_pooling1d, same", '{ op = "zero_padding1d"; }, '

@@ -96,6 +96,8 @@ static struct config_layer wrong[][4] = {
 	  OP("multi_head_attention", INPUTS_OF(3, "reshape", "reshape_1", "reshape"),
 	     TWO(INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3))) },
 	{ OP("subtract", INPUTS_OF(3, "sentence", "sentence", "sentence")) },
+	{ OP("permute", ONE(INTS_ATTRIBUTE("dims", 2, 2, 1))) },
+	{ IMAGE, OP("permute", ONE(INTS_ATTRIBUTE("dims", 3, 1, 3, 3))) },
 	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
 	  OP("conv2d", ATTRIBUTES(3, INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1024),
 				  TEXT_ATTRIBUTE("padding", "same"))) },
@@ -164,6 +166,12 @@ static const char *const texts[] = {
 	("6: model.layers.inputs: layer 'multi_head_attention' (multi_head_attention): found 4 steps of the "
 	 "value 'reshape_1' and 2 of the key 'reshape', allowed: the same"),
 	"6: model.layers.inputs: found 3, allowed for subtract: 2",
+	("6: model.layers.inputs: layer 'permute' (permute): found dims [2, 1] for an input of shape [8], "
+	 "allowed: "
+	 "each of 1 .. 1 once"),
+	("6: model.layers.inputs: layer 'permute' (permute): found dims [1, 3, 3] for an input of shape [2, "
+	 "2, 2], "
+	 "allowed: each of 1 .. 3 once"),
 	("6: model.layers: found conv2d_1/kernel of shape [1024, 1024, 1048576, 1048576], allowed: at most "
 	 "70368744177664 numbers"),
 };

@@ -70,7 +70,7 @@ static const struct family {
 	const char *name, *ops;
 } families[] = {
 	{ "block", " relu6 subtract multiply average maximum minimum dot spatial_dropout2d zero_padding2d "
-		   "preprocess_input " },
+		   "preprocess_input permute " },
 	{ "dense",
 	  " dense relu sigmoid tanh swish silu gelu leaky_relu elu celu selu exponential softplus softsign "
 	  "hard_sigmoid hard_silu hard_swish hard_tanh log_sigmoid mish soft_shrink hard_shrink tanh_shrink "

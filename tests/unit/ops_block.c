@@ -60,6 +60,16 @@ static struct config_layer paddings[] = { DENSE(3), PADDED(INT_ATTRIBUTE("paddin
 					  PADDED(INTS_ATTRIBUTE("padding", 2, 1, 0)), END };
 static struct config_layer padding_sides[] = { DENSE(3), PADDED(INTS_ATTRIBUTE("padding", 4, 0, 2, 1, 3)),
 					       OP("zero_padding2d"), END };
+#define PERMUTE(n, ...) OP("permute", ATTRIBUTES(1, INTS_ATTRIBUTE("dims", n, __VA_ARGS__)))
+static struct config_layer permutes[] = { NAMED("dense", "a", UNITS(4)),
+					  PERMUTE(3, 3, 1, 2),
+					  DENSE(5),
+					  NAMED("permute", "p",
+						ATTRIBUTES(1, INTS_ATTRIBUTE("dims", 3, 2, 3, 1))),
+					  OP("add", INPUTS_OF(2, "p", "a")),
+					  PERMUTE(3, 1, 2, 3),
+					  END };
+static struct config_layer permute_matrix[] = { DENSE(6), PERMUTE(2, 2, 1), DENSE(3), END };
 static struct config_layer spatial_dropouts[] = {
 	DENSE(7), OP("spatial_dropout2d", ATTRIBUTES(1, FLOAT_ATTRIBUTE("rate", 0.4))), RELU, END
 };
@@ -88,6 +98,8 @@ static const struct net family_nets[] = {
 	NET_WITHIN(2e-5, gates, 4, 5, 3),
 	NET(paddings, 4, 5, 3),
 	NET(padding_sides, 4, 5, 3),
+	NET(permutes, 4, 5, 3),
+	NET(permute_matrix, 4, 5),
 	NET(spatial_dropouts, 4, 5, 3),
 	NET(preprocesses, 4, 5, 3),
 	NET_WITHIN(2e-5, preprocess_caffe, 4, 5, 3),

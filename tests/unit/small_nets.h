@@ -101,6 +101,7 @@ static struct config_layer convs[] = { OP("conv2d", ATTRIBUTES(3, FILTERS(5, 3, 
 				       OP("conv2d", ATTRIBUTES(2, FILTERS(33, 2, 1))),
 				       OP("spatial_dropout2d", ATTRIBUTES(1, FLOAT_ATTRIBUTE("rate", 0.4))),
 				       OP("zero_padding2d"),
+				       OP("permute", ATTRIBUTES(1, INTS_ATTRIBUTE("dims", 3, 2, 3, 1))),
 				       END };
 static struct config_layer quads[] = { OP("conv2d", ATTRIBUTES(2, FILTERS(16, 1, 1))),
 				       OP("conv2d", ATTRIBUTES(3, FILTERS(32, 3, 3), SAME)), RELU,

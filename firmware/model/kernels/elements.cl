@@ -132,8 +132,24 @@ ELEMENTS move_image(__global const stored *from, __global stored *to, int add, i
 	}
 }
 
+/* Writes the dimensions of a row in another order. The last three sizes of `to` are size1 .. size3; two neighbours in
+ * dimension d of `to` are stride<d> numbers apart in `from`. */
+ELEMENTS permute(__global const stored *from, __global stored *to, int add, int rows, int columns, int size1, int size2,
+		 int size3, int stride0, int stride1, int stride2, int stride3)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns) {
+		const int e = i % columns, line = e / size3, image = line / size2;
+		const size_t at = i / columns * columns + image / size1 * stride0 + image % size1 * stride1 +
+				  line % size2 * stride2 + e % size3 * stride3;
+
+		store(load(at, from) + (add ? load(i, to) : 0), i, to);
+	}
+}
+
 #ifdef CPU_DEVICE
-/* The same for CPU devices: a group is one work-item, which computes a line of `to`. */
+/* The same as move_image for CPU devices: a group is one work-item, which computes a line of `to`. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void move_lines(
 	__global const stored *from, __global stored *to, int add, int rows, int columns, int to_line, int lines, int line,
 	int top, int left)

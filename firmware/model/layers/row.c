@@ -3,6 +3,7 @@
 
 #include "model/plan/fuse.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err)
@@ -61,4 +62,15 @@ void emit_column_sums(struct plan *plan, uint32_t tensor, uint32_t sums, uint64_
 					  [COLUMN_SUMS_ROWS] = ROWS_TIMES(outer),
 					  [COLUMN_SUMS_COLUMNS] = INT(columns)),
 			});
+}
+
+const char *items_text(const struct attribute *list, char out[static SHAPE_TEXT_BYTES])
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < list->items; i++)
+		used += (size_t)snprintf(out + used, SHAPE_TEXT_BYTES - used, "%s%" PRId64, i ? ", " : "[",
+					 list->item[i]);
+	(void)snprintf(out + used, SHAPE_TEXT_BYTES - used, "]");
+	return out;
 }

@@ -61,6 +61,8 @@ void emit_column_sums(struct plan *plan, uint32_t tensor, uint32_t sums, uint64_
 int same_shape(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
 /* A function for op.shape: all inputs and the output have the same shape. */
 int same_shapes(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
+/* Writes the integers of an attribute, "[2, 1]". Returns `out`. */
+const char *items_text(const struct attribute *list, char out[static SHAPE_TEXT_BYTES]);
 /* Sets the error that input i has a shape that is not `allowed` beside input 0. Returns -EINVAL. */
 int refuse_input(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
 		 struct error *err);

@@ -47,17 +47,6 @@ static const struct attribute_spec reshape_attributes[] = {
 			     .max = 1 << 30, .items_min = 1, .items_max = CONFIG_SHAPE_MAX },
 };
 
-static const char *target_text(const struct attribute *target, char out[static SHAPE_TEXT_BYTES])
-{
-	size_t used = 0;
-
-	for (uint32_t i = 0; i < target->items; i++)
-		used += (size_t)snprintf(out + used, SHAPE_TEXT_BYTES - used, "%s%" PRId64, i ? ", " : "[",
-					 target->item[i]);
-	(void)snprintf(out + used, SHAPE_TEXT_BYTES - used, "]");
-	return out;
-}
-
 static int reshape_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 			 struct error *err)
 {
@@ -87,7 +76,7 @@ static int reshape_shape(const struct graph *graph, const struct node *node, str
 			err, -EINVAL,
 			"found '%s' of shape %s for a target_shape of %s, allowed: one whose %" PRIu64
 			" numbers it divides without rest, -1 at most once",
-			input->name, shape_text(input, text), target_text(target, wanted), input->elements);
+			input->name, shape_text(input, text), items_text(target, wanted), input->elements);
 	}
 	return 0;
 }

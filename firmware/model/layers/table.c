@@ -59,6 +59,7 @@
 	row(center_crop) \
 	row(flatten) \
 	row(reshape) \
+	row(permute) \
 	row(add) \
 	row(subtract) \
 	row(multiply) \

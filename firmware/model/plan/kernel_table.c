@@ -62,6 +62,7 @@ const struct kernel kernel_table[] = {
 	{ "multiply_sum", KERNEL_FILE_elements, 0 },
 	{ "move_image", KERNEL_FILE_elements, 0 },
 	{ "move_lines", KERNEL_FILE_elements, 0 },
+	{ "permute", KERNEL_FILE_elements, 0 },
 	{ "add_two", KERNEL_FILE_elements, 0 },
 	{ "extreme_two", KERNEL_FILE_elements, 0 },
 	{ "extreme_backward", KERNEL_FILE_elements, 0 },
