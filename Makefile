@@ -310,11 +310,14 @@ LONG_WAITS   := $(foreach t,examples experiments gpu_kit lakefs objects store up
 # tests that kill a process at each step of code that other tests run.
 NOT_IN_ASAN  := conv_tiles embedding gemm gemm_mma gemm_tf32 losses_wide ops_image ops_norm ring_killed run_killed
 IN_ASAN      := $(filter-out $(NOT_IN_ASAN),$(notdir $(UNIT_TESTS)))
-# PoCL compiles kernels for most of the time of these tests; it does so in a quarter of the time where it does not optimize. They
-# look at what kernels compute, so that is as good for them; `make test-opencl` runs them with the kernels that users have, as do the
-# system tests here. Tests that compute much are faster with optimized kernels.
+# PoCL compiles kernels for most of the time of tests that train; it does so in a third of the time where it does not optimize and makes one
+# variant of a kernel for all sizes. Those tests look at what kernels compute, or at what happens around them, so that is as good for them.
+# `make test-opencl` runs the unit tests with the kernels that users have. Tests that compute much are faster with optimized kernels.
 COMPUTE_MUCH := gemm gemm_mma gemm_tf32 ops_image
 plain-kernels = $(if $(filter $(COMPUTE_MUCH),$(1)),,POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable\ )
+# These system tests have the kernels that users have: the examples and the demo, and what compares runs of systemd's units with others.
+USERS_KERNELS := demo examples gpu_kit model ranks_boxes systemd%
+plain-system  = $(if $(filter $(USERS_KERNELS),$(1)),,POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable\ POCL_WORK_GROUP_SPECIALIZATION=0\ )
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
 	image/power-short:KILN_POWER_CUTS=10\ KILN_POWER_EVERY=5\ tests/image/replay.sh \
@@ -323,7 +326,7 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 	$(foreach t,$(THREADED),tsan/$t:build/tsan/unit/$t) \
 	$(opencl-short) \
 	$(foreach t,$(FUZZERS),fuzz/$(notdir $t):tests/fuzz/corpora\ $(notdir $t)) \
-	$(foreach t,$(LONG_WAITS) $(filter-out $(LONG_WAITS),$(SYSTEM_TESTS)),system/$(basename $(notdir $t)):$t) \
+	$(foreach t,$(LONG_WAITS) $(filter-out $(LONG_WAITS),$(SYSTEM_TESTS)),system/$(basename $(notdir $t)):$(call plain-system,$(basename $(notdir $t)))$t) \
 	--beside lint:tools/tap\ lint\ $(quietly)\ LINT_CHECKS=-clang-analyzer-*\ lint
 
 # Where QEMU cannot be installed, the test of a night in QEMU is skipped, with the reason. Beside the other tests the night takes 9
