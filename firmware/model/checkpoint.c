@@ -10,30 +10,18 @@
 
 /* ---- The newest whole file ---- */
 
-static int note_newest(void *context, const char *name, uint64_t bytes)
-{
-	int64_t *newest = context, step = spool_checkpoint_step(name);
-
-	(void)bytes;
-	if (step > *newest)
-		*newest = step;
-	return 0;
-}
-
 int checkpoint_open_newest(const char *run_id,
 			   void (*damaged)(const char *run_id, const char *name, const struct error *err),
 			   char path[static PATH_BYTES], struct safetensors **ret_file, struct error *err)
 {
 	for (;;) {
 		char name[SPOOL_NAME_BYTES];
-		int64_t newest = -1;
+		const int64_t newest = spool_newest_step(run_id, err);
 		struct error open_err;
-		int r = spool_list(run_id, note_newest, &newest, err);
+		int r;
 
-		if (r < 0)
-			return r;
 		if (newest < 0)
-			return error_set(err, -ENOENT, "%s: no checkpoint in the spool", run_id);
+			return (int)newest;
 		(void)spool_path(run_id, spool_checkpoint_name((uint64_t)newest, name), path);
 		r = safetensors_open(path, ret_file, &open_err);
 		if (r != -EBADMSG)

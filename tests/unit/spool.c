@@ -103,6 +103,9 @@ static void test_list(void **state)
 				  "logs/validation/events.out.tfevents.1 3\n"
 				  "model/model.safetensors 3\n");
 	assert_int_equal(spool_list("r-1", stop_at_once, NULL, &err), -ECANCELED);
+	assert_int_equal(spool_newest_step("r-1", &err), 10);
+	assert_int_equal(spool_newest_step("r-0", &err), -ENOENT);
+	assert_string_equal(err.text, "r-0: no checkpoint in the spool");
 }
 
 static void test_runs(void **state)

@@ -141,6 +141,26 @@ int spool_list(const char *run_id, int (*each)(void *context, const char *name, 
 	return 0;
 }
 
+static int note_newest(void *context, const char *name, uint64_t bytes)
+{
+	int64_t *newest = context, step = spool_checkpoint_step(name);
+
+	(void)bytes;
+	if (step > *newest)
+		*newest = step;
+	return 0;
+}
+
+int64_t spool_newest_step(const char *run_id, struct error *err)
+{
+	int64_t newest = -1;
+	int r = spool_list(run_id, note_newest, &newest, err);
+
+	if (r < 0)
+		return r;
+	return newest >= 0 ? newest : error_set(err, -ENOENT, "%s: no checkpoint in the spool", run_id);
+}
+
 /* Opens one name of a path below `folder`. */
 static int open_below(int folder, const char *name, size_t bytes, bool last)
 {

@@ -56,6 +56,10 @@ MUST_CHECK int spool_lock_uploads(int *ret_fd, struct error *err);
 MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const char *name, uint64_t bytes),
 			  void *context, struct error *err);
 
+/* Returns the step of the newest finished checkpoint of a run. Errors: -ENOENT the spool has none; those of
+ * spool_list(). */
+MUST_CHECK int64_t spool_newest_step(const char *run_id, struct error *err);
+
 /* Opens a file of a run for reading, and follows no link: the trainer writes the names in the spool, and an
  * uploader that followed a link would send a file of its own, such as its credential, to the store. Errors:
  * -EINVAL a link, or not a regular file; -ENOENT. */
