@@ -124,7 +124,8 @@ static int open_remote(struct client *client, const struct client_box *box, stru
 	tls_deadline(client->link, clock_ms() + CONNECT_S * 1000);
 	r = tls_handshake(client->link, err);
 	if (r == -EAGAIN)
-		return error_set(err, -ETIMEDOUT, "no handshake within %d s", CONNECT_S);
+		return error_set(err, -ETIMEDOUT, "%s port %s: connected, but no TLS handshake within %d s",
+				 box->address, box->port, CONNECT_S);
 	(void)setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	return r;
 }

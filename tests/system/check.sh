@@ -131,6 +131,37 @@ rm "$work/data/dataset.json"
 fails '' "source +.*prep.incomplete: kiln prep did not finish here" "a set that is not finished"
 rm "$work/data/prep.incomplete"
 
+# ---- Another box that does not answer ----
+"$kiln" pki init "$work/rack" >/dev/null 2>&1
+"$kiln" pki issue "$work/rack" leads --role ranks >/dev/null 2>&1
+credentials=$KILN_ROOT/data/kiln/credentials
+mkdir -p "$credentials"
+cp "$work/rack/ca.crt" "$credentials/control-ca"
+cp "$work/rack/leads.crt" "$credentials/leads-crt"
+cp "$work/rack/leads.key" "$credentials/leads-key"
+python3 - "$work/silent" 3>"$work/closed" <<-'PY' &
+	import os, socket, sys
+	closed = socket.socket()
+	closed.bind(("127.0.0.1", 0)) # bound, but nothing listens
+	print(closed.getsockname()[1], file=open(3, "w"), flush=True)
+	server = socket.create_server(("127.0.0.1", 0))
+	print(server.getsockname()[1], file=open(sys.argv[1] + ".new", "w"), flush=True)
+	os.rename(sys.argv[1] + ".new", sys.argv[1])
+	held = []
+	while True:
+	    held.append(server.accept()) # and never a word
+PY
+silent=$!
+wait_for 10 test -s "$work/silent"
+unanswered() { # file with a port, what the row says, name
+	config "s/^run:/control: { port = $(cat "$1"); }; ranks: { network = \"127.0.0.0\/8\"; trusted = true; boxes = \"localhost\"; }; run:/; s/order: {/& lanes = 2;/"
+	said=$(timeout 60 "$kiln" check "$work/kiln.conf" 2>&1)
+	like "$? $(tr '\n' ' ' <<<"$said")" "^[01] .*not seen +boxes +box localhost: $2 *-> start the box, and compare its name in ranks.boxes and control.port" "$3"
+}
+unanswered "$work/closed" "localhost port $(cat "$work/closed"): Connection refused" "a box on which nothing listens"
+unanswered "$work/silent" "localhost port $(cat "$work/silent"): connected, but no TLS handshake within 5 s" "a box that takes the connection and never speaks"
+kill $silent
+
 # ---- The shards that validate are shards of the training split ----
 printf 'a\tone text\nb\tanother text\n' >"$work/two.tsv"
 "$kiln" prep "$work/two.tsv" --output "file://$work/tokens" --tokens --test-percent 0 2>/dev/null >&2
