@@ -176,7 +176,12 @@ ranks_config copy "" "" "$net ranks: { check_steps = 5; };"
 export LD_PRELOAD=$KILN_BUILD/system/preload/copy_fails.so KILN_COPY_FAILS_RANK=2
 fails copy 4 69 running 'traind: rank 2 on .*: clEnqueueCopyBuffer of [0-9]* bytes'
 is "$(grep -c 'traind: rank 2 on .*: clEnqueueCopyBuffer' "$KILN_ROOT/log")" 4 "copy: by each rank"
-unset LD_PRELOAD
+# Rank 2 alone cannot read its figures, before the comparison.
+sed 's,runs/copy,runs/read,' "$work/copy.conf" >"$work/read.conf"
+export KILN_COPY_FAILS_RANK= KILN_READ_FAILS_RANK=2
+fails read 4 69 running 'traind: rank 2 on .*: clEnqueueReadBuffer of [0-9]* bytes'
+is "$(grep -c 'traind: rank 2 on .*: clEnqueueReadBuffer' "$KILN_ROOT/log")" 4 "read: by each rank"
+unset LD_PRELOAD KILN_COPY_FAILS_RANK KILN_READ_FAILS_RANK
 ranks_config narrow "" "" "$net"
 sed -i 's/lanes = 4;//' "$work/narrow.conf"
 fails narrow 2 78 running 'order.lanes: found 1, expected 2 or more, the ranks of the run'
