@@ -69,6 +69,13 @@ MUST_CHECK int manager_ended(struct manager *manager, const char *unit, bool *re
 MUST_CHECK int manager_run_failure(struct manager *manager, struct manager_failure *ret_failure,
 				   struct error *err);
 
+/* Finds the unit of a job of ranks (core/ranks/job.h) that failed; of several, the one on which the others
+ * depend. Errors: -ENOENT no unit of the job failed. */
+MUST_CHECK int manager_job_failure(struct manager *manager, const char *job,
+				   struct manager_failure *ret_failure, struct error *err);
+/* Forgets the failures of all units of such a job. */
+MUST_CHECK int manager_job_reset(struct manager *manager, const char *job, struct error *err);
+
 /* Tells whether the kernel's clock is synchronised. Asks systemd-timedated, because some of our processes may
  * not ask the kernel. */
 MUST_CHECK int manager_clock_is_set(struct manager *manager, bool *ret_set, struct error *err);

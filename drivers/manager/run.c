@@ -3,6 +3,7 @@
 #include "core/run/run.h"
 #include "core/base/clock.h"
 #include "core/base/paths.h"
+#include "core/ranks/job.h"
 #include "drivers/manager/unit.h"
 
 #include <string.h>
@@ -82,6 +83,39 @@ int manager_run_failure(struct manager *manager, struct manager_failure *ret_fai
 		return r < 0 ? r : 0;
 	return error_set(err, -ENOENT, "none of the run's services has failed");
 }
+
+/* ---- The units of a job of ranks ---- */
+
+/* In the order in which they depend on each other. */
+static const char *(*const job_units[])(const char *job, char out[static RANKS_UNIT_BYTES]) = {
+	ranks_job_begin_unit, ranks_job_fetchd_unit, ranks_job_unit
+};
+#define JOB_UNITS (sizeof(job_units) / sizeof(job_units[0]))
+
+int manager_job_failure(struct manager *manager, const char *job, struct manager_failure *ret_failure,
+			struct error *err)
+{
+	char unit[RANKS_UNIT_BYTES];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < JOB_UNITS; i++)
+		r = failure_of(manager, job_units[i](job, unit), ret_failure, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	return error_set(err, -ENOENT, "no unit of the job %s has failed", job);
+}
+
+int manager_job_reset(struct manager *manager, const char *job, struct error *err)
+{
+	char unit[RANKS_UNIT_BYTES];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < JOB_UNITS; i++)
+		r = manager_reset_failed(manager, job_units[i](job, unit), err);
+	return r;
+}
+
+/* ---- The units of a slot ---- */
 
 /* Forgets the failures of the units of this slot. */
 static int reset_slot(struct manager *manager, struct error *err)

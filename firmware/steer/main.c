@@ -74,13 +74,13 @@ static int promote(struct manager *manager, struct error *err)
 
 static int rank_stop(struct manager *manager, const char *job, struct error *err)
 {
-	char unit[RANKS_UNIT_BYTES], begin[RANKS_UNIT_BYTES];
+	char unit[RANKS_UNIT_BYTES];
 	int r = manager_end(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
 
 	/* All other units of the job end with this one: then the box is free for the next job. */
 	if (r == 0)
-		r = manager_end(manager, ranks_job_begin_unit(job, begin), RANK_JOB_S, err);
-	return r < 0 ? r : manager_reset_failed(manager, unit, err);
+		r = manager_end(manager, ranks_job_begin_unit(job, unit), RANK_JOB_S, err);
+	return r < 0 ? r : manager_job_reset(manager, job, err);
 }
 
 static int rank_start(struct manager *manager, const char *job, struct error *err)
@@ -90,12 +90,12 @@ static int rank_start(struct manager *manager, const char *job, struct error *er
 	bool ended;
 	int r = manager_run(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
 
-	if (r < 0 || (r = manager_ended(manager, unit, &ended, &how, err)) < 0)
+	if (r < 0 || (r = manager_ended(manager, unit, &ended, &how, err)) < 0 || !ended)
 		return r;
-	if (!ended || strcmp(how.result, "success") == 0)
-		return 0;
-	return error_set(err, -EIO, "%s did not start: %s, status %d; its journal says why", unit, how.result,
-			 how.exit_status);
+	r = manager_job_failure(manager, job, &how, err);
+	return r < 0 ? error_prefix(err, "%s has ended at once", unit)
+		     : error_set(err, -EIO, "%s has failed: %s, status %d; its journal says why", how.unit,
+				 how.result, how.exit_status);
 }
 
 static const struct {

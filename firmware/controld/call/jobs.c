@@ -193,6 +193,7 @@ static char *ended_line(const struct job *job, const struct manager_failure *how
 	cJSON *params = cJSON_CreateObject();
 
 	(void)cJSON_AddStringToObject(params, "job", job->name);
+	(void)cJSON_AddStringToObject(params, "unit", how->unit);
 	(void)cJSON_AddStringToObject(params, "result", how->result);
 	(void)cJSON_AddNumberToObject(params, "code", how->exit_status);
 	return control_event("rank.ended", params);
@@ -212,6 +213,9 @@ static void look(struct job *job, struct manager *manager)
 		log_debug("%s", err.text);
 	if (!ended)
 		return;
+	/* A unit on which this one depends may be the cause. */
+	if (manager_job_failure(manager, job->name, &how, &err) < 0)
+		log_debug("%s", err.text);
 	line = ended_line(job, &how);
 	job_leave(job);
 	if (tell)

@@ -302,9 +302,9 @@ const struct control_method control_methods[] = {
 	      "SHA-256 of the run's plan, which the sink has, in hex" },
 	    { "arguments", CONTROL_LIST, true, 1, 24, NULL,
 	      "arguments of orted, the daemon of Open MPI; only those that mpirun gives it are allowed" } },
-	  "started: true; when the daemon ends, a line with the method \"rank.ended\" follows: {job, result "
-	  "(\"success\", \"exit-code\", \"signal\" ...), code}; when the connection ends, the box stops the "
-	  "job",
+	  "started: true; when the daemon ends, a line with the method \"rank.ended\" follows: {job, unit, "
+	  "result (\"success\", \"exit-code\", \"signal\" ...), code}, where unit is the systemd unit of the "
+	  "job that failed; when the connection ends, the box stops the job",
 	  "start this box's part of a job that another box leads" },
 	{ "rank.stop",
 	  CONTROL_RANKS,

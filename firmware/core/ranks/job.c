@@ -33,6 +33,12 @@ const char *ranks_job_begin_unit(const char *name, char out[static RANKS_UNIT_BY
 	return out;
 }
 
+const char *ranks_job_fetchd_unit(const char *name, char out[static RANKS_UNIT_BYTES])
+{
+	(void)snprintf(out, RANKS_UNIT_BYTES, "kiln-rank-fetchd@%s.service", name);
+	return out;
+}
+
 const char *ranks_job_folder(const char *name, char out[static PATH_BYTES])
 {
 	char tail[RANKS_UNIT_BYTES];

@@ -31,8 +31,9 @@
 bool ranks_job_is_name(const char *text);
 /* Writes the name of the job's unit. Returns out. */
 const char *ranks_job_unit(const char *name, char out[static RANKS_UNIT_BYTES]);
-/* The same of the unit with which all others of the job but the first end. */
+/* The same of the unit with which all others of the job but the first end, and of its kiln-fetchd's. */
 const char *ranks_job_begin_unit(const char *name, char out[static RANKS_UNIT_BYTES]);
+const char *ranks_job_fetchd_unit(const char *name, char out[static RANKS_UNIT_BYTES]);
 /* Writes the path of the job's temporary folder. Returns out. */
 const char *ranks_job_folder(const char *name, char out[static PATH_BYTES]);
 
