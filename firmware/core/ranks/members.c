@@ -56,6 +56,22 @@ int ranks_members_read(struct ranks_members *ret_members, struct error *err)
 	return 0;
 }
 
+int ranks_members_name(uint32_t index, char *out, size_t size, struct error *err)
+{
+	CLEANUP(json_free) cJSON *json = NULL;
+	char path[PATH_BYTES];
+	const cJSON *name;
+	int r = json_read(file_of(path), FILE_BYTES, &json, err);
+
+	if (r < 0)
+		return r;
+	name = cJSON_GetArrayItem(json_member(json, "boxes"), (int)index);
+	if (!cJSON_IsString(name))
+		return error_set(err, -EBADMSG, "%s: found no name of box %" PRIu32, path, index);
+	(void)snprintf(out, size, "%s", name->valuestring);
+	return 0;
+}
+
 /* Appends the names of a list, with `before` in front of them. */
 static void append_names(char *out, size_t size, const char *before, const cJSON *list)
 {

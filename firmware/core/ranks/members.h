@@ -30,6 +30,9 @@ struct ranks_members {
 MUST_CHECK int ranks_members_write(cJSON *boxes, uint32_t own, cJSON *lost, struct error *err);
 /* Reads the file. Errors: -ENOENT there is none; -EBADMSG it is damaged. */
 MUST_CHECK int ranks_members_read(struct ranks_members *ret_members, struct error *err);
+/* Writes the name of box `index` = 0 .. boxes - 1, "" on a box that does not lead. Errors: those of
+ * ranks_members_read(). */
+MUST_CHECK int ranks_members_name(uint32_t index, char *out, size_t size, struct error *err);
 /* Writes "box-1, box-3; without box-2" for people. Returns NULL where this box leads no run of several
  * boxes. */
 const char *ranks_members_text(char *out, size_t size);
