@@ -126,10 +126,6 @@ int ranks_barrier(struct ranks *ranks, struct error *err)
 
 /* ---- Who is where ---- */
 
-struct hello {
-	char host[RANKS_HOST_BYTES], same[RANKS_SAME_BYTES];
-};
-
 /* Gives each rank its box, and its place on the box. */
 static void place(struct ranks *ranks)
 {
@@ -149,29 +145,55 @@ static void place(struct ranks *ranks)
 	}
 }
 
-static int meet(struct ranks *ranks, const char *same, struct error *err)
+static int no_memory(const struct ranks *ranks, const char *what, struct error *err)
 {
-	struct hello hello = { 0 };
-	CLEANUP(free_ptr) struct hello *all = calloc(ranks->worker.pump.world, sizeof(*all));
+	return error_set(err, -ENOMEM, "ranks: no memory for the %s of %" PRIu32 " ranks", what,
+			 ranks->worker.pump.world);
+}
+
+int ranks_compare(struct ranks *ranks, const char *same, uint32_t *ret_rank, struct error *err)
+{
+	typedef char text[RANKS_SAME_BYTES];
+	CLEANUP(free_ptr) text *all = calloc(ranks->worker.pump.world, sizeof(*all));
+	text own = "";
 	int r;
 
 	if (!all)
-		return error_set(err, -ENOMEM, "ranks: no memory for %" PRIu32 " names",
-				 ranks->worker.pump.world);
-	(void)gethostname(hello.host, sizeof(hello.host) - 1);
-	(void)snprintf(hello.same, sizeof(hello.same), "%s", same);
-	if ((r = ranks_gather(ranks, &hello, sizeof(hello), all, err)) < 0)
+		return no_memory(ranks, "texts", err);
+	(void)snprintf(own, sizeof(own), "%s", same);
+	if ((r = ranks_gather(ranks, own, sizeof(own), all, err)) < 0)
 		return r;
 	for (uint32_t i = 0; i < ranks->worker.pump.world; i++) {
-		all[i].host[RANKS_HOST_BYTES - 1] = all[i].same[RANKS_SAME_BYTES - 1] = '\0';
-		if (strcmp(all[i].same, all[0].same) != 0)
-			return error_set(err, -EINVAL,
-					 "rank %" PRIu32 " on %s has %s, but rank 0 on %s has %s", i,
-					 all[i].host, all[i].same, all[0].host, all[0].same);
-		memcpy(ranks->where[i].host, all[i].host, RANKS_HOST_BYTES);
+		all[i][RANKS_SAME_BYTES - 1] = '\0';
+		if (strcmp(all[i], all[0]) == 0)
+			continue;
+		*ret_rank = i;
+		return error_set(err, -EINVAL, "rank %" PRIu32 " on %s has %s, but rank 0 on %s has %s", i,
+				 ranks->where[i].host, all[i], ranks->where[0].host, all[0]);
+	}
+	return 0;
+}
+
+/* Learns where each rank is, and compares the builds. */
+static int meet(struct ranks *ranks, const char *same, struct error *err)
+{
+	typedef char name[RANKS_HOST_BYTES];
+	CLEANUP(free_ptr) name *all = calloc(ranks->worker.pump.world, sizeof(*all));
+	name own = "";
+	uint32_t differs;
+	int r;
+
+	if (!all)
+		return no_memory(ranks, "names", err);
+	(void)gethostname(own, sizeof(own) - 1);
+	if ((r = ranks_gather(ranks, own, sizeof(own), all, err)) < 0)
+		return r;
+	for (uint32_t i = 0; i < ranks->worker.pump.world; i++) {
+		all[i][RANKS_HOST_BYTES - 1] = '\0';
+		memcpy(ranks->where[i].host, all[i], RANKS_HOST_BYTES);
 	}
 	place(ranks);
-	return 0;
+	return ranks_compare(ranks, same, &differs, err);
 }
 
 uint32_t ranks_world(const struct ranks *ranks)

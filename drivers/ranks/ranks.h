@@ -59,7 +59,7 @@ struct ranks_wish {
 	/* The number of lanes that each rank owns, [world], the same in all ranks; lane 0 is the first of
 	 * rank 0. NULL = one each. Read by ranks_open() alone. */
 	const uint32_t *lanes;
-	const char *same;    /* text that has to be equal in all ranks, such as the ids of build and plan */
+	const char *same;    /* text that has to be equal in all ranks, such as the id of the build */
 	const char *library; /* path of kiln-ranks.so; NULL = it is in the folder of this program */
 };
 
@@ -147,5 +147,8 @@ MUST_CHECK int ranks_broadcast(struct ranks *ranks, void *data, uint64_t bytes, 
  * RANKS_RECORD_BYTES, and the same in all ranks. Blocks. */
 MUST_CHECK int ranks_gather(struct ranks *ranks, const void *record, uint32_t bytes, void *all,
 			    struct error *err);
+/* Compares a text of fewer than RANKS_SAME_BYTES characters in all ranks. Blocks. Errors: -EINVAL it differs
+ * from rank 0's; *ret_rank is the first such rank, and all ranks get the same error. */
+MUST_CHECK int ranks_compare(struct ranks *ranks, const char *same, uint32_t *ret_rank, struct error *err);
 /* Returns when every rank is here. Blocks. */
 MUST_CHECK int ranks_barrier(struct ranks *ranks, struct error *err);
