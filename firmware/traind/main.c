@@ -72,18 +72,14 @@ static int open_state(struct train *train, struct error *err)
 	return r == 0 && leads ? record_open(train, err) : r;
 }
 
-static int open_run(struct train *train, struct error *err)
+/* Opens what this rank has for itself. */
+static int open_own(struct train *train, struct error *err)
 {
 	const struct config *config = &train->run.config;
 	const struct gpu_wish wish = gpu_wish_of(config);
 	char path[PATH_BYTES];
 	int r;
 
-	if (world_leads(&train->world) && (r = take_spool(train, err)) < 0)
-		return r;
-	/* Before the device: a stop and the end of the night are obeyed where it is gone. */
-	if ((r = want_check_early(train, err)) < 0)
-		return r;
 	if (train->world.count == 1)
 		batches_ask(train);
 	if (slot_now() == 0 && world_leads(&train->world)) /* the note is of the box */
@@ -93,9 +89,20 @@ static int open_run(struct train *train, struct error *err)
 	go_near(train->gpu, config);
 	if ((r = model_open(train->gpu, config, true, &train->model, err)) < 0 ||
 	    (r = batches_wait_plan(train, err)) < 0 ||
-	    (r = quarantine_open(&train->quarantine, config, path_of(PATH_RUN, "plan", path), err)) < 0 ||
-	    (r = best_open(&train->best, config, train->model, err)) < 0 ||
-	    (r = world_join(train, err)) < 0 || (r = open_state(train, err)) < 0)
+	    (r = quarantine_open(&train->quarantine, config, path_of(PATH_RUN, "plan", path), err)) < 0)
+		return r;
+	return best_open(&train->best, config, train->model, err);
+}
+
+static int open_run(struct train *train, struct error *err)
+{
+	int r;
+
+	if (world_leads(&train->world) && (r = take_spool(train, err)) < 0)
+		return r;
+	/* Before the device: a stop and the end of the night are obeyed where it is gone. */
+	if ((r = want_check_early(train, err)) < 0 ||
+	    (r = world_join(train, open_own(train, err), err)) < 0 || (r = open_state(train, err)) < 0)
 		return r;
 	log_info("%s: %" PRIu64 " parameters on %s", train->run.id, model_parameters(train->model),
 		 gpu_description(train->gpu));

@@ -4,7 +4,9 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/slot.h"
+#include "core/ranks/faults.h"
 #include "core/ranks/launch.h"
+#include "core/ranks/members.h"
 #include "core/ranks/started.h"
 #include "data/lanes.h"
 #include "drivers/gpu/gpu.h"
@@ -130,14 +132,14 @@ static bool names_record(const struct train *train, int r)
 	return r == -EDOM && model_fault(train->model, &row, &unused) == -EDOM && row != UINT32_MAX;
 }
 
-int world_all(struct train *train, int r, struct error *err)
+/* Makes the results of all ranks known to all. Returns 0, also where a rank has failed: then its result is in
+ * *ret_failed, and *ret_rank is its number; else that is the number of ranks. */
+static int hear(struct train *train, int r, struct result *ret_failed, uint32_t *ret_rank, struct error *err)
 {
 	struct result mine = { .code = r, .named = names_record(train, r) }, all[CURSOR_PLACES_MAX];
 	const struct result *failed = NULL;
 	int gathered;
 
-	if (train->world.count == 1)
-		return r;
 	if (r < 0)
 		(void)snprintf(mine.text, sizeof(mine.text), "%.*s", (int)sizeof(mine.text) - 1, err->text);
 	if ((gathered = world_gather(train, &mine, sizeof(mine), all, err)) < 0)
@@ -147,7 +149,22 @@ int world_all(struct train *train, int r, struct error *err)
 		if (all[rank].code < 0 && (!failed || all[rank].named > failed->named))
 			failed = &all[rank];
 	}
-	return failed ? world_fail(train, (uint32_t)(failed - all), failed->code, failed->text, err) : 0;
+	*ret_rank = failed ? (uint32_t)(failed - all) : train->world.count;
+	if (failed)
+		*ret_failed = *failed;
+	return 0;
+}
+
+int world_all(struct train *train, int r, struct error *err)
+{
+	struct result failed;
+	uint32_t rank;
+
+	if (train->world.count == 1)
+		return r;
+	r = hear(train, r, &failed, &rank, err);
+	return r < 0 || rank == train->world.count ? r
+						   : world_fail(train, rank, failed.code, failed.text, err);
 }
 
 /* ---- Join and leave ---- */
@@ -198,19 +215,76 @@ static int check(const struct train *train, struct error *err)
 	return check_shares(config, count, err);
 }
 
-/* Writes what all ranks must have in common. */
+/* Returns which box of ranks.boxes has a rank; 0 = the box that leads, or there is one box alone. */
+static uint32_t box_of(const struct train *train, uint32_t rank)
+{
+	struct ranks_members members;
+
+	if (ranks_members_read(&members, NULL) < 0 || train->world.count % members.boxes != 0)
+		return 0;
+	return rank / (train->world.count / members.boxes);
+}
+
+/* Notes that another box cannot train: after some tries the run goes on without it. */
+static void note_fault(const struct train *train, uint32_t box, const char *why)
+{
+	const char *job = getenv(RANKS_JOB_NAME);
+	char name[RANKS_HOST_BYTES];
+	struct error err = { 0 };
+
+	if (world_leads(&train->world) && job &&
+	    (ranks_members_name(box, name, sizeof(name), &err) < 0 ||
+	     ranks_fault_note(train->run.id, name, job, why, &err) < 0))
+		log_warning("%s", err.text);
+}
+
+/* All ranks have the error of one of them in `err`. Nothing that is wrong with one box ends the run for good.
+ */
+static int fail_to_join(struct train *train, uint32_t rank, struct error *err)
+{
+	const uint32_t box = box_of(train, rank);
+
+	train->world.agreed = true;
+	if (box > 0 && err->code != -ECANCELED) {
+		note_fault(train, box, err->text);
+		err->code = -EREMOTEIO;
+	}
+	return err->code;
+}
+
+/* Lets all ranks hear whether each of them could open what it needs. */
+static int agree_on_opened(struct train *train, int opened, struct error *err)
+{
+	struct result failed;
+	uint32_t rank;
+	int r = hear(train, opened, &failed, &rank, err);
+
+	if (r < 0 || rank == train->world.count)
+		return r;
+	(void)world_fail(train, rank, failed.code, failed.text, err);
+	return fail_to_join(train, rank, err);
+}
+
+/* Writes what all ranks must have in common, besides the build. */
 static char *write_same(const struct train *train, char out[static RANKS_SAME_BYTES])
 {
-	char build[BUILD_ID_BYTES];
-
 	(void)snprintf(out, RANKS_SAME_BYTES,
-		       "build %s, plan %.32s, model %.32s, ranks.exact %s, ranks.exchange %s, "
+		       "plan %.32s, model %.32s, ranks.exact %s, ranks.exchange %s, "
 		       "ranks.bucket_bytes %" PRIu64 ", device %.160s",
-		       build_id(build), train->run.plan_sha256, model_graph_hash(train->model),
+		       train->run.plan_sha256, model_graph_hash(train->model),
 		       train->run.config.ranks.exact ? "true" : "false",
 		       rounds(train) ? "bfloat16" : "float32", train->run.config.ranks.bucket_bytes,
 		       train->run.config.ranks.mixed ? "of any kind" : gpu_description(train->gpu));
 	return out;
+}
+
+static int compare(struct train *train, struct error *err)
+{
+	char same[RANKS_SAME_BYTES];
+	uint32_t rank = train->world.count;
+	const int r = ranks_compare(train->world.ranks, write_same(train, same), &rank, err);
+
+	return r < 0 && rank < train->world.count ? fail_to_join(train, rank, err) : r;
 }
 
 static int join(struct train *train, struct error *err)
@@ -218,12 +292,14 @@ static int join(struct train *train, struct error *err)
 	const uint32_t lanes = (uint32_t)train->run.config.order.lanes;
 	struct world *world = &train->world;
 	uint32_t first, own[CURSOR_PLACES_MAX];
+	char build[BUILD_ID_BYTES];
 	char same[RANKS_SAME_BYTES];
 	const struct ranks_wish wish = {
-		.world = world->count, .patience_s = PATIENCE_S, .lanes = own, .same = write_same(train, same)
+		.world = world->count, .patience_s = PATIENCE_S, .lanes = own, .same = same
 	};
 	int r;
 
+	(void)snprintf(same, sizeof(same), "build %s", build_id(build));
 	for (uint32_t rank = 0; rank < world->count; rank++)
 		order_rank_lanes(lanes, world->count, rank, &first, &own[rank]);
 	if ((r = ranks_open(&wish, &world->ranks, err)) < 0)
@@ -231,14 +307,24 @@ static int join(struct train *train, struct error *err)
 	if (ranks_rank(world->ranks) != world->rank)
 		return error_set(err, -EINVAL, "found rank %u of Open MPI, expected %u, as the launcher says",
 				 ranks_rank(world->ranks), world->rank);
-	order_rank_lanes(lanes, world->count, world->rank, &first, &own[0]);
+	return 0;
+}
+
+/* Gives the model the micro-batches of this rank. */
+static int take_share(struct train *train, struct error *err)
+{
+	const uint32_t lanes = (uint32_t)train->run.config.order.lanes;
+	struct world *world = &train->world;
+	uint32_t first, own;
+
+	order_rank_lanes(lanes, world->count, world->rank, &first, &own);
 	log_info("rank %u of %u, on box %u of %u: %u of %u lanes", world->rank, world->count,
-		 ranks_where(world->ranks, world->rank)->box + 1, ranks_boxes(world->ranks), own[0], lanes);
+		 ranks_where(world->ranks, world->rank)->box + 1, ranks_boxes(world->ranks), own, lanes);
 	if (!train->run.config.ranks.exact) { /* one micro-batch */
 		first = world->rank;
-		own[0] = 1;
+		own = 1;
 	}
-	return model_share(train->model, first, own[0],
+	return model_share(train->model, first, own,
 			   &(struct model_exchange){ .world = world->count,
 						     .rank = world->rank,
 						     .start = start,
@@ -265,15 +351,21 @@ static int introduce(struct train *train, struct error *err)
 	return r;
 }
 
-int world_join(struct train *train, struct error *err)
+int world_join(struct train *train, int opened, struct error *err)
 {
 	struct world *world = &train->world;
+	struct error join_err = { 0 };
 	char path[PATH_BYTES];
 	int r;
 
 	if (world->count == 1)
-		return 0;
-	if ((r = check(train, err)) < 0 || (r = join(train, err)) < 0 || (r = introduce(train, err)) < 0)
+		return opened;
+	if (check(train, err) < 0) /* in all ranks */
+		return err->code;
+	if ((r = join(train, opened < 0 ? &join_err : err)) < 0)
+		return opened < 0 ? opened : r;
+	if ((r = agree_on_opened(train, opened, err)) < 0 || (r = compare(train, err)) < 0 ||
+	    (r = take_share(train, err)) < 0 || (r = introduce(train, err)) < 0)
 		return r;
 	return world_leads(world) ? plan_open(path_of(PATH_RUN, "plan", path), &world->plan, err) : 0;
 }

@@ -75,7 +75,7 @@ for key in 'exact = false' 'exchange = "bfloat16"' 'bucket_bytes = 4096'; do
 		: -n 1 env KILN_ROOT="$work/second" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
 	ranks=$!
 	end_ranks
-	like "$code $(grep -o 'rank 1 on .* has build.*' "$KILN_ROOT/log" | tr '\n' ' ')" "^78 .*ranks.${key%% *} $(tr -d '"' <<<"${key##* }")" \
+	like "$code $(grep -o 'rank 1 on .* has plan.*' "$KILN_ROOT/log" | tr '\n' ' ')" "^78 .*ranks.${key%% *} $(tr -d '"' <<<"${key##* }")" \
 		"another ranks.${key%% *} in one rank is refused, and named" "$(tail -n 9 "$KILN_ROOT/log")"
 	rm -r "$work/second"
 done
