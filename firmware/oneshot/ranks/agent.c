@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/base/log.h"
+#include "core/ranks/faults.h"
+#include "core/ranks/job.h"
 #include "core/ranks/launch.h"
 #include "core/run/run.h"
 #include "drivers/control/other.h"
 #include "oneshot/ranks/ranks.h"
 
 #include <signal.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sysexits.h>
 
-#define COMMAND "orted"
+#define COMMAND     "orted"
+#define NOT_STARTED 126 /* exit status, and those above: systemd or the linker could not start the program \
+			 */
+
+/* The part of a job that another box has. */
+struct part {
+	const char *host, *job, *run_id;
+};
+
+/* Notes that the part has failed for a reason of its box: after some tries the run goes on without it. */
+static void note_failure(const struct part *part, const char *format, ...) PRINTF(2, 3);
+
+static void note_failure(const struct part *part, const char *format, ...)
+{
+	struct error err = { 0 };
+	char why[ERROR_TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	if (ranks_fault_note(part->run_id, part->host, part->job, why, &err) < 0)
+		log_warning("box %s: %s", part->host, err.text);
+}
 
 /* mpirun makes its words for a shell: it puts values in double quotes, and a space before the command. There
  * is no shell here. */
@@ -45,23 +71,39 @@ static cJSON *make_params(const char *job, const struct run *run, int count, cha
 	return cJSON_AddItemToObject(params, "arguments", array) ? TAKE(params) : NULL;
 }
 
+/* Tells whether a unit of the job has failed for a reason of its box. mpirun ends an orted in other ways
+ * where another box fails. */
+static bool is_own_failure(const char *unit, const char *result, int code, const char *job)
+{
+	char rank[RANKS_UNIT_BYTES];
+
+	if (strcmp(result, "success") == 0)
+		return false;
+	return strcmp(unit, ranks_job_unit(job, rank)) != 0 || strcmp(result, "core-dump") == 0 ||
+	       strcmp(result, "oom-kill") == 0 || (strcmp(result, "exit-code") == 0 && code >= NOT_STARTED);
+}
+
 /* Waits for the end of orted on the other box. Returns the exit code to pass on. */
-static int wait_for_end(struct client *client, int *ret_code, struct error *err)
+static int wait_for_end(struct client *client, const struct part *part, int *ret_code, struct error *err)
 {
 	CLEANUP(json_free) cJSON *end = NULL;
-	const char *result;
+	const char *result, *unit;
 	int r = client_event(client, &end, err), code;
 
 	if (r < 0)
 		return r;
 	result = cJSON_GetStringValue(json_member(end, "result"));
 	code = (int)json_number(end, "code", EX_SOFTWARE);
-	if (!result)
-		return error_set(err, -EPROTO, "found no result in the message that " COMMAND " has ended");
+	unit = cJSON_GetStringValue(json_member(end, "unit"));
+	if (!result || !unit)
+		return error_set(err, -EPROTO,
+				 "found no unit and result in the message that " COMMAND " has ended");
+	if (is_own_failure(unit, result, code, part->job))
+		note_failure(part, "%s has failed: %s, status %d; its journal says why", unit, result, code);
 	if (strcmp(result, "success") != 0 && code == 0)
 		code = EX_SOFTWARE;
 	if (code != 0)
-		log_warning(COMMAND " has ended there: %s, status %d", result, code);
+		log_warning("box %s: %s has ended: %s, status %d", part->host, unit, result, code);
 	*ret_code = code;
 	return 0;
 }
@@ -71,6 +113,7 @@ static int start(const char *host, const char *job, int count, char **words, int
 	CLEANUP(client_closep) struct client *client = NULL;
 	CLEANUP(json_free) cJSON *answer = NULL;
 	CLEANUP(run_done) struct run run = { 0 };
+	const struct part part = { host, job, run.id };
 	cJSON *params;
 	int r;
 
@@ -79,9 +122,10 @@ static int start(const char *host, const char *job, int count, char **words, int
 	params = make_params(job, &run, count, words);
 	if (!params)
 		return error_set(err, -ENOMEM, "no memory");
-	if ((r = client_call(client, "rank.start", params, &answer, err)) < 0)
-		return r;
-	return wait_for_end(client, ret_code, err);
+	r = client_call(client, "rank.start", params, &answer, err);
+	if (r == -EREMOTEIO)
+		note_failure(&part, "%s", err->text);
+	return r < 0 ? r : wait_for_end(client, &part, ret_code, err);
 }
 
 int oneshot_ranks_agent(int argc, char **argv)

@@ -2,9 +2,11 @@
 #include "core/base/clock.h"
 #include "core/base/events.h"
 #include "core/base/log.h"
+#include "core/ranks/faults.h"
 #include "core/ranks/job.h"
 #include "core/ranks/members.h"
 #include "core/ring/cursor.h"
+#include "core/run/spool.h"
 #include "drivers/control/other.h"
 #include "drivers/notify/alive.h"
 #include "drivers/notify/notify.h"
@@ -12,7 +14,10 @@
 #include "oneshot/ranks/ranks.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +34,7 @@ struct other {
 	char name[HOST_BYTES];
 	bool here;        /* it is ready to train */
 	bool given_up;    /* the run has gone on without it before: nobody waits for it */
+	bool failing;     /* its part of the run fails each time: nobody asks it */
 	struct error why; /* why it is not here */
 };
 
@@ -38,12 +44,57 @@ struct lead {
 	uint32_t others;
 };
 
+/* ---- Signals ---- */
+
+static const int stop_signals[] = { SIGUSR2, SIGTERM, SIGINT }; /* those that end a trainer, too */
+static atomic_bool stop_asked;
+
+static void ask_stop(int signal_number)
+{
+	(void)signal_number;
+	atomic_store(&stop_asked, true);
+}
+
+/* A signal also ends a wait for a box that does not answer: without SA_RESTART. */
+static void handle_signals(void (*handler)(int signal_number))
+{
+	const struct sigaction action = { .sa_handler = handler };
+
+	for (size_t i = 0; i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++)
+		(void)sigaction(stop_signals[i], &action, NULL);
+}
+
+static uint64_t newest_step(const struct run *run)
+{
+	const int64_t step = spool_newest_step(run->id, NULL);
+
+	return step < 0 ? 0 : (uint64_t)step;
+}
+
+/* Ends the unit before a trainer has started. Where the operator stops the run, no other process would write
+ * that. */
+static int leave(const struct run *run, struct error *err)
+{
+	int r;
+
+	log_info("asked to stop, no rank has started");
+	if (!run_want_is_stop())
+		return 0;
+	if ((r = run_state_set(RUN_STOPPED, err)) < 0 || (r = run_rest(err)) < 0)
+		return r;
+	event_send(&(struct event){ .id = EVENT_RUN_STOPPED, .run_id = run->id, .step = newest_step(run) },
+		   "%s: stopped before its ranks have started", run->id);
+	return 0;
+}
+
 /* ---- The wait ---- */
 
-/* Tells whether the run is to stop: then the trainer, which obeys, must start soon. */
+/* Tells whether the run is to stop: then the trainer, which obeys, must start soon, or this process leaves.
+ */
 static bool is_to_stop(const struct run *run)
 {
-	return run_want_is_stop() || (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s) ||
+	return atomic_load(&stop_asked) || run_want_is_stop() ||
+	       (run->ends_s > 0 && (int64_t)time(NULL) >= run->ends_s) ||
 	       (run->budget_ends_s > 0 && (int64_t)clock_boot_s() >= run->budget_ends_s);
 }
 
@@ -84,7 +135,7 @@ static bool look(struct lead *lead)
 	for (uint32_t i = 0; i < lead->others; i++) {
 		struct other *other = &lead->other[i];
 
-		if (other->here)
+		if (other->here || other->failing)
 			continue;
 		notify_extend(LONGEST_S);
 		notify_status("looking for box %s", other->name);
@@ -117,6 +168,20 @@ static void gather(struct lead *lead)
 
 /* ---- Who trains ---- */
 
+/* Leaves a box alone whose part of the run fails each time. After the next checkpoint it is tried again. */
+static void read_faults(const struct lead *lead, struct other *other)
+{
+	struct ranks_fault fault;
+
+	ranks_fault_read(lead->run.id, other->name, &fault);
+	if (fault.faults < RANKS_FAULTS_MAX)
+		return;
+	other->failing = other->given_up = true;
+	(void)error_set(&other->why, -EREMOTEIO,
+			"its part of the run has failed %" PRIu32 " times since %s, the last time: %s",
+			fault.faults, fault.step < 0 ? "the begin" : "the newest checkpoint", fault.why);
+}
+
 static int list_others(struct lead *lead, struct error *err)
 {
 	const char *name = lead->run.config.ranks.boxes;
@@ -129,6 +194,7 @@ static int list_others(struct lead *lead, struct error *err)
 					 BOXES_MAX - 1, BOXES_MAX - 1);
 		(void)snprintf(other->name, sizeof(other->name), "%.*s", (int)bytes, name);
 		other->given_up = ranks_members_has_lost(other->name);
+		read_faults(lead, other);
 		lead->others++;
 	}
 	return 0;
@@ -170,21 +236,52 @@ static uint32_t count_here(const struct lead *lead)
 	return count;
 }
 
+/* Finds a box that is missing, first one that fails each time. NULL: all are here. */
+static const struct other *find_missing(const struct lead *lead)
+{
+	const struct other *missing = NULL;
+
+	for (uint32_t i = 0; i < lead->others; i++)
+		if (!lead->other[i].here && (!missing || (lead->other[i].failing && !missing->failing)))
+			missing = &lead->other[i];
+	return missing;
+}
+
+/* Ends the run for good, with the reason. Returns the error with which this process ends. */
+static int fail_run(const struct run *run, struct error *err)
+{
+	const uint64_t step = newest_step(run);
+	struct error note_err;
+
+	if (run_reason_set(err->text, &note_err) < 0 || run_state_set(RUN_FAILED, &note_err) < 0 ||
+	    run_rest(&note_err) < 0)
+		log_warning("%s", note_err.text);
+	event_send(&(struct event){ .id = EVENT_RUN_FAILED, .run_id = run->id, .step = step },
+		   "%s: failed at step %" PRIu64 ": %s", run->id, step, err->text);
+	return err->code;
+}
+
+/* Too few boxes are here. Those that are away may come back. Those that fail each time would do so for ever.
+ */
+static int refuse(const struct lead *lead, uint32_t here, const struct other *missing, struct error *err)
+{
+	(void)error_set(err, missing->failing ? -EBADMSG : -EHOSTUNREACH,
+			"found %" PRIu32 " boxes that can train, expected at least %" PRIu64
+			" by ranks.boxes_min; box %s: %s",
+			here, lead->run.config.ranks.boxes_min, missing->name, missing->why.text);
+	return missing->failing ? fail_run(&lead->run, err) : err->code;
+}
+
 /* Says without which boxes the run goes on; or ends it, where they are too many. */
 static int judge(const struct lead *lead, struct error *err)
 {
 	const uint32_t here = count_here(lead);
-	const struct other *missing = NULL;
+	const struct other *missing = find_missing(lead);
 
-	for (uint32_t i = 0; i < lead->others && !missing; i++)
-		missing = lead->other[i].here ? NULL : &lead->other[i];
 	if (!missing || is_to_stop(&lead->run))
 		return 0;
 	if (here < lead->run.config.ranks.boxes_min)
-		return error_set(err, -EHOSTUNREACH,
-				 "found %" PRIu32 " boxes that can train, expected at least %" PRIu64
-				 " by ranks.boxes_min; box %s: %s",
-				 here, lead->run.config.ranks.boxes_min, missing->name, missing->why.text);
+		return refuse(lead, here, missing, err);
 	event_send(&(struct event){ .id = EVENT_BOXES_LOST,
 				    .run_id = lead->run.id,
 				    .count = lead->others + 1 - here },
@@ -251,6 +348,10 @@ static int start(struct lead *lead, struct error *err)
 	if ((r = wait_for_plan(&lead->run, err)) < 0 || (r = list_others(lead, err)) < 0)
 		return r;
 	gather(lead);
+	/* From here on a signal ends the process at once, and then mpirun. */
+	handle_signals(SIG_DFL);
+	if (atomic_load(&stop_asked))
+		return leave(&lead->run, err);
 	(void)gethostname(self, sizeof(self) - 1);
 	if ((r = judge(lead, err)) < 0 || (r = ranks_members_write(list_names(lead, self, is_here), 0,
 								   list_names(lead, NULL, is_lost), err)) < 0)
@@ -265,7 +366,10 @@ int oneshot_lead(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	(void)start(&lead, &err); /* returns after an error alone */
-	(void)sleep(FAILURE_WAIT_S);
+	handle_signals(ask_stop);
+	if (start(&lead, &err) == 0) /* asked to stop; else only an error comes back from there */
+		return EX_OK;
+	if (err.code != -EBADMSG)
+		(void)sleep(FAILURE_WAIT_S);
 	return alive_fatal(STATUS_TRAIND, &err);
 }
