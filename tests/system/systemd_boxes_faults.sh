@@ -18,11 +18,11 @@ change_box() {
 
 break_unit() { # unit: of box-2, whose program ends with exit status 78
 	drop_in "$1@.service" Service ExecStart= "ExecStart=/bin/sh -c 'exit 78'"
-	broken=$root/etc/systemd/system/$1@.service.d
+	broken=$(ls "$root/etc/systemd/system/$1@.service.d/"*-test.conf | tail -n 1)
 }
 mend_unit() {
 	on 2
-	rm "$(ls "$broken"/* | tail -n 1)"
+	rm "$broken"
 	inside systemctl daemon-reload
 }
 
@@ -53,7 +53,7 @@ $(on 2; journal -n 40)"
 }
 takes_part() { # name: the next start of the ranks has box-2
 	on 1
-	inside systemctl restart kiln-traind
+	inside systemctl --no-block restart kiln-traind
 	wait_for 60 journal_has 'rank 1 of 2, on box 2 of 2: 1 of 2 lanes' -u kiln-traind
 	ok $? "$1: the next start finds box-2 again" "$(journal -n 60)
 $(on 2; journal -n 40)"
@@ -71,7 +71,7 @@ takes_part "kiln-fetchd is mended"
 on 2
 mv "$root/etc/OpenCL" "$root/etc/OpenCL.gone"
 on 1
-inside systemctl restart kiln-traind
+inside systemctl --no-block restart kiln-traind
 gives_up 'rank 1 on box-2: .*[Oo]pen ?CL' "the device of box-2 is gone"
 on 2
 mv "$root/etc/OpenCL.gone" "$root/etc/OpenCL"
@@ -81,7 +81,7 @@ on 2
 break_unit kiln-rank-begin
 inside systemctl daemon-reload
 on 1
-inside systemctl restart kiln-traind
+inside systemctl --no-block restart kiln-traind
 gives_up 'kiln-rank-begin@.*.service has failed: exit-code, status 78' "the begin of box-2 fails"
 
 stops_as_one_box

@@ -122,6 +122,8 @@ static void look_at(struct other *other, const struct config *config)
 		log_info("box %s is ready", other->name);
 		return;
 	}
+	if (atomic_load(&stop_asked)) /* a signal has ended the connection, too */
+		return;
 	if (strcmp(err.text, other->why.text) != 0)
 		log_warning("box %s: %s", other->name, err.text);
 	other->why = err;
