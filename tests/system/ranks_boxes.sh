@@ -224,7 +224,7 @@ killed() { # name, command that kills
 	job=$!
 	on 3
 	wait_for 30 all_run
-	ok $? "$1: first three ranks run" "$(cat "$work/stay"; journal -n 10)"
+	ok $? "$1: first three ranks run" "$(cat "$work/stay"; journal -n 60)"
 	"${@:2}"
 	wait_for 30 ended $job
 	ok $? "$1: mpirun ends" "$(left)"
