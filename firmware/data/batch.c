@@ -15,6 +15,9 @@ static bool is_column_of(const struct example_feature *ragged, const char *name)
 	       (strcmp(name + bytes, BATCH_SPLITS) == 0 || strcmp(name + bytes, BATCH_VALUES) == 0);
 }
 
+static_assert((int)EXAMPLE_PAD_POST == (int)PADDING_POST && (int)EXAMPLE_PAD_PRE == (int)PADDING_PRE,
+	      "a schema pads as the configuration says");
+
 static bool has_quarantine(const struct config *config)
 {
 	return config->fetch.bad_record == BAD_RECORD_SKIP;
@@ -56,6 +59,7 @@ int batch_schema(const struct config *config, struct example_schema *ret_schema,
 						  .fill = from->fill,
 						  .bytes_max = from->bytes_max,
 						  .values_max = from->values_max,
+						  .padding = (uint32_t)from->padding,
 						  .truncate = from->overflow == OVERFLOW_TRUNCATE };
 		if (elements > UINT32_MAX / (from->bytes_max + 8) && from->dtype == CONFIG_BYTES)
 			return error_set(err, -EINVAL, "schema: \"%s\" takes more than 4 GiB per row",

@@ -55,12 +55,12 @@ static int fit_count(const struct example_feature *feature, uint64_t found, uint
 {
 	const uint64_t expected = is_one_value(feature) ? 1 : feature->elements;
 
-	if (feature->values_max == 0 && found != expected)
+	if (feature->values_max == 0 && !feature->padding && found != expected)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, expected %" PRIu64,
 				 feature->name, found, expected);
-	if (feature->values_max > 0 && found > feature->values_max && !feature->truncate)
+	if (found > values_max(feature) && !is_one_value(feature) && !feature->truncate)
 		return error_set(err, -EBADMSG, "feature \"%s\": found %" PRIu64 " values, at most %" PRIu64,
-				 feature->name, found, feature->values_max);
+				 feature->name, found, values_max(feature));
 	*ret_count = found < values_max(feature) ? found : values_max(feature);
 	return 0;
 }
@@ -216,16 +216,11 @@ static int fill_missing(const struct example_feature *feature, uint8_t *out, str
 	if (!feature->optional)
 		return error_set(err, -EBADMSG, "feature \"%s\": missing, and the schema has no default",
 				 feature->name);
-	memset(out, feature->dtype == EXAMPLE_UINT8 ? (int)feature->fill : 0, example_row_bytes(feature));
-	for (uint64_t i = 0; i < feature->elements; i++) {
-		float number = (float)feature->fill;
-		int64_t whole = (int64_t)feature->fill;
-
-		if (feature->dtype == EXAMPLE_FLOAT32)
-			memcpy(out + i * sizeof(number), &number, sizeof(number));
-		else if (feature->dtype == EXAMPLE_INT64)
-			memcpy(out + i * sizeof(whole), &whole, sizeof(whole));
-	}
+	if (is_one_value(feature))
+		memset(out, feature->dtype == EXAMPLE_UINT8 ? (int)feature->fill : 0,
+		       example_row_bytes(feature));
+	else
+		example_pad(feature, out, 0);
 	return 0;
 }
 
@@ -242,6 +237,8 @@ static int parse_feature(const struct parse *parse, uint32_t i, void *row, struc
 		r = read_feature(feature, parse->value[i], out, &found, &count, err);
 	if (r == 0 && ragged)
 		*ragged->count = (int64_t)count;
+	else if (r == 0 && feature->padding)
+		example_pad(feature, out, count);
 	else if (r == 0 && !found)
 		r = fill_missing(feature, out, err);
 	return r;

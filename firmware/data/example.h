@@ -29,6 +29,10 @@
  * struct example_encoded. */
 enum example_dtype { EXAMPLE_FLOAT32 = 1, EXAMPLE_INT64, EXAMPLE_BYTES, EXAMPLE_UINT8, EXAMPLE_ENCODED };
 
+/* What comes to a row with fewer values than `elements`: nothing, as it is an error; values behind its own;
+ * or values before them. */
+enum example_padding { EXAMPLE_PAD_NONE, EXAMPLE_PAD_POST, EXAMPLE_PAD_PRE };
+
 struct example_feature {
 	const char *name;
 	uint32_t dtype;      /* enum example_dtype */
@@ -41,7 +45,11 @@ struct example_feature {
 	uint64_t values_max; /* numbers only; 0 = every row has `elements` values. Else the feature is ragged:
 				a row has 0 .. values_max values, 0 where the feature is missing, and
 				elements, optional and fill are ignored. */
-	bool truncate;       /* cut off values beyond values_max and bytes beyond bytes_max, no -EBADMSG */
+	uint32_t padding; /* enum example_padding; numbers and EXAMPLE_BYTES. Not EXAMPLE_PAD_NONE: a record
+			     has 0 .. `elements` values, 0 where the feature is missing, and the row the
+			     others by example_pad(). */
+	bool truncate;    /* cut off values beyond values_max or, with padding, `elements`, and bytes beyond
+			     bytes_max: no -EBADMSG */
 };
 
 /* One row of a ragged feature. */
@@ -89,6 +97,9 @@ const char *example_other(const void *data, uint64_t bytes);
  * `other`: what example_other() says of the first record. Returns `code`. */
 int example_no_feature(int code, const char *which, uint64_t records, const char *other, struct error *err);
 
+/* Pads a row of numbers or EXAMPLE_BYTES whose first `count` values are there: the others become `fill`, or
+ * empty values. They come before the values with EXAMPLE_PAD_PRE, else behind them. */
+void example_pad(const struct example_feature *feature, void *row, uint64_t count);
 /* Writes a value of EXAMPLE_BYTES, number `value` of a row, as the parser does: length, bytes, zeros. False:
  * it is longer than bytes_max, and may not be cut off. */
 bool example_put_bytes(const struct example_feature *feature, void *row, uint64_t value, const void *bytes,

@@ -77,10 +77,10 @@ WIRE_INLINE bool read_ragged_floats(const struct example_feature *feature, struc
 	if (!open_packed(list, &packed) || wire_bytes(packed) % sizeof(float))
 		return false;
 	count = wire_bytes(packed) / sizeof(float);
-	if (count > feature->values_max) {
+	if (count > values_max(feature)) {
 		if (!feature->truncate)
 			return false;
-		count = feature->values_max;
+		count = values_max(feature);
 	}
 	memcpy(row->values, packed.at, count * sizeof(float));
 	*row->count = (int64_t)count;
@@ -100,7 +100,7 @@ WIRE_INLINE bool read_ragged_integers(const struct example_feature *feature, str
 
 		if (!read_varint(&packed, &value))
 			return false;
-		if (count == feature->values_max) {
+		if (count == values_max(feature)) {
 			if (!feature->truncate)
 				return false;
 			continue; /* check also the values that are cut off */
@@ -108,6 +108,20 @@ WIRE_INLINE bool read_ragged_integers(const struct example_feature *feature, str
 		memcpy((uint8_t *)row->values + count++ * sizeof(value), &value, sizeof(value));
 	}
 	*row->count = (int64_t)count;
+	return true;
+}
+
+/* Not inlined, as read_one_value(). */
+__attribute__((noinline)) static bool read_padded(const struct example_feature *feature, struct wire list,
+						  uint8_t *out)
+{
+	int64_t count = 0;
+	const struct example_ragged row = { &count, out };
+
+	if (!(feature->dtype == EXAMPLE_FLOAT32 ? read_ragged_floats(feature, list, &row)
+						: read_ragged_integers(feature, list, &row)))
+		return false;
+	example_pad(feature, out, (uint64_t)count);
 	return true;
 }
 
@@ -119,14 +133,16 @@ WIRE_INLINE bool read_value(const struct example_feature *feature, struct wire v
 	case EXAMPLE_FLOAT32:
 		return open_field(&value, TAG(FEATURE_FLOAT), &list) && value.at == value.end &&
 		       (feature->values_max ? read_ragged_floats(feature, list, row)
+			: feature->padding  ? read_padded(feature, list, row)
 					    : read_floats(feature, list, row));
 	case EXAMPLE_INT64:
 		return open_field(&value, TAG(FEATURE_INT64), &list) && value.at == value.end &&
 		       (feature->values_max ? read_ragged_integers(feature, list, row)
+			: feature->padding  ? read_padded(feature, list, row)
 					    : read_integers(feature, list, row));
 	case EXAMPLE_BYTES:
-		return open_field(&value, TAG(FEATURE_BYTES), &list) && value.at == value.end &&
-		       read_byte_strings(feature, list, row);
+		return !feature->padding && open_field(&value, TAG(FEATURE_BYTES), &list) &&
+		       value.at == value.end && read_byte_strings(feature, list, row);
 	default:
 		return open_field(&value, TAG(FEATURE_BYTES), &list) && value.at == value.end &&
 		       read_one_value(feature, list, row);

@@ -66,12 +66,12 @@ static bool fits(const struct config_feature *feature, const char *dtype, const 
 		return false;
 	if (feature->dtype == CONFIG_PICTURE) /* the decoder gives a picture of any size the configured one */
 		return true;
-	if (feature->values_max)
-		return feature->overflow == OVERFLOW_TRUNCATE ||
-		       feature->values_max >=
-			       (described->values_max ? described->values_max : described->elements);
 	for (uint32_t i = 0; i < feature->rank; i++)
 		elements *= feature->shape[i];
+	if (feature->values_max || feature->padding != PADDING_NONE)
+		return feature->overflow == OVERFLOW_TRUNCATE ||
+		       (feature->values_max ? feature->values_max : elements) >=
+			       (described->values_max ? described->values_max : described->elements);
 	return !described->values_max && elements == described->elements;
 }
 
@@ -100,7 +100,8 @@ static void compare(struct preflight *preflight, bool certain, const struct conf
 	char mine[SHAPE_BYTES], theirs[SHAPE_BYTES];
 	struct described described;
 
-	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0)
+	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0 &&
+	    feature->padding == PADDING_NONE)
 		preflight_add_misfit(preflight, certain, PART, todo,
 				     "schema: found the feature \"%s\", which %s/" DATASET_NAME
 				     " does not have",

@@ -142,21 +142,24 @@ static int add_feature(const struct columns *columns, uint32_t i, const cJSON *o
 	struct values values = { .feature = feature,
 				 .row = columns->batch.values[i] + row * columns->batch.row_bytes[i],
 				 .capacity = feature->values_max ? feature->values_max : feature->elements };
+	const bool varies = feature->values_max || feature->padding;
 	int r;
 
-	if (!item && !feature->values_max)
+	if (!item && !varies)
 		return fill(&values, err);
 	r = item ? add_values(&values, item, err) : 0;
 	if (r < 0)
 		return r;
-	if (feature->values_max ? values.count > values.capacity && !feature->truncate
-				: values.count != values.capacity)
+	if (varies ? values.count > values.capacity && !feature->truncate : values.count != values.capacity)
 		return error_set(err, -EBADMSG, "\"%s\": found %" PRIu64 " %s, expected %s%" PRIu64,
-				 feature->name, values.count, noun(feature),
-				 feature->values_max ? "at most " : "", values.capacity);
+				 feature->name, values.count, noun(feature), varies ? "at most " : "",
+				 values.capacity);
+	if (values.count > values.capacity)
+		values.count = values.capacity;
 	if (feature->values_max)
-		columns->batch.splits[i][row + 1] =
-			(int64_t)(values.count < values.capacity ? values.count : values.capacity);
+		columns->batch.splits[i][row + 1] = (int64_t)values.count;
+	else if (feature->padding)
+		example_pad(feature, values.row, values.count);
 	return 0;
 }
 

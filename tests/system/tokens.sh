@@ -19,7 +19,9 @@ for i in range(900):
     print(f"{['neg', 'pos'][label]}\t{' '.join(words)}")
 PY
 
-config() { # name, rows of the table
+bag="values_max = 96;" # the schema of tokens, and the layers of a table with the given rows
+bag_layers='{ op = "embedding_bag"; input_dim = %d; output_dim = 8; }'
+config() { # name, rows of the table, schema of tokens, layers
 	cat >"$work/$1.conf" <<-CONF
 		run: { name = "$1"; epochs = 8; batch_rows = 32; };
 		source: { url = "file://$work/data"; };
@@ -27,11 +29,11 @@ config() { # name, rows of the table
 		split: { train_glob = "train-*"; test_glob = "test-*"; };
 		ring: { small_pages = true; };
 		optimizer: { learning_rate = 0.01; };
-		schema = ( { name = "tokens"; dtype = "int64"; values_max = 96; },
+		schema = ( { name = "tokens"; dtype = "int64"; ${3:-$bag} },
 		           { name = "label"; dtype = "int64"; shape = [ 2 ]; } );
 		model: {
 		  input = "tokens";
-		  layers = ( { op = "embedding_bag"; input_dim = $2; output_dim = 8; },
+		  layers = ( $(printf "${4:-$bag_layers}" "$2"),
 		             { op = "dense"; units = 2; }, { op = "softmax"; } );
 		};
 	CONF
@@ -122,3 +124,26 @@ timeout 120 tools/night "$KILN_BIN" "$work/small.conf" >"$work/log" 2>&1
 ok $? "an id that the table lacks: no run begins"
 like "$(cat "$work/log" "$KILN_ROOT"/run/kiln/night/*.log 2>/dev/null)" \
 	'train-[^:]*: record [0-9]+: feature "tokens": found [0-9]+, but the network takes 0 .. 49' "and shard, record and id are named"
+
+# ---- The same records, padded: 48 tokens in each row, zeros behind those of a short text ----
+config padded 400 'shape = [ 48 ]; padding = "post"; overflow = "truncate";' \
+	'{ op = "embedding"; input_dim = %d; output_dim = 8; }, { op = "global_average_pooling1d"; }'
+node padded
+tools/night "$KILN_BIN" "$work/padded.conf" >"$work/log" 2>&1
+ok $? "a network of embedding trains on padded tokens" "$(tail -n 20 "$work/log")"
+model=$work/runs/$(cat "$KILN_ROOT/run/kiln/night/run-id")/model
+printf '{"text": "warm"}\n' | answers >"$work/texts"
+printf '{"tokens": [%d]}\n{"tokens": [%d%s]}\n' "$warm" "$warm" "$(printf ', 0%.0s' $(seq 47))" | answers >"$work/tokens"
+is "$(sort -u "$work/tokens" | wc -l) $(head -n 1 "$work/tokens")" "1 $(cat "$work/texts")" \
+	"a text, its token and its token with the zeros: the same answer"
+yes warm | head -n 60 | xargs | "$kiln" predict "$model" >"$work/long" 2>&1
+yes warm | head -n 48 | xargs | "$kiln" predict "$model" >"$work/cut" 2>&1
+is "$(cut -c 1-20 "$work/long")" "$(cut -c 1-20 "$work/cut")" "a longer text is cut"
+printf '{"tokens": [%s1]}\n' "$(printf '1, %.0s' $(seq 48))" | "$kiln" predict "$model" >"$work/said" 2>&1
+is "$? $(wc -l <"$work/said")" "0 1" "and so are more tokens" "$(cat "$work/said")"
+sed 's/overflow = "truncate"; //; s/shape = \[ 48 \]/shape = [ 8 ]/; s/"padded"/"short"/' "$work/padded.conf" >"$work/short.conf"
+node short
+"$kiln" check "$work/short.conf" >"$work/said" 2>&1
+like "$? $(grep -m1 'found 51' "$work/said") $(grep -m1 schema: "$work/said")" \
+	'^1 .*"tokens": found 51 values, at most 8 .*"tokens": found int64 \[ 8 \], .*dataset.json has int64, values_max' \
+	"kiln check: records longer than the row"

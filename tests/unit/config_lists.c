@@ -12,7 +12,7 @@ static void test_schema(void **state)
 		  "k.conf:2: schema: found an integer, allowed: groups { ... }" },
 		{ "a feature's keys", STORES "schema = ( {\n name = \"a\"; type = \"b\"; } );",
 		  "k.conf:3: schema.type: found an unknown key, allowed: name, dtype, missing, fill, "
-		  "values_max, bytes_max, overflow, interpolation, antialias, fit, random_crop, "
+		  "padding, values_max, bytes_max, overflow, interpolation, antialias, fit, random_crop, "
 		  "orientation, scaled_decode, pixels_max, shape; did you mean \"dtype\"?\n"
 		  "k.conf:2: schema.dtype: found nothing, it must be given" },
 		{ "a size of nothing",
@@ -93,6 +93,34 @@ static void test_ragged_schema(void **state)
 		  "feature of a "
 		  "fixed "
 		  "shape" },
+	};
+
+	(void)state;
+	CHECK_REFUSALS(cases);
+}
+
+static void test_padded_schema(void **state)
+{
+	static const struct refusal cases[] = {
+		{ "a padded feature with what others have",
+		  STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE(
+			  "label", "int64") ",\n{ name = \"a\"; dtype = \"uint8\"; padding = \"post\"; shape "
+					    "= [ 3 ]; },\n"
+					    "{ name = \"b\"; dtype = \"int64\"; values_max = 5; padding = "
+					    "\"pre\"; },\n"
+					    "{ name = \"c\"; dtype = \"int64\"; padding = \"post\"; shape = "
+					    "[ 3, 2 ];\n"
+					    "missing = \"default\"; } );",
+		  "k.conf:3: schema.padding: found \"post\", allowed with dtype \"uint8\": \"none\"\n"
+		  "k.conf:4: schema.values_max: found 5, allowed beside padding: 0, because `shape` says how "
+		  "many values a row has\n"
+		  "k.conf:5: schema.shape: found 2 sizes, allowed beside padding: [ length ]\n"
+		  "k.conf:6: schema.missing: found \"default\", allowed beside padding: no `missing`, "
+		  "because a record without the feature has no values" },
+		{ "an unknown padding",
+		  STORES "schema = ( " FEATURE("sentence", "float32") ", " FEATURE(
+			  "label", "int64") ",\n{ name = \"a\"; dtype = \"int64\"; padding = \"left\"; } );",
+		  "k.conf:3: schema.padding: found \"left\", allowed: one of \"none\", \"post\", \"pre\"" },
 	};
 
 	(void)state;
@@ -210,9 +238,9 @@ static void test_layers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_schema),   cmocka_unit_test(test_ragged_schema),
-		cmocka_unit_test(test_pictures), cmocka_unit_test(test_sources),
-		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_schema),        cmocka_unit_test(test_ragged_schema),
+		cmocka_unit_test(test_padded_schema), cmocka_unit_test(test_pictures),
+		cmocka_unit_test(test_sources),       cmocka_unit_test(test_layers),
 	};
 
 	return cmocka_run_group_tests_name("config_lists", tests, setup, teardown);

@@ -5,6 +5,7 @@
 
 #include "cli/prep/encode.h"
 #include "cli/trained/answer.h"
+#include "data/example.h"
 #include "data/text.h"
 #include "data/tokenizer/tokenizer.h"
 #include "data/vocabulary.h"
@@ -16,6 +17,8 @@ struct predict {
 	const char *encoder_name;
 	struct records_source source;
 	bool reads_tokens;
+	struct example_feature padded; /* the feature of tokens, where each text has `dims` of them; no name:
+					  the feature is ragged */
 
 	struct text_encoder *encoder;  /* NULL where a program encodes the texts (--encoder exec:PROGRAM), or
 					  where texts are turned into tokens */
@@ -24,7 +27,7 @@ struct predict {
 	cJSON *dataset; /* dataset.json; NULL: the model's folder has none */
 	uint32_t rows, capacity;
 	struct encode_text *text; /* owned */
-	uint64_t dims;            /* length of a vector, or largest count of tokens in a text */
+	uint64_t dims;            /* length of a vector, or largest count of tokens of a text */
 	struct answers answers;
 };
 

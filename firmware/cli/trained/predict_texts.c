@@ -16,8 +16,24 @@
 
 /* ---- What makes numbers of texts ---- */
 
+/* Whether the only input is an int64 feature with padding, which then is predict->padded. */
+static bool reads_padded(struct predict *predict, const struct model_input *input)
+{
+	const struct config_feature *feature =
+		config_feature_named(&predict->trained.saved.config, input->name);
+
+	if (input->dtype != CONFIG_INT64 || !feature || feature->padding == PADDING_NONE)
+		return false;
+	predict->padded = (struct example_feature){ .name = feature->name,
+						    .dtype = EXAMPLE_INT64,
+						    .elements = feature->shape[0],
+						    .fill = feature->fill,
+						    .padding = (uint32_t)feature->padding };
+	return true;
+}
+
 /* Decides whether the network reads vectors or tokens: vectors where its only input is float32; tokens where
- * its inputs are the values and splits of a ragged int64 feature. */
+ * its inputs are the values and splits of a ragged int64 feature, or an int64 feature with padding. */
 static int find_input(struct predict *predict, struct error *err)
 {
 	struct model_input input[MODEL_INPUTS_MAX];
@@ -27,6 +43,8 @@ static int find_input(struct predict *predict, struct error *err)
 	predict->reads_tokens = inputs == 2 && input[0].dtype == CONFIG_INT64 && !input[0].row_bytes;
 	if (predict->reads_tokens)
 		predict->dims = input[0].bytes / sizeof(int64_t) / rows;
+	else if (inputs == 1 && reads_padded(predict, &input[0]))
+		predict->dims = predict->padded.elements;
 	else if (inputs == 1 && input[0].dtype == CONFIG_FLOAT32)
 		predict->dims = input[0].row_bytes / sizeof(float);
 	else
@@ -34,6 +52,7 @@ static int find_input(struct predict *predict, struct error *err)
 				 "%s: the network does not read texts: its input is neither one float32 "
 				 "vector nor tokens",
 				 predict->trained.name);
+	predict->reads_tokens = predict->reads_tokens || predict->padded.name;
 	if (predict->reads_tokens && predict->encoder_name)
 		return error_set(err, -EINVAL,
 				 "%s: found --encoder, but the network reads tokens and needs no encoder",
@@ -199,24 +218,27 @@ static int predict_vectors(const struct predict *predict, float *probabilities, 
 				     probabilities, err);
 }
 
-/* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature. A text
- * has at most `dims` tokens, as kiln prep keeps them. `thread`: of the tokenizer, where there is one. */
+/* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature, or
+ * padded to `dims` tokens each. A text has at most `dims` tokens, as kiln prep keeps them. `thread`: of the
+ * tokenizer, where there is one. */
 static int fill_tokens(const struct predict *predict, struct tokenizer_thread *thread, uint32_t first,
 		       uint32_t rows, int64_t *tokens, int64_t *splits, struct error *err)
 {
 	for (uint32_t i = 0; i < rows; i++) {
 		const struct encode_text *text = &predict->text[first + i];
 		int64_t *at = tokens + splits[i];
-		const int64_t count =
-			thread ? tokenizer_encode(thread, text->text, text->bytes, at, predict->dims)
-			       : (int64_t)vocabulary_encode(predict->vocabulary, text->text, text->bytes, at,
-							    predict->dims);
+		int64_t count = thread ? tokenizer_encode(thread, text->text, text->bytes, at, predict->dims)
+				       : (int64_t)vocabulary_encode(predict->vocabulary, text->text,
+								    text->bytes, at, predict->dims);
 
 		if (count < 0)
 			return error_set(err, (int)count, "no memory for the tokens of text %u",
 					 first + i + 1);
-		splits[i + 1] =
-			splits[i] + ((uint64_t)count < predict->dims ? count : (int64_t)predict->dims);
+		if ((uint64_t)count > predict->dims)
+			count = (int64_t)predict->dims;
+		if (predict->padded.name)
+			example_pad(&predict->padded, at, (uint64_t)count);
+		splits[i + 1] = splits[i] + (predict->padded.name ? (int64_t)predict->dims : count);
 	}
 	return 0;
 }

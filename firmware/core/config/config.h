@@ -74,6 +74,7 @@ enum config_interpolation {
 enum config_fit { FIT_STRETCH, FIT_CROP, FIT_PAD };
 enum config_missing { MISSING_ERROR, MISSING_DEFAULT };
 enum config_overflow { OVERFLOW_ERROR, OVERFLOW_TRUNCATE };
+enum config_padding { PADDING_NONE, PADDING_POST, PADDING_PRE };
 enum config_monitor { MONITOR_NONE, MONITOR_LOSS, MONITOR_ACCURACY, MONITOR_VAL_LOSS, MONITOR_VAL_ACCURACY };
 enum config_mode { MODE_AUTO, MODE_MIN, MODE_MAX };
 enum config_method { METHOD_GRID, METHOD_RANDOM, METHOD_HALVING };
@@ -174,8 +175,10 @@ struct config_feature {
 	int missing;                    /* enum config_missing */
 	uint64_t values_max, bytes_max; /* values_max: 0 = the shape is the size; else a ragged feature */
 	int overflow;                   /* enum config_overflow */
-	double fill; /* value of a missing feature if `missing` is MISSING_DEFAULT; an integer for int64 and
-			uint8 */
+	int padding; /* enum config_padding; not PADDING_NONE: `shape` has one size, and a record has at most
+			so many values */
+	double fill; /* value of a missing feature if `missing` is MISSING_DEFAULT, and of padding; an integer
+			for int64 and uint8 */
 	/* CONFIG_PICTURE only, whose shape is [ height, width, 1 or 3 ]: how data/picture.h decodes. */
 	int interpolation; /* enum config_interpolation */
 	bool antialias;

@@ -46,7 +46,17 @@ const struct config_key config_feature_keys[] = {
 	  "what happens when a record lacks the feature: error = the record is bad, default = the values are "
 	  "`fill`" },
 	{ "fill", KEY_FLOAT, "", "0.0", -FLT_MAX, FLT_MAX, NO_NAMES, FEATURE(fill),
-	  "value of a missing feature; an integer for int64 and uint8" },
+	  "value of a missing feature, and of padding; an integer for int64 and uint8" },
+	{ "padding",
+	  KEY_ENUM,
+	  "",
+	  "none",
+	  NO_BOUNDS,
+	  { "none", "post", "pre" },
+	  FEATURE(padding),
+	  "for a record with fewer values than `shape`, [ length ]: post = `fill` (bytes: empty values) "
+	  "follows "
+	  "the values, pre = it comes before them, none = the record is bad" },
 	{ "values_max", KEY_INT, "", "0", 0, 1 << 28, NO_NAMES, FEATURE(values_max),
 	  "for a ragged feature, instead of `shape`: largest number of values in a record; a record without "
 	  "the feature has 0 values" },
@@ -59,9 +69,9 @@ const struct config_key config_feature_keys[] = {
 	  NO_BOUNDS,
 	  { "error", "truncate" },
 	  FEATURE(overflow),
-	  "what happens to values beyond values_max or bytes_max: error = the record is bad, truncate = the "
-	  "values are cut off" },
-#define FEATURE_KEYS_OF_ALL 7
+	  "what happens to values beyond values_max, bytes_max or, with `padding`, the length: error = the "
+	  "record is bad, truncate = the values are cut off" },
+#define FEATURE_KEYS_OF_ALL 8
 	{ "interpolation",
 	  KEY_ENUM,
 	  "",

@@ -181,6 +181,33 @@ static void check_ragged(struct config_reading *reading, const config_setting_t 
 		config_check_ragged_name(reading, group, feature->name);
 }
 
+/* Checks a feature with padding. A record may have no value of it, so `missing` has no meaning. */
+static void check_padded(struct config_reading *reading, const config_setting_t *group,
+			 const struct config_feature *feature)
+{
+	const config_setting_t *padding = config_setting_get_member(group, "padding");
+	char found[128];
+
+	if (feature->dtype != CONFIG_FLOAT32 && feature->dtype != CONFIG_INT64 &&
+	    feature->dtype != CONFIG_BYTES)
+		mistakes_add(reading->mistakes, line_of(group, "padding"),
+			     "schema.padding: found %s, allowed with dtype \"%s\": \"none\"",
+			     config_found(padding, found, sizeof(found)), dtype_name(feature));
+	if (feature->values_max > 0)
+		mistakes_add(reading->mistakes, line_of(group, "values_max"),
+			     "schema.values_max: found %" PRIu64
+			     ", allowed beside padding: 0, because `shape` says how many values a row has",
+			     feature->values_max);
+	else if (feature->rank != 1)
+		mistakes_add(reading->mistakes, line_of(group, "shape"),
+			     "schema.shape: found %u sizes, allowed beside padding: [ length ]",
+			     feature->rank);
+	if (feature->missing == MISSING_DEFAULT)
+		mistakes_add(reading->mistakes, line_of(group, "missing"),
+			     "schema.missing: found \"default\", allowed beside padding: no `missing`, "
+			     "because a record without the feature has no values");
+}
+
 /* The keys that say how to decode a picture are given for pictures alone. */
 static void refuse_picture_keys(struct config_reading *reading, const config_setting_t *group,
 				const struct config_feature *feature)
@@ -230,6 +257,8 @@ static void read_feature(struct config_reading *reading, const config_setting_t 
 		refuse_picture_keys(reading, group, feature);
 	if (feature->values_max > 0)
 		check_ragged(reading, group, feature);
+	if (feature->padding != PADDING_NONE)
+		check_padded(reading, group, feature);
 }
 
 void config_read_schema(struct config_reading *reading, const config_setting_t *list)
