@@ -208,6 +208,19 @@ uint32_t gpu_nvidia_capability(const struct gpu *gpu)
 	return 10 * major + minor;
 }
 
+/* The number that PCI gives AMD. */
+#define VENDOR_AMD 0x1002
+
+bool gpu_is_amd(const struct gpu *gpu)
+{
+	cl_uint vendor = 0;
+
+	return !gpu->cpu &&
+	       clGetDeviceInfo(gpu->device, CL_DEVICE_VENDOR_ID, sizeof(vendor), &vendor, NULL) ==
+		       CL_SUCCESS &&
+	       vendor == VENDOR_AMD;
+}
+
 int gpu_program_build(struct gpu *gpu, const struct gpu_source *sources, uint32_t count, const char *options,
 		      struct gpu_program **ret_program, struct error *err)
 {
