@@ -11,7 +11,7 @@ roofline ''
 is "$code" 0 "every figure is found, and none is impossible" "$said"
 is "$(grep -cE '^\| .* us \| [1-9][0-9]* % \|' <<<"$said")" 11 "a row for each benchmark" "$said"
 is "$(grep -c '^|.*float16.* | not measured | | [0-9]* us' <<<"$said")" 2 "float16 was not measured, but has its least times" "$said"
-is "$(grep -c '^| `.*[0-9] % |$' <<<"$said")" 11 "a row for the occupancy of each kernel" "$said"
+is "$(grep -c '^| `.*[0-9] % |$' <<<"$said")" 14 "a row for the occupancy of each kernel" "$said"
 is "$(grep -vxFf tests/bench/README.md <<<"$said")" "" "README has this table"
 roofline 's/140 us: 4.2 TB/100 us: 4.2 TB/'
 like "$code $(grep '^| Adam' <<<"$said")" '^1 .*memory \| 100 us' "a figure above the bandwidth fails"
