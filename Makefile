@@ -293,7 +293,8 @@ OPENCL        = $(shell tests/opencl/on --list)
 SMALL_SHAPES  = $(EVERY_KERNEL) ops_attention ops_block ops_dense ops_embedding ops_image ops_norm ops_picture ops_recurrent
 EVERY_KERNEL  = $(foreach p,networks tiles tiles_of_warps tiles_of_warp_groups,every_kernel@test_$p)
 DEVICE_TESTS  = $(shell tools/gpu-check --list)
-tests-on      = $(if $(TESTS),$(TESTS),$(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(DEVICE_TESTS)))
+of-place      = $(if $(findstring oclgrind,$(1)),$(SMALL_SHAPES),$(if $(filter %mfma %wmma,$(1)),gemm_mma,$(DEVICE_TESTS)))
+tests-on      = $(if $(TESTS),$(TESTS),$(of-place))
 on-opencl     = $(foreach t,$(2),opencl/$(1)/$t:tests/opencl/on\ $(1)\ $t)
 plainly       = $(foreach t,$(2),opencl/$(1)/$t:$(call plain-kernels,$t)tests/opencl/on\ $(1)\ $t)
 # What belongs to `make test`: three minutes, and the root for rusticl and oclgrind, which runs each kernel with small shapes, except

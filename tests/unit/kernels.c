@@ -283,8 +283,9 @@ static void test_each_source_builds_alone(void **state)
 	const struct gpu_source all[SOURCES] = { SHARED_FILES(SOURCE) KERNEL_FILES(SOURCE) };
 	struct gpu_source source[SHARED_SOURCES + 1];
 	struct error err = { 0 };
-	const char *options = gpu_is_cpu(gpu) ? OPTIONS " -DUPDATE_GROUP=1 -DUPDATE_RUN=256 -DCPU_DEVICE"
-					      : OPTIONS " -DUPDATE_GROUP=64 -DUPDATE_RUN=1";
+	const char *options = gpu_is_cpu(gpu) ? PROGRAM_OPTIONS
+				      " -DUPDATE_GROUP=1 -DUPDATE_RUN=256 -DCPU_DEVICE"
+					      : PROGRAM_OPTIONS " -DUPDATE_GROUP=64 -DUPDATE_RUN=1";
 
 	(void)state;
 	memcpy(source, all, sizeof(source));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores, from 16 bits, or from float32 rounded to TF32 (11 bits instead of 24),
- * with sums in float32. Parameters, forms, chunks and epilogue are those of gemm_tiled.cl. The numbers of a chunk, 8 of 16 bits or 4
+ * C [M, N] = epilogue(A [M, K] x B [K, N]) by tensor cores (mma.clh, wgmma.clh), from 16 bits, or from float32 rounded to TF32 (11 bits
+ * instead of 24), with sums in float32. Parameters, forms, chunks and epilogue are those of gemm_tiled.cl. The numbers of a chunk, 8 of 16 bits or 4
  * of float32, must be in one row of the matrix: K is a multiple of 8 or 4 if A or B is along k, M if A is not, N if B is not.
  *
  * Reduction class: blocks of 16 terms (TF32: 8) in order; how a tensor core adds the products of a block is its own affair, but it does so the

@@ -1,8 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Not part of a program: whether a driver compiles this shows whether it knows the instructions of mma.clh. */
-#define ITEMS 32
 #include "mma.clh"
+#define ITEMS LANES
 
+#ifdef LANE_TERM
+/* to [16, 16] = the product of from [16, 16] and the transposed second from [16, 16]. */
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void wave_block(__global const ushort *from, __global float *to)
+{
+	EXCHANGE
+	const int lane = get_local_id(0);
+	float sum[BLOCK_SUMS];
+	uint a[BLOCK_WORDS], b[BLOCK_WORDS];
+
+	for (int e = 0; e < BLOCK_SUMS; e++)
+		sum[e] = 0;
+	for (int w = 0; w < BLOCK_WORDS; w++) {
+		const int at = lane % 16 * 16 + LANE_TERM(lane) + 2 * w;
+
+		a[w] = from[at] | (uint)from[at + 1] << 16;
+		b[w] = from[256 + at] | (uint)from[256 + at + 1] << 16;
+	}
+	BLOCK_MULTIPLY(8, sum, a, b);
+	for (int e = 0; e < BLOCK_SUMS; e++)
+		to[SUM_ROW(lane, e) * 16 + SUM_COLUMN(lane, e)] = sum[e];
+}
+#else
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tensor_cores(__global const ushort *from, __global float *to)
 {
 	__local ushort memory[16 * ITEMS] __attribute__((aligned(128)));
@@ -22,6 +44,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void tensor_cores(__
 	for (int i = 0; i < 4; i++)
 		to[4 * get_local_id(0) + i] = sum[i];
 }
+#endif
 
 #ifdef WARP_GROUPS
 #define A_ALONG_K 1

@@ -16,9 +16,10 @@ struct update_shape update_shape(bool cpu);
 
 /* Finds which tensor cores of the device compute the products of a model with these numbers
  * (kernels/gemm_mma.cl): those of BF16 and F16, and with `tf32` those of F32, which are rounded to TF32; on
- * an NVIDIA GPU of compute capability 8.0 or later whose driver compiles the instructions. That takes up to
- * three builds of 0.1 s, which are shorter where the driver keeps what it compiled. Errors: those of
- * gpu_program_build(), except that a build that failed says that the device lacks the cores. */
+ * an NVIDIA GPU of compute capability 8.0 or later whose driver compiles the instructions, and, of BF16 and
+ * F16 alone, on a GPU of AMD whose driver compiles them and which then multiplies two blocks right. That
+ * takes up to three builds of 0.1 s, which are shorter where the driver keeps what it compiled. Errors: those
+ * of gpu.h, except that a build that failed says that the device lacks the cores. */
 MUST_CHECK int kernels_tensor_cores(struct gpu *gpu, enum dtype storage, bool tf32,
 				    enum tensor_cores *ret_cores, struct error *err);
 

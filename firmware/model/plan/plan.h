@@ -92,11 +92,12 @@ struct plan_values {
 	uint32_t part; /* the first lane of the micro-batch, 0 .. graph->lanes - 1 */
 };
 
-/* Tensor cores of NVIDIA GPUs, by the items that use them together. */
+/* Tensor cores of a GPU, by the items that use them together. */
 enum tensor_cores {
 	TENSOR_CORES_NONE,
-	TENSOR_CORES_WARPS,       /* compute capability 8.0 and later: kernels/mma.clh; of float32: TF32 */
-	TENSOR_CORES_WARP_GROUPS, /* 9.0: kernels/wgmma.clh */
+	TENSOR_CORES_WARPS, /* NVIDIA, compute capability 8.0 and later: kernels/mma.clh; of float32: TF32.
+			       AMD, where it has matrix instructions: kernels/waves.clh */
+	TENSOR_CORES_WARP_GROUPS, /* NVIDIA, 9.0: kernels/wgmma.clh */
 };
 
 struct plan {
