@@ -5,6 +5,7 @@
 #include "drivers/ranks/load.h"
 #include "drivers/ranks/worker.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -154,10 +155,12 @@ static int no_memory(const struct ranks *ranks, const char *what, struct error *
 int ranks_compare(struct ranks *ranks, const char *same, uint32_t *ret_rank, struct error *err)
 {
 	typedef char text[RANKS_SAME_BYTES];
-	CLEANUP(free_ptr) text *all = calloc(ranks->worker.pump.world, sizeof(*all));
+	CLEANUP(free_ptr) text *all = NULL;
 	text own = "";
 	int r;
 
+	assert(ranks->worker.pump.world > 0); /* as ranks_open() has found */
+	all = calloc(ranks->worker.pump.world, sizeof(*all));
 	if (!all)
 		return no_memory(ranks, "texts", err);
 	(void)snprintf(own, sizeof(own), "%s", same);

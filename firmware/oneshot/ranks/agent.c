@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sysexits.h>
 
-#define COMMAND     "orted"
-#define NOT_STARTED 126 /* exit status, and those above: systemd or the linker could not start the program \
-			 */
+#define COMMAND "orted"
+/* Such an exit status and those above: systemd or the linker could not start the program. */
+#define NOT_STARTED 126
 
 /* The part of a job that another box has. */
 struct part {
