@@ -274,8 +274,12 @@ static struct op_reference call_of(const struct reference *reference, const stru
 				     .step = step,
 				     .first_row = batch->first_row };
 
-	for (uint32_t i = 0; i < node->inputs; i++)
+	for (uint32_t i = 0; i < node->inputs; i++) {
+		const uint32_t mask = graph_at(graph, node->input[i])->mask;
+
 		call.x[i] = reference->value[node->input[i]];
+		call.mask[i] = mask == GRAPH_NO_TENSOR ? NULL : reference->value[mask];
+	}
 	if (node->op->ragged)
 		call.splits = reference->value[graph_at(graph, node->input[0])->splits];
 	for (uint32_t i = 0; i < GRAPH_PARAMETERS_MAX; i++) {

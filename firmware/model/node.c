@@ -281,12 +281,30 @@ static void check_inputs(const struct graph *graph, const struct node *node, str
 	}
 }
 
+/* Sets the mask of the output, or refuses that of an input. */
+static int pass_mask(const struct graph *graph, const struct node *node, struct tensor *output,
+		     struct error *err)
+{
+	if (node->op->masking == MASKING_PASSES)
+		return graph_common_mask(graph, node, &output->mask, err);
+	for (uint32_t i = 0; node->op->masking == MASKING_REFUSED && i < node->inputs; i++) {
+		const struct tensor *input = graph_at(graph, node->input[i]);
+
+		if (input->mask != GRAPH_NO_TENSOR)
+			return error_set(err, -EINVAL,
+					 "found '%s' with the mask of '%s', allowed: no mask, because the "
+					 "layer would read the steps that do not count",
+					 input->name, graph_at(graph, input->mask)->name);
+	}
+	return 0;
+}
+
 static void check_shape(struct graph *graph, struct node *node, struct tensor *output,
 			struct mistakes *mistakes)
 {
 	struct error err;
 
-	if (node->op->shape(graph, node, output, &err) < 0)
+	if (node->op->shape(graph, node, output, &err) < 0 || pass_mask(graph, node, output, &err) < 0)
 		mistakes_add(mistakes, node->line, "model.layers.inputs: layer '%s' (%s): %s", node->name,
 			     node->op->name, err.text);
 	else

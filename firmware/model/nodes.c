@@ -50,6 +50,12 @@ static void check_output(struct graph *graph, struct mistakes *mistakes)
 	const struct node *last = &graph->node[graph->nodes - 1];
 
 	graph->output = last->output;
+	if (graph_at(graph, last->output)->mask != GRAPH_NO_TENSOR)
+		mistakes_add(
+			mistakes, last->line,
+			"model.layers: found the output of '%s' with the mask of '%s', allowed as the last "
+			"layer: one whose output has no mask, such as flatten or global_average_pooling1d",
+			last->name, graph_at(graph, graph_at(graph, last->output)->mask)->name);
 	loss_check(graph, mistakes);
 	optimizer_check_parameters(graph, mistakes);
 	weights_check(graph, mistakes);

@@ -49,6 +49,7 @@ uint32_t graph_tensor(struct graph *graph, const struct tensor *tensor)
 	*added = *tensor;
 	added->gradient = GRAPH_NO_TENSOR;
 	added->splits = tensor->splits ? tensor->splits : GRAPH_NO_TENSOR;
+	added->mask = tensor->mask ? tensor->mask : GRAPH_NO_TENSOR;
 	added->offset = UINT64_MAX;
 	added->constant = NULL;
 	measure(graph, added);
@@ -82,6 +83,28 @@ const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor)
 			reader = &graph->node[i];
 		}
 	return reader;
+}
+
+int graph_common_mask(const struct graph *graph, const struct node *node, uint32_t *ret_mask,
+		      struct error *err)
+{
+	uint32_t mask = graph_at(graph, node->input[0])->mask;
+
+	for (uint32_t i = 1; i < node->inputs; i++) {
+		const struct tensor *first = graph_at(graph, node->input[0]),
+				    *other = graph_at(graph, node->input[i]);
+
+		if (mask != GRAPH_NO_TENSOR && other->mask != GRAPH_NO_TENSOR && mask != other->mask)
+			return error_set(err, -EINVAL,
+					 "found '%s' with the mask of '%s' and '%s' with that of '%s', "
+					 "allowed: one mask, that of the same ids",
+					 first->name, graph_at(graph, mask)->name, other->name,
+					 graph_at(graph, other->mask)->name);
+		if (other->mask == GRAPH_NO_TENSOR)
+			mask = GRAPH_NO_TENSOR;
+	}
+	*ret_mask = mask;
+	return 0;
 }
 
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b)

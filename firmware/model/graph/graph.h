@@ -87,8 +87,11 @@ struct tensor {
 	const struct config_feature *feature; /* inputs of the batch only */
 	uint32_t splits; /* for the values of a ragged input: the tensor of the row splits, [rows + 1];
 			    graph_tensor() turns 0 into GRAPH_NO_TENSOR */
-	double l1, l2;   /* parameters only: penalties */
-	void *constant;  /* initial contents, malloc'ed, owned by the graph; NULL: none */
+	uint32_t mask; /* the ids, an input [steps], that say which steps of this tensor [steps, ...] count: a
+			  step with id 0 does not. GRAPH_NO_TENSOR: all count. graph_tensor() turns 0 into
+			  GRAPH_NO_TENSOR */
+	double l1, l2; /* parameters only: penalties */
+	void *constant; /* initial contents, malloc'ed, owned by the graph; NULL: none */
 };
 
 struct attribute {
@@ -195,6 +198,11 @@ static inline const struct tensor *graph_at(const struct graph *graph, uint32_t 
 
 /* Returns the node that alone reads a tensor, once; NULL: none, or several. */
 const struct node *graph_only_reader(const struct graph *graph, uint32_t tensor);
+
+/* Sets *ret_mask to the mask that all inputs of a node have; GRAPH_NO_TENSOR where one has none. Errors:
+ * -EINVAL two inputs have different masks; the text names them. */
+MUST_CHECK int graph_common_mask(const struct graph *graph, const struct node *node, uint32_t *ret_mask,
+				 struct error *err);
 
 /* Returns the product of all dimensions of a row except the last dimension. */
 uint64_t tensor_outer(const struct tensor *tensor);

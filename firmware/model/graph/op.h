@@ -92,6 +92,14 @@ struct parameter_spec {
 	struct dimension shape[CONFIG_SHAPE_MAX];
 };
 
+/* What a layer does with the mask of its inputs (struct tensor), each as Keras's layer of its name. */
+enum masking {
+	MASKING_REFUSED, /* an input with a mask is a mistake */
+	MASKING_ENDS,    /* the layer reads all steps, and its output has no mask */
+	MASKING_PASSES,  /* the output has the mask that all inputs have; none where an input has none */
+	MASKING_OWN,     /* shape() sets the output's mask */
+};
+
 /* The rows of parameter 0 that a batch uses, as a list of their ids in ascending order. An id is in the list
  * as often as it is in the batch. */
 struct touched {
@@ -109,7 +117,8 @@ struct op_reference {
 	const struct node *node;
 	uint64_t rows, inputs, outputs; /* rows of the batch; elements of a row of input 0; of the output */
 	const double *x[CONFIG_INPUTS_MAX];
-	const double *splits; /* row splits of ragged values: [rows + 1] */
+	const double *splits;                  /* row splits of ragged values: [rows + 1] */
+	const double *mask[CONFIG_INPUTS_MAX]; /* the ids of an input's mask: [rows, steps]; NULL: none */
 	double *parameter[GRAPH_PARAMETERS_MAX];
 	double *y;
 	const double *dy;
@@ -124,7 +133,8 @@ struct op {
 	uint32_t inputs, inputs_max; /* fewest and most inputs of a layer; inputs_max 0: exactly `inputs` */
 	enum dtype reads; /* type of every input; F32 also takes a feature of U8 (plan/storage.h) */
 	bool ragged;      /* the input must be ragged: values with row splits */
-	bool function;    /* may be the `activation` of another layer */
+	enum masking masking;
+	bool function;  /* may be the `activation` of another layer */
 	bool activates; /* has the key `activation`, as in Keras: a node of the op in that key then follows */
 	/* Parameters 0 and 1 are mean and variance of the input, which adapt.h computes from the data, unless
 	 * attributes 0 and 1 give them. A variance of 0 in the attribute means that they are not given. */
@@ -142,8 +152,8 @@ struct op {
 	/* Returns the initializer of parameter i of a node, where other attributes than that of the
 	 * initializer choose it; NULL: they do not. May be NULL. */
 	const char *(*initial)(const struct node *node, uint32_t i);
-	/* Sets rank and shape of the output from those of the inputs. Errors: -EINVAL an input has a wrong
-	 * shape; the text names the found and the allowed shape. */
+	/* Sets rank and shape of the output from those of the inputs, and with MASKING_OWN its mask. Errors:
+	 * -EINVAL an input has a wrong shape, or mask; the text names what was found and is allowed. */
 	int (*shape)(const struct graph *graph, const struct node *node, struct tensor *output,
 		     struct error *err);
 	/* Append the launches of the two passes; NULL for a view. With `training`, forward() also does what
