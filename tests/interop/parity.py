@@ -351,6 +351,61 @@ LAYERS += [Row("embedding", '{ op = "embedding"; name = "table"; input_dim = 30;
                '{ op = "dense"; name = "out"; units = 5; }',
                chain(lambda: K.Embedding(30, 7, name="table"), lambda: K.Flatten(), dense(5, "out")),
                features={"ids": ("int64", [6], some_ids(30))})]
+
+
+# ---- Masks: zeros before, between and behind the other ids ----
+
+def masked_ids(limit):
+    """At least one id of a row is not 0: Keras's mean of no steps is NaN."""
+    def make(rng, shape):
+        ids = rng.integers(1, limit, shape) * (rng.random(shape) < 0.6)
+        first = rng.integers(0, shape[-1], shape[:-1])[..., None]
+        return np.where(np.arange(shape[-1]) == first, np.maximum(ids, 1), ids)
+    return make
+
+
+WORDS = {"words": ("int64", [9], masked_ids(20))}
+MASKED = '{ op = "embedding"; name = "table"; input_dim = 20; output_dim = 8; mask_zero = true; }, '
+
+
+def masked(name, kiln, build, **more):
+    """A row of what Kiln and Keras make of the vectors of ids, and a last layer."""
+    return Row(f"mask, {name}", MASKED + kiln + '{ op = "dense"; name = "out"; units = 5; }',
+               lambda inputs: K.Dense(5, name="out")(build(K.Embedding(20, 8, mask_zero=True, name="table")(inputs["words"]))),
+               features=WORDS, **more)
+
+
+def block(x):
+    a = K.MultiHeadAttention(2, 4, name="a")(x, x)
+    y = K.LayerNormalization(name="norm")(K.Add(name="sum")([x, a]))
+    z = K.Dense(8, name="second")(K.Dense(11, activation="gelu", name="first")(y))
+    return K.GlobalAveragePooling1D(name="mean")(K.Concatenate(name="both")([y, z]))
+
+
+LAYERS += [
+    masked(op, f'{{ op = "{op}"; name = "a"; units = 9; return_sequences = true; }}, '
+           f'{{ op = "{op}"; name = "b"; units = 4; go_backwards = true; }}, ',
+           lambda x, layer=layer: layer(4, go_backwards=True, name="b")(layer(9, return_sequences=True, name="a")(x)))
+    for op, layer in (("lstm", K.LSTM), ("gru", K.GRU), ("simple_rnn", K.SimpleRNN))]
+LAYERS += [
+    masked("mean, dense, dropout", '{ op = "dense"; name = "a"; units = 6; activation = "tanh"; }, { op = "dropout"; rate = 0.0; }, '
+           '{ op = "global_average_pooling1d"; }, ',
+           lambda x: K.GlobalAveragePooling1D()(K.Dropout(0.0)(K.Dense(6, activation="tanh", name="a")(x)))),
+    masked("transformer block", '{ op = "multi_head_attention"; name = "a"; num_heads = 2; key_dim = 4; }, '
+           '{ op = "add"; name = "sum"; inputs = [ "table", "a" ]; }, { op = "layer_norm"; name = "norm"; }, '
+           '{ op = "dense"; name = "first"; units = 11; activation = "gelu"; }, { op = "dense"; name = "second"; units = 8; }, '
+           '{ op = "concatenate"; name = "both"; inputs = [ "norm", "second" ]; }, '
+           '{ op = "global_average_pooling1d"; name = "mean"; }, ', block, still=["a/key_bias"]),
+    masked("keys alone", '{ op = "conv1d"; name = "q"; filters = 6; kernel_size = 3; strides = 2; }, { op = "multi_head_attention"; '
+           'name = "a"; inputs = [ "q", "table" ]; num_heads = 2; key_dim = 4; }, { op = "flatten"; }, ',
+           lambda x: K.Flatten()(K.MultiHeadAttention(2, 4, name="a")(K.Conv1D(6, 3, strides=2, name="q")(x), x)),
+           still=["a/key_bias"]),
+    # With dropout Keras gives a query that its mask leaves out no weights, as Kiln does.
+    masked("queries that do not count", '{ op = "multi_head_attention"; name = "a"; num_heads = 2; key_dim = 4; dropout = 1e-9; '
+           'use_causal_mask = true; }, { op = "flatten"; }, ',
+           lambda x: K.Flatten()(K.MultiHeadAttention(2, 4, dropout=1e-9, name="a")(x, x, use_causal_mask=True)),
+           still=["a/key_bias"])]
+
 LAYERS += [Row(f"embedding_bag, {combiner}",
                f'{{ op = "embedding_bag"; name = "bag"; input_dim = 40; output_dim = 10; combiner = "{combiner}"; }}, '
                '{ op = "relu"; }, { op = "dense"; name = "out"; units = 5; }',

@@ -26,6 +26,7 @@
 #define IDS         6u
 #define TOKENS_MAX  9u
 #define TABLE       11u
+#define WORDS       37u
 /* A picture of a row: [HEIGHT, WIDTH, CHANNELS]. */
 #define HEIGHT   6u
 #define WIDTH    7u
@@ -37,7 +38,7 @@ static float input[NUMBERS_MAX];
 static int64_t label[ROWS * CLASSES];
 static uint8_t empty[ROWS];
 static uint8_t pixels[ROWS * PIXELS];
-static int64_t ids[ROWS * IDS], tokens[ROWS * TOKENS_MAX], splits[ROWS + 1];
+static int64_t ids[ROWS * IDS], words[ROWS * WORDS], tokens[ROWS * TOKENS_MAX], splits[ROWS + 1];
 
 #define UNITS(n)  ATTRIBUTES(1, INT_ATTRIBUTE("units", n))
 #define FROZEN(n) OP("dense", ATTRIBUTES(2, INT_ATTRIBUTE("units", n), BOOL_ATTRIBUTE("trainable", 0)))
@@ -104,13 +105,16 @@ static struct config net_config(size_t n)
 	}
 	assert_true(elements <= INPUTS_MAX);
 	config.model.precision = precision;
-	config.features = 5;
+	config.features = 6;
 	config.feature[2] =
 		(struct config_feature){ .name = "ids", .dtype = CONFIG_INT64, .rank = 1, .shape = { IDS } };
 	config.feature[3] =
 		(struct config_feature){ .name = "tokens", .dtype = CONFIG_INT64, .values_max = TOKENS_MAX };
 	config.feature[4] = (struct config_feature){
 		.name = "pixels", .dtype = CONFIG_PICTURE, .rank = 3, .shape = { HEIGHT, WIDTH, CHANNELS }
+	};
+	config.feature[5] = (struct config_feature){
+		.name = "words", .dtype = CONFIG_INT64, .rank = 1, .shape = { WORDS }
 	};
 	return config;
 }
@@ -122,7 +126,7 @@ static const struct {
 } columns[] = {
 	{ "sentence", input, sizeof(input) },        { "ids", ids, sizeof(ids) },
 	{ "tokens/splits", splits, sizeof(splits) }, { "tokens/values", tokens, sizeof(tokens) },
-	{ "pixels", pixels, sizeof(pixels) },
+	{ "pixels", pixels, sizeof(pixels) },        { "words", words, sizeof(words) },
 };
 
 static size_t column_of(const struct graph *graph, uint32_t i)
@@ -534,6 +538,14 @@ static int open_all(void **state)
 	empty[2] = empty[9] = 1;
 	for (uint32_t i = 0; i < ROWS * IDS; i++)
 		ids[i] = i * 7 / 2 % TABLE;
+	for (uint32_t r = 0; r < ROWS; r++) { /* zeros behind, before and between the others; all zeros */
+		const uint32_t from = r % 3 == 1 ? 2 * r : 0, to = r == 6       ? 0
+								   : r % 3 == 2 ? WORDS - 3 * r
+										: WORDS;
+
+		for (uint32_t w = from; w < to; w++)
+			words[r * WORDS + w] = (r + w * 5) % TABLE;
+	}
 	for (uint32_t i = 0; i < ROWS * TOKENS_MAX; i++)
 		tokens[i] = (i * i + 3) % TABLE;
 	for (uint32_t r = 0; r < ROWS; r++) /* rows with no tokens, with some, with all */

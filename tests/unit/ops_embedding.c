@@ -30,10 +30,22 @@ static struct config_layer tables[] = {
 	SOFTMAX
 };
 
+/* The mean of the steps whose id is not 0, of a tensor that another layer reads, too. */
+static struct config_layer masked_mean[] = {
+	NAMED("embedding", "e", INPUTS_OF(1, "words"),
+	      ATTRIBUTES(3, TABLE_OF(21), BOOL_ATTRIBUTE("mask_zero", 1))),
+	NAMED("global_average_pooling1d", "a", ATTRIBUTES(1, BOOL_ATTRIBUTE("keepdims", 1))),
+	OP("flatten"),
+	NAMED("global_max_pooling1d", "b", INPUTS_OF(1, "e")),
+	OP("add", INPUTS_OF(2, "flatten", "b")),
+	DENSE(5),
+	SOFTMAX
+};
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
 	NET(casts),   NET(embeddings), NET(embedding_frozen), NET(bag_mean),
-	NET(bag_sum), NET(bag_sqrtn),  NET(tables),
+	NET(bag_sum), NET(bag_sqrtn),  NET(tables),           NET(masked_mean),
 };
 
 int main(void)

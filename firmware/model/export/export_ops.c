@@ -112,6 +112,25 @@ struct export_inner_name export_with(struct export *out, const struct node *node
 	return export_both(out, node, kind, a, constant, name);
 }
 
+struct export_inner_name export_mask(struct export *out, const struct node *node, uint32_t i,
+				     const char *name)
+{
+	const struct tensor *ids = graph_at(out->graph, graph_at(out->graph, node->input[i])->mask);
+	char inner[64];
+	struct export_inner_name numbers, sign;
+
+	(void)snprintf(inner, sizeof(inner), "%s_ids", name);
+	numbers = export_inner(node, inner);
+	export_node(out, &(struct export_node){ .kind = EXPORT_FLOAT,
+						.output = numbers.text,
+						.input = { ids->name },
+						.dtype = DTYPE_I64 });
+	(void)snprintf(inner, sizeof(inner), "%s_sign", name);
+	sign = export_of(out, node, EXPORT_SIGN, numbers.text, inner);
+	/* -1 of a negative id, which no table has, becomes 1, too */
+	return export_both(out, node, EXPORT_MULTIPLY, sign.text, sign.text, name);
+}
+
 void export_reshape(struct export *out, const char *a, const struct tensor *tensor, const char *output)
 {
 	const uint64_t count = tensor->rank + 1u;

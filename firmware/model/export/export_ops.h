@@ -107,6 +107,9 @@ const char *export_output(const struct export *out, const struct node *node);
 const char *export_parameter(const struct export *out, const struct node *node, uint32_t i);
 const struct graph *export_graph(const struct export *out);
 const struct tensor *export_tensor(const struct export *out, uint32_t tensor);
+/* Writes the mask of input i, which has one, as float32 [rows, steps]: 1 where the step counts, else 0. */
+struct export_inner_name export_mask(struct export *out, const struct node *node, uint32_t i,
+				     const char *name);
 /* Returns the name "<layer>/<name>" for a value inside a layer. */
 struct export_inner_name export_inner(const struct node *node, const char *name);
 

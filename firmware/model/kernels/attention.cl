@@ -99,23 +99,40 @@ void drop_queries(const struct attention *a, struct attention_place at, int i, f
 	}
 }
 
-/* Turns products into scores. i and j: the query and the key, of which one is in the lanes; `there`: whether both exist. */
-float16 score_of(const struct attention *a, float16 product, int16 i, int16 j, bool there)
+/* Which of the queries, or keys, at.first + lane have the id 0. */
+int16 masked_lanes(__global const long *ids, struct attention_place at)
 {
-	const int16 hidden = a->causal ? j > i : (int16)0;
+	int16 masked = 0;
+
+	for (int l = 0; ids && l < at.own; l++)
+		((int *)&masked)[l] = ids[at.first + l] == 0 ? -1 : 0;
+	return masked;
+}
+
+/* The same of one key, in all lanes. */
+int16 masked_key(const struct attention *a, int j)
+{
+	return a->key_ids && a->key_ids[min(j, a->keys - 1)] == 0 ? (int16)-1 : (int16)0;
+}
+
+/* Turns products into scores. i and j: the query and the key, of which one is in the lanes; `there`: whether both exist;
+ * `masked`: a mask hides the key, or all keys of the query. */
+float16 score_of(const struct attention *a, float16 product, int16 i, int16 j, bool there, int16 masked)
+{
+	const int16 hidden = a->causal ? (j > i) | masked : masked;
 
 	return there ? select(product * a->scale, (float16)ATTENTION_HIDDEN, hidden) : (float16)ATTENTION_HIDDEN;
 }
 
 ATTENTION_CPU attention(ATTENTION_FORWARD)
 {
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_global_id(0), heads, queries, ATTENTION_LANES);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values;
-	const int16 i = at.first + ATTENTION_LANE;
-	const int end = causal ? min(keys, at.first + at.own) : keys;
+	const int16 i = at.first + ATTENTION_LANE, masked = masked_lanes(a.query_ids, at);
+	const int end = attention_end(&a, at);
 	float16 x[ATTENTION_SIZE_MAX], sums[ATTENTION_SIZE_MAX], p[ATTENTION_BLOCK], factor[ATTENTION_BLOCK];
-	float16 most = ATTENTION_HIDDEN, total = 0;
+	float16 most = ATTENTION_LOWEST, total = 0;
 
 	lanes_read(q + attention_at(at, queries, at.first, heads, size), size_stride, size, at.own, x);
 	for (int d = 0; d < values; d++)
@@ -126,7 +143,7 @@ ATTENTION_CPU attention(ATTENTION_FORWARD)
 
 		lanes_dot(x, k + attention_at(at, keys, j, heads, size), size_stride, size, last, p);
 		for (int r = 0; r < ATTENTION_BLOCK; r++) {
-			p[r] = score_of(&a, p[r], i, j + r, r <= last);
+			p[r] = score_of(&a, p[r], i, j + r, r <= last, masked | masked_key(&a, j + r));
 			top = fmax(top, p[r]);
 		}
 		before = exp(most - top);
@@ -143,22 +160,22 @@ ATTENTION_CPU attention(ATTENTION_FORWARD)
 		lanes_add(sums, before, p, v + attention_at(at, keys, j, heads, values), values_stride, values, last);
 	}
 	for (int d = 0; d < values; d++)
-		sums[d] /= total;
+		sums[d] /= ATTENTION_DIVISOR(a, total);
 	lanes_write(sums, values_stride, values, at.own, y + attention_at(at, queries, at.first, heads, values));
 	if (log_sums)
-		put_some(most + log(total), at.own, log_sums + attention_sums_at(at, heads, queries) + at.first);
+		put_some(select(most + log(total), (float16)INFINITY, total == 0), at.own, log_sums + attention_sums_at(at, heads, queries) + at.first);
 }
 
 ATTENTION_CPU attention_query_gradients(ATTENTION_QUERIES)
 {
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_global_id(0), heads, queries, ATTENTION_LANES);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values,
 		     sums_at = attention_sums_at(at, heads, queries) + at.first,
 		     values_at = attention_at(at, queries, at.first, heads, values);
 	const float16 log_sum = get_some(at.own, log_sums + sums_at);
 	const int16 i = at.first + ATTENTION_LANE;
-	const int end = causal ? min(keys, at.first + at.own) : keys;
+	const int end = attention_end(&a, at);
 	float16 x[ATTENTION_SIZE_MAX], d_y[ATTENTION_SIZE_MAX], sums[ATTENTION_SIZE_MAX], p[ATTENTION_BLOCK],
 		dp[ATTENTION_BLOCK], factor[ATTENTION_BLOCK], delta = 0;
 
@@ -179,7 +196,8 @@ ATTENTION_CPU attention_query_gradients(ATTENTION_QUERIES)
 		if (threshold)
 			drop_keys(&a, at, j, factor);
 		for (int r = 0; r < ATTENTION_BLOCK; r++) {
-			const float16 weight = exp(score_of(&a, p[r], i, j + r, r <= last) - log_sum);
+			const float16 weight =
+				exp(score_of(&a, p[r], i, j + r, r <= last, masked_key(&a, j + r)) - log_sum);
 
 			p[r] = scale * weight * ((threshold ? dp[r] * factor[r] : dp[r]) - delta);
 		}
@@ -190,12 +208,13 @@ ATTENTION_CPU attention_query_gradients(ATTENTION_QUERIES)
 
 ATTENTION_CPU attention_key_gradients(ATTENTION_KEYS)
 {
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_global_id(0), heads, keys, ATTENTION_LANES);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values,
 		     size_at = attention_at(at, keys, at.first, heads, size),
 		     values_at = attention_at(at, keys, at.first, heads, values);
-	const int16 j = at.first + ATTENTION_LANE;
+	const int16 j = at.first + ATTENTION_LANE, masked = masked_lanes(a.key_ids, at);
+	const int end = at.first < a.keys_end ? a.queries_end : 0;
 	float16 x[ATTENTION_SIZE_MAX], z[ATTENTION_SIZE_MAX], d_x[ATTENTION_SIZE_MAX], d_z[ATTENTION_SIZE_MAX];
 	float16 p[ATTENTION_BLOCK], dp[ATTENTION_BLOCK], factor[ATTENTION_BLOCK];
 
@@ -205,7 +224,7 @@ ATTENTION_CPU attention_key_gradients(ATTENTION_KEYS)
 		d_x[d] = 0;
 	for (int d = 0; d < values; d++)
 		d_z[d] = 0;
-	for (int i = causal ? at.first : 0; i < queries; i += ATTENTION_BLOCK) {
+	for (int i = causal ? at.first : 0; i < end; i += ATTENTION_BLOCK) {
 		const int last = min(ATTENTION_BLOCK, queries - i) - 1;
 		const size_t sums_at = attention_sums_at(at, heads, queries) + i;
 		__global const stored *block = q + attention_at(at, queries, i, heads, size),
@@ -216,7 +235,8 @@ ATTENTION_CPU attention_key_gradients(ATTENTION_KEYS)
 		if (threshold)
 			drop_queries(&a, at, i, factor);
 		for (int r = 0; r < ATTENTION_BLOCK; r++) {
-			const float16 weight = exp(score_of(&a, p[r], i + r, j, r <= last) - log_sums[sums_at + min(r, last)]);
+			const float16 weight = exp(score_of(&a, p[r], i + r, j, r <= last, masked) -
+						   log_sums[sums_at + min(r, last)]);
 
 			p[r] = threshold ? weight * factor[r] : weight;
 			dp[r] = scale * weight *

@@ -113,9 +113,18 @@ void sums_put(struct attention_sums s, size_t stride, int rows, int columns, __g
 		sums_put_row(s.low.d, s.high.d, columns, to + (y + 3) * stride);
 }
 
+/* Which of four steps have the id 0. */
+int4 four_masked(__global const long *ids, int4 step, int steps)
+{
+	const int4 at = min(step, steps - 1);
+
+	return ids ? -(int4)(ids[at.x] == 0, ids[at.y] == 0, ids[at.z] == 0, ids[at.w] == 0) : (int4)0;
+}
+
 float4 four_scores(const struct attention *a, float4 product, int4 i, int4 j)
 {
-	const int4 hidden = (i >= a->queries) | (j >= a->keys) | (a->causal ? j > i : (int4)0);
+	const int4 masked = four_masked(a->query_ids, i, a->queries) | four_masked(a->key_ids, j, a->keys);
+	const int4 hidden = (i >= a->queries) | (j >= a->keys) | (a->causal ? j > i : (int4)0) | masked;
 
 	return select(product * a->scale, (float4)ATTENTION_HIDDEN, hidden);
 }
@@ -173,13 +182,13 @@ ATTENTION_GROUP attention_group(ATTENTION_FORWARD)
 {
 	__local float work[ATTENTION_TILE * ATTENTION_COLUMNS], weights[ATTENTION_TILE * ATTENTION_PITCH],
 		factors[ATTENTION_TILE];
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_group_id(0), heads, queries, ATTENTION_TILE);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values;
 	const int item = get_local_id(0), column = get_group_id(1) * ATTENTION_COLUMNS,
-		  end = causal ? min(keys, at.first + at.own) : keys;
+		  end = attention_end(&a, at);
 	struct attention_sums sums = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
-	float most = ATTENTION_HIDDEN, total = 0;
+	float most = ATTENTION_LOWEST, total = 0;
 
 	for (int j = 0; j < end; j += ATTENTION_TILE) {
 		const int own = min(ATTENTION_TILE, keys - j);
@@ -207,14 +216,15 @@ ATTENTION_GROUP attention_group(ATTENTION_FORWARD)
 	}
 	barrier(CLK_LOCAL_MEM_FENCE);
 	if (item < ATTENTION_TILE)
-		factors[item] = 1 / total;
+		factors[item] = 1 / ATTENTION_DIVISOR(a, total);
 	barrier(CLK_LOCAL_MEM_FENCE);
 	sums.low = quads_scaled(sums.low, vload4(ATTENTION_Y, factors));
 	sums.high = quads_scaled(sums.high, vload4(ATTENTION_Y, factors));
 	sums_put(sums, values_stride, at.own, values - column,
 		 y + attention_at(at, queries, at.first, heads, values) + column);
 	if (log_sums && column == 0 && item < at.own)
-		log_sums[attention_sums_at(at, heads, queries) + at.first + item] = most + log(total);
+		log_sums[attention_sums_at(at, heads, queries) + at.first + item] =
+			total == 0 ? INFINITY : most + log(total);
 }
 
 /* ds of a query and four keys; s: their products. */
@@ -230,14 +240,14 @@ ATTENTION_GROUP attention_query_gradients_group(ATTENTION_QUERIES)
 {
 	__local float work[ATTENTION_TILE * ATTENTION_COLUMNS], weights[ATTENTION_TILE * ATTENTION_PITCH],
 		log_sum[ATTENTION_TILE], delta[ATTENTION_TILE];
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_group_id(0), heads, queries, ATTENTION_TILE);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values,
 		     size_at = attention_at(at, queries, at.first, heads, size),
 		     values_at = attention_at(at, queries, at.first, heads, values),
 		     sums_at = attention_sums_at(at, heads, queries) + at.first;
 	const int item = get_local_id(0), column = get_group_id(1) * ATTENTION_COLUMNS,
-		  end = causal ? min(keys, at.first + at.own) : keys;
+		  end = attention_end(&a, at);
 	struct attention_sums sums = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
 
 	if (item < ATTENTION_TILE) {
@@ -285,8 +295,8 @@ float4 key_row(const struct attention *a, struct attention_place at, float4 s, f
 ATTENTION_GROUP attention_key_gradients_group(ATTENTION_KEYS)
 {
 	__local float work[ATTENTION_TILE * ATTENTION_COLUMNS], weights[ATTENTION_TILE * ATTENTION_PITCH];
-	const struct attention a = ATTENTION_GIVEN;
 	const struct attention_place at = attention_place(get_group_id(0), heads, keys, ATTENTION_TILE);
+	const struct attention a = attention_of_row((struct attention)ATTENTION_GIVEN, at.row);
 	const size_t size_stride = (size_t)heads * size, values_stride = (size_t)heads * values,
 		     size_at = attention_at(at, keys, at.first, heads, size),
 		     values_at = attention_at(at, keys, at.first, heads, values);
@@ -294,9 +304,10 @@ ATTENTION_GROUP attention_key_gradients_group(ATTENTION_KEYS)
 	const bool of_value = get_group_id(1) < of_values;
 	const int column = ((int)get_group_id(1) - (of_value ? 0 : of_values)) * ATTENTION_COLUMNS;
 	const int columns = (of_value ? values : size) - column;
+	const int end = at.first < a.keys_end ? a.queries_end : 0;
 	struct attention_sums sums = { { 0, 0, 0, 0 }, { 0, 0, 0, 0 } };
 
-	for (int i = causal ? at.first : 0; i < queries; i += ATTENTION_TILE) {
+	for (int i = causal ? at.first : 0; i < end; i += ATTENTION_TILE) {
 		const int own = min(ATTENTION_TILE, queries - i), j = at.first + 4 * ATTENTION_Y, x = i + 4 * ATTENTION_X,
 			  there = min(x, queries - 1);
 		const size_t sums_at = attention_sums_at(at, heads, queries) + there;

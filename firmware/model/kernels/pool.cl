@@ -208,3 +208,51 @@ ELEMENTS average_pool_backward(__global const stored *DY, __global stored *DX, i
 	}
 	pool_store(&item, add ? sum + pool_load(&item, dx) : sum, dx);
 }
+
+/*
+ * masked_mean: Y[n][c] = mean of X[n][t][c] over the steps t whose id in `ids` [rows, steps] is not 0; 0 without such a step.
+ * X, DX [rows, steps, channels], Y, DY [rows, channels]. An item has a channel of a row; the sum runs over the steps in order.
+ * Backward, `add` = 1 adds to the numbers that are already in DX. Reference: masked_mean_reference() in layers/pool.c. Tolerance: steps * 2^-24.
+ */
+int steps_that_count(__global const long *ids, int steps)
+{
+	int count = 0;
+
+	for (int t = 0; t < steps; t++)
+		count += ids[t] != 0;
+	return count;
+}
+
+ELEMENTS masked_mean(__global const stored *X, __global const long *ids, __global stored *Y, int rows, int steps, int channels)
+{
+	const uint i = get_global_id(0), n = i / channels, c = i % channels;
+	float sum = 0;
+	int count;
+
+	if (n >= (uint)rows)
+		return;
+	ids += (size_t)n * steps;
+	count = steps_that_count(ids, steps);
+	for (int t = 0; t < steps; t++)
+		if (ids[t] != 0)
+			sum += load(((size_t)n * steps + t) * channels + c, X);
+	store(count ? sum / count : 0, i, Y);
+}
+
+ELEMENTS masked_mean_backward(__global const stored *DY, __global const long *ids, __global stored *DX, int add, int rows,
+			      int steps, int channels)
+{
+	const uint i = get_global_id(0), n = i / channels, c = i % channels;
+	float share;
+
+	if (n >= (uint)rows)
+		return;
+	ids += (size_t)n * steps;
+	share = load(i, DY) / max(steps_that_count(ids, steps), 1);
+	for (int t = 0; t < steps; t++) {
+		const size_t at = ((size_t)n * steps + t) * channels + c;
+		const float d = ids[t] != 0 ? share : 0;
+
+		store(add ? load(at, DX) + d : d, at, DX);
+	}
+}

@@ -11,6 +11,7 @@
  *   state   [rows, units] float32: the newest h
  *   flow    [rows, G + 2, units] float32: gradients of the gates' inputs of a step, of h and of c before the step
  *   dgates  [rows, time, G, units]: gradients of the gates' inputs, as summands x W; dinner: of gru, as summands h U
+ *   ids     [rows, time]: a step with id 0 does not count: it leaves h and c as they are; null: all steps count
  *   panels  U, or U transposed, in panels of RECURRENT_LANE columns (recurrent_panels)
  *
  * Work-group: on CPU devices one item, which takes RECURRENT_ROWS rows; in the kernels for GPUs, _group, RECURRENT_ITEMS items
@@ -31,6 +32,7 @@ struct recurrent {
 	__global stored *before, *y, *dgates, *dinner;
 	__global const stored *dy;
 	__global const float *panels, *bias;
+	__global const long *ids; /* null: every step counts */
 	int rows, time, units, flags, activation, recurrent_activation;
 };
 
@@ -38,6 +40,12 @@ struct recurrent {
 size_t step_place(const struct recurrent *q, int row, int s)
 {
 	return (size_t)row * q->time + (q->flags & RECURRENT_BACKWARDS ? q->time - 1 - s : s);
+}
+
+/* Whether step s of a row leaves the state as it is. */
+bool is_skipped(const struct recurrent *q, int row, int s)
+{
+	return q->ids && q->ids[step_place(q, row, s)] == 0;
 }
 
 /* Returns the time step of the output at which step s lies. */
@@ -106,19 +114,20 @@ ELEMENTS gru_bias(__global const stored *dgates, __global const stored *dinner, 
 #define RECURRENT_FORWARD                                                                                            \
 	(__global float *gates, __global float *cells, __global float *state, __global stored *before,              \
 	 __global stored *y, __global const float *panels, __global const float *bias, int rows, int time,           \
-	 int units, int flags, int activation, int recurrent_activation)
+	 int units, int flags, int activation, int recurrent_activation, __global const long *ids)
 #define FORWARD_GIVEN                                                                                                \
 	{ .gates = gates, .cells = cells, .state = state, .before = before, .y = y, .panels = panels, .bias = bias,  \
 	  .rows = rows, .time = time, .units = units, .flags = flags,              \
-	  .activation = activation, .recurrent_activation = recurrent_activation }
+	  .activation = activation, .recurrent_activation = recurrent_activation, .ids = ids }
 #define RECURRENT_BACKWARD                                                                                           \
 	(__global const stored *dy, __global float *gates, __global float *cells, __global stored *before,          \
 	 __global const float *panels, __global stored *dgates, __global stored *dinner, __global float *flow,       \
-	 int rows, int time, int units, int flags, int activation, int recurrent_activation)
+	 int rows, int time, int units, int flags, int activation, int recurrent_activation,                          \
+	 __global const long *ids)
 #define BACKWARD_GIVEN                                                                                               \
 	{ .dy = dy, .gates = gates, .cells = cells, .before = before, .panels = panels, .dgates = dgates,            \
 	  .dinner = dinner, .flow = flow, .rows = rows, .time = time, .units = units, .flags = flags,                \
-	  .activation = activation, .recurrent_activation = recurrent_activation }
+	  .activation = activation, .recurrent_activation = recurrent_activation, .ids = ids }
 
 #ifdef CPU_DEVICE
 /* ---- CPU devices ---- */

@@ -292,11 +292,11 @@ static const struct attribute_spec celu_attributes[] = NUMBER("alpha", 1, 1e-3);
 static const struct attribute_spec shrink_attributes[] = NUMBER("threshold", 0.5, 0);
 static const struct attribute_spec squareplus_attributes[] = NUMBER("b", 4, 1e-6);
 
-#define FUNCTION_ROW(name_of, ...)                                                                           \
-	{                                                                                                    \
-		.name = #name_of, .inputs = 1, .function = true, .shape = same_shape,                        \
-		.forward = function_forward, .backward = function_backward, .reference = function_reference, \
-		##__VA_ARGS__                                                                                \
+#define FUNCTION_ROW(name_of, ...)                                                               \
+	{                                                                                        \
+		.name = #name_of, .inputs = 1, .function = true, .masking = MASKING_PASSES,      \
+		.shape = same_shape, .forward = function_forward, .backward = function_backward, \
+		.reference = function_reference, ##__VA_ARGS__                                   \
 	}
 #define PLAIN(name) const struct op op_##name = FUNCTION_ROW(name, .export = name##_export)
 #define WITH(table, name)           \

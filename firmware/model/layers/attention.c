@@ -89,6 +89,13 @@ static int attention_shape(const struct graph *graph, const struct node *node, s
 				 " of the key '%s', allowed: the same",
 				 value->shape[0], value->name, size.keys, key->name);
 	/* A refused attribute is 0: its own error is enough. */
+	output->mask = graph_at(graph, node->input[QUERY_INPUT])->mask;
+	if (key->mask != GRAPH_NO_TENSOR && value->mask != GRAPH_NO_TENSOR && key->mask != value->mask)
+		return error_set(err, -EINVAL,
+				 "found the value '%s' with the mask of '%s' and the key '%s' with that of "
+				 "'%s', allowed: one mask, that of the same ids",
+				 value->name, graph_at(graph, value->mask)->name, key->name,
+				 graph_at(graph, key->mask)->name);
 	if (size.heads && size.size)
 		r = check_sizes(graph, &size, tensor_last(key), tensor_last(value), err);
 	return r < 0 ? r : same_shape(graph, node, output, err);
@@ -133,11 +140,13 @@ static struct projection projection_of(struct plan *plan, const struct node *nod
 
 /* The arguments that all kernels of attention.cl have after their tensors; the kernels drop nothing where
  * `drops` is false. */
-#define SHAPE_AND_DROPOUT(size, drops, seed, node)                                                      \
+#define SHAPE_AND_DROPOUT(plan, size, drops, seed, node)                                                \
 	INT((size).heads), INT((size).queries), INT((size).keys), INT((size).size), INT((size).values), \
 		INT((size).causal), FLOAT((size).scale), FLOAT(1 / (1 - (size).dropout)),               \
 		UINT((drops) ? dropout_threshold((size).dropout) : 0), UINT(name_hash((node)->name)),   \
-		AT(STEP), AT(FIRST_ROW), UINT((uint32_t)(seed)), UINT((uint32_t)((seed) >> 32))
+		AT(STEP), AT(FIRST_ROW), UINT((uint32_t)(seed)), UINT((uint32_t)((seed) >> 32)),        \
+		mask_argument(plan, node, QUERY_INPUT),                                                 \
+		argument_optional(attention_key_mask((plan)->graph, node), ARGUMENT_IN)
 
 /* Returns the groups that take `steps` queries or keys of each head, and on GPUs `columns` tiles of columns.
  */
@@ -175,10 +184,10 @@ static void attention_forward(struct plan *plan, const struct node *node, bool t
 		projection_forward(plan, &p[i]);
 	}
 	struct launch launch = { .kernel = plan->cpu ? "attention" : "attention_group",
-				 ARGUMENTS(
-					 IN(p[0].y), IN(p[1].y), IN(p[2].y), OUT(output.x),
-					 argument_optional(log_sums, ARGUMENT_OUT),
-					 SHAPE_AND_DROPOUT(size, training && size.dropout > 0, seed, node)) };
+				 ARGUMENTS(IN(p[0].y), IN(p[1].y), IN(p[2].y), OUT(output.x),
+					   argument_optional(log_sums, ARGUMENT_OUT),
+					   SHAPE_AND_DROPOUT(plan, size, training && size.dropout > 0, seed,
+							     node)) };
 
 	set_groups(plan, &launch, size.heads, size.queries, columns_of(size.values));
 	plan_emit(plan, &launch);
@@ -199,12 +208,12 @@ static void emit_heads_backward(struct plan *plan, const struct node *node, cons
 						      : "attention_query_gradients_group",
 				  ARGUMENTS(IN(q->y), IN(k->y), IN(v->y), IN(context->y), IN(context->dy),
 					    IN(log_sums), OUT(deltas), OUT(q->dy),
-					    SHAPE_AND_DROPOUT(size, drops, seed, node)) },
+					    SHAPE_AND_DROPOUT(plan, size, drops, seed, node)) },
 		      keys = { .kernel = plan->cpu ? "attention_key_gradients"
 						   : "attention_key_gradients_group",
 			       ARGUMENTS(IN(q->y), IN(k->y), IN(v->y), IN(context->dy), IN(log_sums),
 					 IN(deltas), OUT(k->dy), OUT(v->dy),
-					 SHAPE_AND_DROPOUT(size, drops, seed, node)) };
+					 SHAPE_AND_DROPOUT(plan, size, drops, seed, node)) };
 
 	set_groups(plan, &queries, size.heads, size.queries, columns_of(size.size));
 	set_groups(plan, &keys, size.heads, size.keys, columns_of(size.values) + columns_of(size.size));
@@ -243,6 +252,7 @@ const struct op op_multi_head_attention = {
 	.name = "multi_head_attention",
 	.inputs = 1,
 	.inputs_max = 3,
+	.masking = MASKING_OWN,
 	.attributes = COUNT(attention_attributes),
 	.attribute = attention_attributes,
 	.parameters = COUNT(attention_parameters),

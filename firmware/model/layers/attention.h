@@ -7,6 +7,10 @@
  * the product of the output. The scores of queries and keys are never in memory. The backward pass has two
  * launches of attention.cl, one for the gradients of queries, one for those of keys and values, and products.
  *
+ * Masks, as in Keras: a key that the mask hides gets no weight, and the output has the mask of the query. A
+ * query that its mask leaves out, and one that sees no key, has the weight 0 for all keys, as in Keras's
+ * layer with dropout; without dropout Keras gives it the mean of all values.
+ *
  * Dropout drops weights of the softmax, in training. Bits: every sum has one order (kernels/attention.cl),
  * and the numbers of a row depend on this row alone.
  */
@@ -47,6 +51,8 @@ struct attention_sizes {
 struct attention_sizes attention_sizes_of(const struct graph *graph, const struct node *node);
 /* Returns the index of the input that ATTENTION_QUERY, _KEY or _VALUE reads. */
 uint32_t attention_input(const struct node *node, uint32_t parameter);
+/* Returns the mask of the keys: that of value or key; GRAPH_NO_TENSOR: all count. */
+uint32_t attention_key_mask(const struct graph *graph, const struct node *node);
 /* Returns the number c of a row that says whether dropout keeps a weight (graph/random.h). */
 uint64_t attention_drop_number(const struct attention_sizes *size, uint64_t head, uint64_t query,
 			       uint64_t key);

@@ -123,18 +123,77 @@ static struct export_inner_name write_steps(const struct parts *of, uint64_t cou
 	return result;
 }
 
-/* Hides the keys j after a query i: adds HIDDEN * min(i - j, 0). Two lists of steps do, so that the file
- * grows with the steps and not with their square. */
-static struct export_inner_name write_causal(const struct parts *of, const char *scores)
+/* Writes min(i - j, 0) of query i and key j: negative where the key is after the query. Two lists of steps
+ * do, so that the file grows with the steps and not with their square. */
+static struct export_inner_name write_behind(const struct parts *of)
 {
 	const struct export_inner_name queries = write_steps(of, of->size.queries, 2, "query_number"),
 				       keys = write_steps(of, of->size.keys, 1, "key_number");
 	struct export_inner_name x =
 		export_both(of->out, of->node, EXPORT_SUBTRACT, queries.text, keys.text, "distance");
 
-	x = export_with(of->out, of->node, EXPORT_MINIMUM, x.text, 0, "behind");
+	return export_with(of->out, of->node, EXPORT_MINIMUM, x.text, 0, "behind");
+}
+
+/* Hides the keys j after a query i. */
+static struct export_inner_name write_causal(const struct parts *of, const char *scores)
+{
+	struct export_inner_name x = write_behind(of);
+
 	x = export_with(of->out, of->node, EXPORT_MULTIPLY, x.text, HIDDEN, "hidden");
 	return export_both(of->out, of->node, EXPORT_ADD, scores, x.text, "seen");
+}
+
+/* Writes seen * (1 where the key is not after the query, else 0). */
+static struct export_inner_name with_causal(const struct parts *of, const char *seen)
+{
+	struct export_inner_name x = write_behind(of);
+
+	x = export_with(of->out, of->node, EXPORT_MAXIMUM, x.text, -1, "behind_once");
+	x = export_with(of->out, of->node, EXPORT_ADD, x.text, 1, "before");
+	return export_both(of->out, of->node, EXPORT_MULTIPLY, seen, x.text, "masks_causal");
+}
+
+/* Writes a mask of one input as 1 or 0 in the shape of a matrix [rows, 1, ...]. */
+static struct export_inner_name mask_of(const struct parts *of, uint32_t input, uint64_t a, uint64_t b,
+					const char *name)
+{
+	const struct tensor shape = { .rank = 3, .shape = { 1, a, b } };
+	char flat_name[64];
+	struct export_inner_name flat;
+
+	(void)snprintf(flat_name, sizeof(flat_name), "%s_flat", name);
+	flat = export_mask(of->out, of->node, input, flat_name);
+	return export_reshaped(of->out, of->node, flat.text, &shape, name);
+}
+
+/* Writes 1 where a query sees a key, else 0: the product of the masks and, with `causal`, max(min(i - j, 0),
+ * -1) + 1. The name is empty where no input has a mask. */
+static struct export_inner_name write_seen(const struct parts *of)
+{
+	const struct graph *graph = export_graph(of->out);
+	const uint32_t value = attention_input(of->node, ATTENTION_VALUE),
+		       key = attention_input(of->node, ATTENTION_KEY);
+	const bool of_query = graph_at(graph, of->node->input[QUERY_INPUT])->mask != GRAPH_NO_TENSOR,
+		   of_value = graph_at(graph, of->node->input[value])->mask != GRAPH_NO_TENSOR;
+	struct export_inner_name seen = { "" }, x;
+
+	if (of_query)
+		seen = mask_of(of, QUERY_INPUT, of->size.queries, 1, "query_mask");
+	if (attention_key_mask(graph, of->node) == GRAPH_NO_TENSOR)
+		return of_query && of->size.causal ? with_causal(of, seen.text) : seen;
+	x = mask_of(of, of_value ? value : key, 1, of->size.keys, "key_mask");
+	seen = of_query ? export_both(of->out, of->node, EXPORT_MULTIPLY, seen.text, x.text, "masks") : x;
+	return of->size.causal ? with_causal(of, seen.text) : seen;
+}
+
+/* Hides what is not seen: scores + HIDDEN * (seen - 1). */
+static struct export_inner_name hide(const struct parts *of, const char *scores, const char *seen)
+{
+	struct export_inner_name x = export_with(of->out, of->node, EXPORT_SUBTRACT, seen, 1, "unseen");
+
+	x = export_with(of->out, of->node, EXPORT_MULTIPLY, x.text, HIDDEN, "unseen_score");
+	return export_both(of->out, of->node, EXPORT_ADD, scores, x.text, "all_scores");
 }
 
 void attention_export(struct export *out, const struct node *node)
@@ -149,12 +208,17 @@ void attention_export(struct export *out, const struct node *node)
 						 steps_last),
 				       v = heads(&of, ATTENTION_VALUE, "value", size->keys, size->values,
 						 heads_first);
+	const struct export_inner_name seen = write_seen(&of);
 	struct export_inner_name x = matrix(&of, q.text, k.text, 4, "products");
 
 	x = export_with(out, node, EXPORT_MULTIPLY, x.text, size->scale, "scores");
-	if (size->causal)
+	if (seen.text[0])
+		x = hide(&of, x.text, seen.text);
+	else if (size->causal)
 		x = write_causal(&of, x.text);
 	x = export_of(out, node, EXPORT_SOFTMAX, x.text, "weights");
+	if (seen.text[0]) /* a query that sees no key */
+		x = export_both(out, node, EXPORT_MULTIPLY, x.text, seen.text, "seen_weights");
 	x = matrix(&of, x.text, v.text, 4, "sums");
 	x = transposed(&of, x.text, heads_first, "sums_steps");
 	x = export_reshaped(out, node, x.text, &context, "context");

@@ -94,10 +94,21 @@ static void add(double *sum, double factor, const double *x, uint64_t count)
 		sum[i] += factor * x[i];
 }
 
-/* Returns how many keys query i sees. */
-static uint64_t seen_by(const struct row *of, uint64_t i)
+/* Returns the row's ids of the mask of an input; NULL: all count. */
+static const double *ids_of(const struct row *of, uint32_t input, uint64_t steps)
 {
-	return of->size.causal && i + 1 < of->size.keys ? i + 1 : of->size.keys;
+	return of->r->mask[input] ? of->r->mask[input] + of->row * steps : NULL;
+}
+
+/* Whether query i sees key j. */
+static bool sees(const struct row *of, uint64_t i, uint64_t j)
+{
+	const double *query = ids_of(of, QUERY_INPUT, of->size.queries),
+		     *key = ids_of(of, attention_input(of->r->node, ATTENTION_KEY), of->size.keys),
+		     *value = ids_of(of, attention_input(of->r->node, ATTENTION_VALUE), of->size.keys);
+
+	return !(query && query[i] == 0) && !(key && key[j] == 0) && !(value && value[j] == 0) &&
+	       !(of->size.causal && j > i);
 }
 
 static void weigh(const struct row *of, uint64_t head, uint64_t i)
@@ -105,24 +116,25 @@ static void weigh(const struct row *of, uint64_t head, uint64_t i)
 	const struct attention_sizes *size = &of->size;
 	double most = -INFINITY, sum = 0;
 
-	for (uint64_t j = 0; j < seen_by(of, i); j++) {
+	for (uint64_t j = 0; j < size->keys; j++) {
 		of->weights[j] = size->scale * product(at(of->y, of, ATTENTION_QUERY, i, head),
 						       at(of->y, of, ATTENTION_KEY, j, head), size->size);
-		most = fmax(most, of->weights[j]);
+		if (sees(of, i, j))
+			most = fmax(most, of->weights[j]);
 		of->factors[j] = size->dropout > 0 ? dropout_factor(of->r, size->dropout, of->row,
 								    attention_drop_number(size, head, i, j))
 						   : 1;
 	}
-	for (uint64_t j = 0; j < seen_by(of, i); j++)
-		sum += of->weights[j] = exp(of->weights[j] - most);
-	for (uint64_t j = 0; j < seen_by(of, i); j++)
+	for (uint64_t j = 0; j < size->keys; j++)
+		sum += of->weights[j] = sees(of, i, j) ? exp(of->weights[j] - most) : 0;
+	for (uint64_t j = 0; sum != 0 && j < size->keys; j++)
 		of->weights[j] /= sum;
 }
 
 static void query_forward(const struct row *of, uint64_t head, uint64_t i)
 {
 	weigh(of, head, i);
-	for (uint64_t j = 0; j < seen_by(of, i); j++)
+	for (uint64_t j = 0; j < of->size.keys; j++)
 		add(at(of->y, of, ATTENTION_OUTPUT, i, head), of->weights[j] * of->factors[j],
 		    at(of->y, of, ATTENTION_VALUE, j, head), of->size.values);
 }
@@ -134,14 +146,14 @@ static void query_backward(const struct row *of, uint64_t head, uint64_t i)
 	double sum = 0;
 
 	weigh(of, head, i);
-	for (uint64_t j = 0; j < seen_by(of, i); j++) {
+	for (uint64_t j = 0; j < of->size.keys; j++) {
 		of->gradients[j] = of->factors[j] *
 				   product(dcontext, at(of->y, of, ATTENTION_VALUE, j, head), size->values);
 		sum += of->gradients[j] * of->weights[j];
 		add(at(of->dy, of, ATTENTION_VALUE, j, head), of->weights[j] * of->factors[j], dcontext,
 		    size->values);
 	}
-	for (uint64_t j = 0; j < seen_by(of, i); j++) {
+	for (uint64_t j = 0; j < size->keys; j++) {
 		const double d = size->scale * of->weights[j] * (of->gradients[j] - sum);
 
 		add(at(of->dy, of, ATTENTION_QUERY, i, head), d, at(of->y, of, ATTENTION_KEY, j, head),

@@ -13,6 +13,14 @@ uint32_t attention_input(const struct node *node, uint32_t parameter)
 	return wanted < node->inputs ? wanted : node->inputs - 1;
 }
 
+uint32_t attention_key_mask(const struct graph *graph, const struct node *node)
+{
+	const uint32_t of_value = graph_at(graph, node->input[attention_input(node, ATTENTION_VALUE)])->mask,
+		       of_key = graph_at(graph, node->input[attention_input(node, ATTENTION_KEY)])->mask;
+
+	return of_value == GRAPH_NO_TENSOR ? of_key : of_value;
+}
+
 struct attention_sizes attention_sizes_of(const struct graph *graph, const struct node *node)
 {
 	const struct attribute *attribute = node->attribute;

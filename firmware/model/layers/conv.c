@@ -295,12 +295,13 @@ static void conv_export(struct export *out, const struct node *node)
 
 /* Kernels: [size..., channels, filters]; of the depthwise ones [size..., channels, depth_multiplier]. */
 
-#define CONV_ROW(row, name_of)                                                                           \
-	{                                                                                                \
-		.name = #name_of, .activates = true, .inputs = 1, .attributes = COUNT(row##_attributes), \
-		.attribute = row##_attributes, .parameters = COUNT(row##_parameters),                    \
-		.parameter = row##_parameters, .shape = conv_shape, .forward = conv_forward,             \
-		.backward = conv_backward, .reference = conv_reference, .export = conv_export,           \
+#define CONV_ROW(row, name_of)                                                                             \
+	{                                                                                                  \
+		.name = #name_of, .activates = true, .inputs = 1, .masking = MASKING_ENDS,                 \
+		.attributes = COUNT(row##_attributes), .attribute = row##_attributes,                      \
+		.parameters = COUNT(row##_parameters), .parameter = row##_parameters, .shape = conv_shape, \
+		.forward = conv_forward, .backward = conv_backward, .reference = conv_reference,           \
+		.export = conv_export,                                                                     \
 	}
 const struct op op_conv2d = CONV_ROW(conv2d, conv2d);
 const struct op op_conv1d = CONV_ROW(conv1d, conv1d);

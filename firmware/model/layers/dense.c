@@ -156,6 +156,7 @@ static void dense_export(struct export *out, const struct node *node)
 
 const struct op op_dense = {
 	.name = "dense",
+	.masking = MASKING_PASSES,
 	.activates = true,
 	.inputs = 1,
 	.attributes = COUNT(dense_attributes),

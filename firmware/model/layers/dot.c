@@ -97,6 +97,7 @@ static void dot_export(struct export *out, const struct node *node)
 
 const struct op op_dot = {
 	.name = "dot",
+	.masking = MASKING_ENDS,
 	.inputs = 2,
 	.attributes = COUNT(dot_attributes),
 	.attribute = dot_attributes,

@@ -115,6 +115,7 @@ static void dropout_export(struct export *out, const struct node *node)
 const struct op op_dropout = {
 	.name = "dropout",
 	.inputs = 1,
+	.masking = MASKING_PASSES,
 	.training_only = true,
 	.attributes = COUNT(dropout_attributes),
 	.attribute = dropout_attributes,

@@ -23,13 +23,20 @@
 
 static const char *const combiner_names[] = { "sum", "mean", "sqrtn", NULL };
 
-const struct attribute_spec embedding_attributes[EMBEDDING_ATTRIBUTES] = {
-	[INPUT_DIM] = { "input_dim", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
-			.max = 1 << 28 },
-	[OUTPUT_DIM] = { "output_dim", ATTRIBUTE_IS_INT, .required = true, .hashed = true, .min = 1,
-			 .max = 1 << 16 },
-	[EMBEDDINGS_INITIALIZER] = { "embeddings_initializer", ATTRIBUTE_IS_NAME, .names = initializer_names,
-				     .fallback_name = "uniform" },
+#define SHARED_ATTRIBUTES                                                         \
+	[INPUT_DIM] = { "input_dim",    ATTRIBUTE_IS_INT, .required = true,       \
+			.hashed = true, .min = 1,         .max = 1 << 28 },       \
+	[OUTPUT_DIM] = { "output_dim",   ATTRIBUTE_IS_INT, .required = true,      \
+			 .hashed = true, .min = 1,         .max = 1 << 16 },      \
+	[EMBEDDINGS_INITIALIZER] = { "embeddings_initializer", ATTRIBUTE_IS_NAME, \
+				     .names = initializer_names, .fallback_name = "uniform" }
+
+static const struct attribute_spec embedding_attributes[] = {
+	SHARED_ATTRIBUTES,
+	[MASK_ZERO] = { "mask_zero", ATTRIBUTE_IS_BOOL, .hashed = true, .hashed_if_given = true },
+};
+const struct attribute_spec embedding_bag_attributes[EMBEDDING_BAG_ATTRIBUTES] = {
+	SHARED_ATTRIBUTES,
 	[COMBINER] = { "combiner", ATTRIBUTE_IS_NAME, .hashed = true, .names = combiner_names,
 		       .fallback_name = "mean" },
 };
@@ -338,6 +345,11 @@ static int embedding_shape(const struct graph *graph, const struct node *node, s
 		return error_set(err, -EINVAL, "found '%s' of shape %s, allowed: at most %u dimensions",
 				 graph_at(graph, node->input[0])->name, shape_text(output, text),
 				 CONFIG_SHAPE_MAX - 1);
+	if (node->attribute[MASK_ZERO].b && output->rank != 1)
+		return error_set(err, -EINVAL, "found '%s' of shape %s, allowed with mask_zero: [steps]",
+				 graph_at(graph, node->input[0])->name, shape_text(output, text));
+	if (node->attribute[MASK_ZERO].b)
+		output->mask = node->input[0];
 	output->shape[output->rank++] = (uint64_t)node->attribute[OUTPUT_DIM].i;
 	return embedding_check_sizes(graph, node, err);
 }
@@ -374,7 +386,8 @@ const struct op op_embedding = {
 	.name = "embedding",
 	.inputs = 1,
 	.reads = DTYPE_I64,
-	.attributes = COMBINER,
+	.masking = MASKING_OWN,
+	.attributes = COUNT(embedding_attributes),
 	.attribute = embedding_attributes,
 	.parameters = EMBEDDING_PARAMETERS,
 	.parameter = embedding_parameters,

@@ -6,12 +6,18 @@
 
 #include "model/layers/row.h"
 
-enum { INPUT_DIM, OUTPUT_DIM, EMBEDDINGS_INITIALIZER, COMBINER, EMBEDDING_ATTRIBUTES };
+enum {
+	INPUT_DIM,
+	OUTPUT_DIM,
+	EMBEDDINGS_INITIALIZER,
+	MASK_ZERO,            /* embedding */
+	COMBINER = MASK_ZERO, /* embedding_bag */
+	EMBEDDING_BAG_ATTRIBUTES,
+};
 enum { TABLE, EMBEDDING_PARAMETERS };
 enum combiner { COMBINER_SUM, COMBINER_MEAN, COMBINER_SQRTN };
 
-extern const struct attribute_spec
-	embedding_attributes[EMBEDDING_ATTRIBUTES]; /* only embedding_bag has COMBINER */
+extern const struct attribute_spec embedding_bag_attributes[EMBEDDING_BAG_ATTRIBUTES];
 extern const struct parameter_spec embedding_parameters[EMBEDDING_PARAMETERS];
 
 /* Sizes of a node: ids in a row of the batch (an upper bound for ragged rows), rows of the table (`ids`),

@@ -40,6 +40,20 @@ static uint32_t axis_of(const struct node *node, const struct tensor *tensor)
 	return axis && index >= 0 && index < (int64_t)tensor->rank ? (uint32_t)index : tensor->rank;
 }
 
+/* Along the last axis each step keeps its mask. */
+static int concatenate_mask(const struct graph *graph, const struct node *node, uint32_t axis,
+			    struct tensor *output, struct error *err)
+{
+	if (axis + 1 == output->rank && axis > 0)
+		return graph_common_mask(graph, node, &output->mask, err);
+	for (uint32_t i = 0; i < node->inputs; i++)
+		if (graph_at(graph, node->input[i])->mask != GRAPH_NO_TENSOR)
+			return refuse_input(graph, node, i,
+					    "with a mask, the last axis, so that the steps stay the same",
+					    err);
+	return 0;
+}
+
 static int concatenate_shape(const struct graph *graph, const struct node *node, struct tensor *output,
 			     struct error *err)
 {
@@ -58,7 +72,7 @@ static int concatenate_shape(const struct graph *graph, const struct node *node,
 	(void)same_shape(graph, node, output, err);
 	for (uint32_t i = 1; i < node->inputs; i++)
 		output->shape[axis] += graph_at(graph, node->input[i])->shape[axis];
-	return 0;
+	return concatenate_mask(graph, node, axis, output, err);
 }
 
 /* Where an input is in the output: as a block of columns. A row of the batch has `outer` rows of the matrix;
@@ -136,6 +150,7 @@ static void concatenate_export(struct export *out, const struct node *node)
 
 const struct op op_concatenate = {
 	.name = "concatenate",
+	.masking = MASKING_OWN,
 	.inputs = 2,
 	.inputs_max = CONFIG_INPUTS_MAX,
 	.attributes = COUNT(concatenate_attributes),

@@ -239,6 +239,9 @@ static void unit_export(struct export *out, const struct node *node)
 #define TABLES(of)                                                          \
 	.attributes = COUNT(of##_attributes), .attribute = of##_attributes, \
 	.parameters = COUNT(of##_parameters), .parameter = of##_parameters
-const struct op op_layer_norm = LAYER_NORM_ROW(layer_norm, layer_norm_export, TABLES(layer_norm));
-const struct op op_rms_normalization = LAYER_NORM_ROW(rms_normalization, rms_export, TABLES(rms));
-const struct op op_unit_normalization = LAYER_NORM_ROW(unit_normalization, unit_export);
+const struct op op_layer_norm =
+	LAYER_NORM_ROW(layer_norm, layer_norm_export, .masking = MASKING_PASSES, TABLES(layer_norm));
+const struct op op_rms_normalization =
+	LAYER_NORM_ROW(rms_normalization, rms_export, .masking = MASKING_ENDS, TABLES(rms));
+const struct op op_unit_normalization =
+	LAYER_NORM_ROW(unit_normalization, unit_export, .masking = MASKING_PASSES);

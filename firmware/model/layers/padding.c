@@ -168,11 +168,12 @@ static void padding1d_export(struct export *out, const struct node *node)
 	export_reshape(out, padded.text, export_tensor(out, node->output), export_output(out, node));
 }
 
-#define PADDING_ROW(kind, op_name)                                                                    \
-	{                                                                                             \
-		.name = #op_name, .inputs = 1, .attributes = COUNT(kind##_attributes),                \
-		.attribute = kind##_attributes, .shape = kind##_shape, .forward = padding_forward,    \
-		.backward = padding_backward, .reference = padding_reference, .export = kind##_export \
+#define PADDING_ROW(kind, op_name)                                                               \
+	{                                                                                        \
+		.name = #op_name, .inputs = 1, .masking = MASKING_ENDS,                          \
+		.attributes = COUNT(kind##_attributes), .attribute = kind##_attributes,          \
+		.shape = kind##_shape, .forward = padding_forward, .backward = padding_backward, \
+		.reference = padding_reference, .export = kind##_export                          \
 	}
 const struct op op_zero_padding2d = PADDING_ROW(padding, zero_padding2d);
 const struct op op_zero_padding1d = PADDING_ROW(padding1d, zero_padding1d);

@@ -138,6 +138,7 @@ static void permute_export(struct export *out, const struct node *node)
 const struct op op_permute = {
 	.name = "permute",
 	.inputs = 1,
+	.masking = MASKING_ENDS,
 	.attributes = COUNT(permute_attributes),
 	.attribute = permute_attributes,
 	.shape = permute_shape,

@@ -134,6 +134,40 @@ static struct extent per_position(const struct plan *plan, int32_t height, int32
 				.tile = ELEMENT_GROUP };
 }
 
+/* Appends the launch of the mean of the steps that count. */
+static void emit_masked_mean(struct plan *plan, const struct node *node)
+{
+	const struct tensor *input = input_of(plan, node, 0);
+
+	plan_emit(plan, &(struct launch){
+				.kernel = "masked_mean",
+				.groups = { { .per_row = tensor_last(input), .tile = ELEMENT_GROUP } },
+				ARGUMENTS(IN(node->input[0]), mask_argument(plan, node, 0), OUT(node->output),
+					  AT(ROWS), INT(input->shape[0]), INT(tensor_last(input))),
+			});
+}
+
+static void emit_masked_mean_backward(struct plan *plan, const struct node *node, struct argument dx,
+				      bool add)
+{
+	const struct tensor *input = input_of(plan, node, 0);
+
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "masked_mean_backward",
+			  .groups = { { .per_row = tensor_last(input), .tile = ELEMENT_GROUP } },
+			  ARGUMENTS(IN(output_of(plan, node)->gradient), mask_argument(plan, node, 0), dx,
+				    INT(add), AT(ROWS), INT(input->shape[0]), INT(tensor_last(input))),
+		  });
+}
+
+/* Whether the layer reads only the steps that count: global_average_pooling1d does. */
+static bool is_masked(const struct graph *graph, const struct node *node)
+{
+	return node->op == &op_global_average_pooling1d &&
+	       graph_at(graph, node->input[0])->mask != GRAPH_NO_TENSOR;
+}
+
 static void pool_forward(struct plan *plan, const struct node *node, bool training)
 {
 	const struct window window = pool_of(plan->graph, node);
@@ -141,6 +175,10 @@ static void pool_forward(struct plan *plan, const struct node *node, bool traini
 	const uint32_t in = window_tensor(plan, node, "window", &window);
 	const struct extent positions = per_position(plan, window.out[0], window.out[1], channels);
 
+	if (is_masked(plan->graph, node)) {
+		emit_masked_mean(plan, node);
+		return;
+	}
 	if (!is_max(node)) {
 		plan_emit(plan, &(struct launch){
 					.kernel = "average_pool",
@@ -175,7 +213,9 @@ static void pool_backward(struct plan *plan, const struct node *node)
 	if (dx == GRAPH_NO_TENSOR)
 		return;
 	gradient = (struct argument){ .kind = add ? ARGUMENT_INOUT : ARGUMENT_OUT, .tensor = dx };
-	if (is_max(node))
+	if (is_masked(plan->graph, node))
+		emit_masked_mean_backward(plan, node, gradient, add);
+	else if (is_max(node))
 		plan_emit(plan,
 			  &(struct launch){ .kernel = "max_pool_backward",
 					    .groups = { groups },
@@ -239,12 +279,43 @@ static void reference_average(const struct position *p, const double *x, double 
 			dx[at] += *dy / (double)count;
 }
 
+/* The mean of the steps of a row whose id in the mask is not 0; 0 without any. */
+static void masked_mean_reference(const struct op_reference *r)
+{
+	const uint64_t channels = r->outputs, steps = r->inputs / channels;
+
+	for (uint64_t row = 0; row < r->rows; row++) {
+		const double *mask = r->mask[0] + row * steps;
+		uint64_t count = 0;
+
+		for (uint64_t t = 0; t < steps; t++)
+			count += mask[t] != 0;
+		for (uint64_t c = 0; c < channels; c++) {
+			double *y = &r->y[row * channels + c];
+
+			*y = 0;
+			for (uint64_t t = 0; t < steps; t++) {
+				const uint64_t at = (row * steps + t) * channels + c;
+				const double share = mask[t] != 0 ? 1.0 / (double)count : 0;
+
+				*y += r->x[0][at] * share;
+				if (r->dy && r->dx[0])
+					r->dx[0][at] = r->dy[row * channels + c] * share;
+			}
+		}
+	}
+}
+
 static void pool_reference(const struct op_reference *r)
 {
 	const struct window window = pool_of(r->graph, r->node);
 	const uint64_t channels = r->outputs / window_positions(&window);
 	double *dx = r->dy ? r->dx[0] : NULL;
 
+	if (is_masked(r->graph, r->node)) {
+		masked_mean_reference(r);
+		return;
+	}
 	for (uint64_t i = 0; dx && i < r->rows * r->inputs; i++)
 		dx[i] = 0;
 	for (uint64_t i = 0; i < r->rows * r->outputs; i++) {
@@ -272,8 +343,40 @@ static void export_pool(struct export *out, const struct node *node, const char 
 					   .same = !strcmp(node->attribute[POOL_PADDING].s, "same") });
 }
 
+/* Exports mean(x * mask) / max(mean(mask), 1 / (2 * steps)): a row without a step that counts gets 0. */
+static void masked_mean_export(struct export *out, const struct node *node)
+{
+	const double steps = (double)export_tensor(out, node->input[0])->shape[0];
+	const struct tensor column = { .rank = 2, .shape = { (uint64_t)steps, 1 } };
+	const bool keeps = node->attribute[GLOBAL_KEEPDIMS].b;
+	const struct export_inner_name flat = export_mask(out, node, 0, "mask"),
+				       mask = export_reshaped(out, node, flat.text, &column, "counts"),
+				       kept = export_both(out, node, EXPORT_MULTIPLY,
+							  export_input(out, node, 0), mask.text, "kept"),
+				       sum = export_inner(node, "kept_mean"),
+				       count = export_inner(node, "counts_mean");
+	struct export_node mean = { .kind = EXPORT_MEAN,
+				    .output = sum.text,
+				    .input = { kept.text },
+				    .axes = { 1 },
+				    .axis_count = 1,
+				    .keep_axes = keeps };
+	struct export_inner_name least;
+
+	export_node(out, &mean);
+	mean.output = count.text;
+	mean.input[0] = mask.text;
+	export_node(out, &mean);
+	least = export_with(out, node, EXPORT_MAXIMUM, count.text, 0.5 / steps, "counts_least");
+	export_binary(out, EXPORT_DIVIDE, sum.text, least.text, export_output(out, node));
+}
+
 static void global_export(struct export *out, const struct node *node)
 {
+	if (is_masked(export_graph(out), node)) {
+		masked_mean_export(out, node);
+		return;
+	}
 	export_node(out, &(struct export_node){ .kind = is_max(node) ? EXPORT_MAX : EXPORT_MEAN,
 						.output = export_output(out, node),
 						.input = { export_input(out, node, 0) },
@@ -304,6 +407,7 @@ static void pool_export(struct export *out, const struct node *node)
 	const struct op op_##op_name = {     \
 		.name = #op_name,            \
 		.inputs = 1,                 \
+		.masking = MASKING_ENDS,     \
 		.attributes = COUNT(table),  \
 		.attribute = table,          \
 		.shape = pool_shape,         \

@@ -112,6 +112,8 @@ static int recurrent_shape(const struct graph *graph, const struct node *node, s
 	output->rank = node->attribute[RECURRENT_RETURN_SEQUENCES].b ? 2 : 1;
 	output->shape[0] = input->shape[0];
 	output->shape[output->rank - 1] = units;
+	if (output->rank == 2)
+		output->mask = input->mask;
 	return 0;
 }
 
@@ -208,7 +210,7 @@ static void recurrent_forward(struct plan *plan, const struct node *node, bool t
 				  argument_optional(before, ARGUMENT_OUT), OUT(node->output), IN(panels),
 				  argument_optional(node->parameter[RECURRENT_BIAS], ARGUMENT_IN), AT(ROWS),
 				  INT(size.time), INT(size.units), INT(flags_of(&size)), INT(size.activation),
-				  INT(size.gate_activation)),
+				  INT(size.gate_activation), mask_argument(plan, node, 0)),
 		});
 }
 
@@ -276,7 +278,8 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 				    OUT(work_of_rows(plan, node, "flow", DTYPE_F32, size.gates + 2,
 						     size.units)),
 				    AT(ROWS), INT(size.time), INT(size.units), INT(flags_of(&size)),
-				    INT(size.activation), INT(size.gate_activation)),
+				    INT(size.activation), INT(size.gate_activation),
+				    mask_argument(plan, node, 0)),
 		  });
 	recurrent.x = before;
 	recurrent.dy = is_gru ? dinner : dgates;
@@ -291,6 +294,7 @@ static void recurrent_backward(struct plan *plan, const struct node *node)
 #define RECURRENT_OP(name_of, ...)                                                  \
 	const struct op op_##name_of = { .name = #name_of,                          \
 					 .inputs = 1,                               \
+					 .masking = MASKING_OWN,                    \
 					 .attributes = COUNT(name_of##_attributes), \
 					 .attribute = name_of##_attributes,         \
 					 .parameters = COUNT(name_of##_parameters), \

@@ -15,6 +15,9 @@
  * order (kernels/recurrent.cl), and the numbers of a row depend on this row alone. A batch has rows /
  * RECURRENT_ROWS groups, so more cores than that do not help.
  *
+ * A step that the mask of the input leaves out keeps the state, and its output is that of the step before,
+ * zeros before the first, as in Keras. Its product x W is computed, and has no gradient.
+ *
  * Random numbers: with `dropout` a mask of the features drops a feature in all time steps of a row, as
  * spatial_dropout2d drops a channel (graph/random.h).
  *

@@ -19,6 +19,7 @@ struct steps {
 	uint64_t step;
 	struct export_inner_name begin[GATES_MAX], end[GATES_MAX], h, cell;
 	struct export_inner_name bias; /* bias of the product h U of gru; empty: there is none */
+	struct export_inner_name mask; /* [rows, time], 1 where the step counts; empty: all count */
 };
 
 /* ---- Operations of a step, whose results are "<layer>/<what>_<step>" ---- */
@@ -210,16 +211,19 @@ static struct export_inner_name write_input(const struct steps *at)
 		       : product;
 }
 
-/* Cuts the step out of all. */
-static struct export_inner_name input_of_step(const struct steps *at, const char *all)
+/* Cuts the step out of all, [rows, time, ...]. */
+static struct export_inner_name cut_step(const struct steps *at, const char *all, const char *what)
 {
 	const uint64_t t = at->size.backwards ? at->size.time - 1 - at->step : at->step;
 	const int64_t begin[] = { 0, (int64_t)t }, end[] = { INT64_MAX, (int64_t)t + 1 };
-	char name[STEP_NAME_BYTES];
-	const struct export_inner_name from = whole_numbers(at, begin, 2, step_name(at, "begin", name)),
-				       to = whole_numbers(at, end, 2, step_name(at, "end", name));
+	char bound[STEP_NAME_BYTES / 2], name[STEP_NAME_BYTES];
+	struct export_inner_name from, to;
 
-	return slice(at, all, from.text, to.text, 2, "input");
+	(void)snprintf(bound, sizeof(bound), "%s_begin", what);
+	from = whole_numbers(at, begin, 2, step_name(at, bound, name));
+	(void)snprintf(bound, sizeof(bound), "%s_end", what);
+	to = whole_numbers(at, end, 2, step_name(at, bound, name));
+	return slice(at, all, from.text, to.text, 2, what);
 }
 
 /* Writes h U of a step. */
@@ -257,7 +261,7 @@ static bool gru_inner(const struct steps *at, struct export_inner_name *ret_inne
 
 static void write_step(struct steps *at, const char *all)
 {
-	const struct export_inner_name input = input_of_step(at, all);
+	const struct export_inner_name input = cut_step(at, all, "input");
 	struct export_inner_name inner = { "" }, sums = input;
 
 	if (at->size.gates == 3) {
@@ -272,6 +276,38 @@ static void write_step(struct steps *at, const char *all)
 		lstm_step(at, sums.text);
 	else
 		at->h = activated(at, at->size.activation, sums.text, "h");
+}
+
+/* Returns after where the step counts, else before: before + mask (after - before). In the first step before
+ * is 0. */
+static struct export_inner_name chosen(const struct steps *at, const char *mask, const char *before,
+				       const char *after, const char *what)
+{
+	char name[STEP_NAME_BYTES / 2];
+	struct export_inner_name change;
+
+	if (at->step == 0)
+		return both(at, EXPORT_MULTIPLY, after, mask, what);
+	(void)snprintf(name, sizeof(name), "%s_change", what);
+	change = both(at, EXPORT_SUBTRACT, after, before, name);
+	(void)snprintf(name, sizeof(name), "%s_step", what);
+	change = both(at, EXPORT_MULTIPLY, change.text, mask, name);
+	return both(at, EXPORT_ADD, before, change.text, what);
+}
+
+/* Writes a step that may not count: then state and cell stay. */
+static void write_masked_step(struct steps *at, const char *all)
+{
+	const struct export_inner_name h = at->h, cell = at->cell;
+	struct export_inner_name mask;
+
+	write_step(at, all);
+	if (!at->mask.text[0])
+		return;
+	mask = cut_step(at, at->mask.text, "mask");
+	at->h = chosen(at, mask.text, h.text, at->h.text, "h_kept");
+	if (at->size.gates == 4)
+		at->cell = chosen(at, mask.text, cell.text, at->cell.text, "c_kept");
 }
 
 /* Joins the outputs of all steps along the time, as many at once as an operation may have inputs. */
@@ -321,10 +357,16 @@ void recurrent_export(struct export *out, const struct node *node)
 	if (!h)
 		abort();
 	write_bounds(&at);
+	if (export_tensor(out, node->input[0])->mask != GRAPH_NO_TENSOR) {
+		const struct tensor column = { .rank = 2, .shape = { at.size.time, 1 } };
+		const struct export_inner_name flat = export_mask(out, node, 0, "mask");
+
+		at.mask = export_reshaped(out, node, flat.text, &column, "mask_steps");
+	}
 	if (at.size.gates == 3)
 		at.bias = bias_row(&at, 1);
 	for (at.step = 0; at.step < at.size.time; at.step++) {
-		write_step(&at, all.text);
+		write_masked_step(&at, all.text);
 		h[at.step] = at.h;
 	}
 	if (!at.size.sequences)

@@ -80,6 +80,14 @@ static void read_input(struct history *of)
 		}
 }
 
+/* Whether the mask leaves step s of the row out. */
+static bool is_skipped(const struct history *of, uint64_t s)
+{
+	const uint64_t t = of->size.backwards ? of->size.time - 1 - s : s;
+
+	return of->r->mask[0] && of->r->mask[0][of->row * of->size.time + t] == 0;
+}
+
 static double *output_at(const struct history *of, const double *y, uint64_t s)
 {
 	const struct recurrent_sizes *size = &of->size;
@@ -99,7 +107,10 @@ static void unit_forward(struct history *of, uint64_t s, uint64_t j, const doubl
 	       *cell = of->cells + s * size->units + j;
 	const uint64_t next = size->units;
 
-	if (size->gates == 4) {
+	if (is_skipped(of, s)) {
+		*h = *(h - next);
+		*cell = s ? *(cell - next) : 0;
+	} else if (size->gates == 4) {
 		for (uint64_t i = 0; i < 4; i++)
 			gate[i * next] = activate(in[i] + inner[i], i == 2 ? f : g);
 		*cell = gate[next] * (s ? *(cell - next) : 0) + gate[0] * gate[2 * next];
@@ -159,6 +170,11 @@ static void unit_backward(const struct history *of, uint64_t s, uint64_t j, cons
 	const double *gate = of->gates + s * of->width + j, *cell = of->cells + s * size->units + j;
 	double *din = step->din + j, d = step->dh[j];
 
+	if (is_skipped(of, s)) {
+		for (uint64_t i = 0; i < size->gates; i++)
+			din[i * next] = step->dinner[i * next + j] = 0;
+		return;
+	}
 	step->dh[j] = 0;
 	if (size->gates == 4) {
 		const double out = activate(*cell, f);

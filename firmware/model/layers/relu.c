@@ -183,11 +183,11 @@ static void relu_export(struct export *out, const struct node *node)
 	export_binary(out, EXPORT_ADD, upper.text, lower.text, export_output(out, node));
 }
 
-#define RELU_ROW(name_of, ...)                                                                   \
-	{                                                                                        \
-		.name = #name_of, .function = true, .inputs = 1, .shape = relu_shape,            \
-		.forward = relu_forward, .backward = relu_backward, .reference = relu_reference, \
-		.export = relu_export, ##__VA_ARGS__                                             \
+#define RELU_ROW(name_of, ...)                                                              \
+	{                                                                                   \
+		.name = #name_of, .function = true, .inputs = 1, .masking = MASKING_PASSES, \
+		.shape = relu_shape, .forward = relu_forward, .backward = relu_backward,    \
+		.reference = relu_reference, .export = relu_export, ##__VA_ARGS__           \
 	}
 const struct op op_relu = RELU_ROW(relu, .attributes = COUNT(relu_attributes), .attribute = relu_attributes);
 const struct op op_relu6 = RELU_ROW(relu6);

@@ -65,6 +65,7 @@ const struct op op_rescaling = {
 	.inputs = 1,
 	.attributes = COUNT(rescaling_attributes),
 	.attribute = rescaling_attributes,
+	.masking = MASKING_PASSES,
 	.shape = same_shape,
 	.forward = rescaling_forward,
 	.backward = rescaling_backward,

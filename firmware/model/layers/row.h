@@ -63,6 +63,12 @@ int same_shape(const struct graph *graph, const struct node *node, struct tensor
 int same_shapes(const struct graph *graph, const struct node *node, struct tensor *output, struct error *err);
 /* Writes the integers of an attribute, "[2, 1]". Returns `out`. */
 const char *items_text(const struct attribute *list, char out[static SHAPE_TEXT_BYTES]);
+/* Returns the mask of input i as an argument for a kernel; a null pointer if it has none. */
+static inline struct argument mask_argument(const struct plan *plan, const struct node *node, uint32_t i)
+{
+	return argument_optional(input_of(plan, node, i)->mask, ARGUMENT_IN);
+}
+
 /* Sets the error that input i has a shape that is not `allowed` beside input 0. Returns -EINVAL. */
 int refuse_input(const struct graph *graph, const struct node *node, uint32_t i, const char *allowed,
 		 struct error *err);

@@ -32,6 +32,7 @@ static int flatten_shape(const struct graph *graph, const struct node *node, str
 const struct op op_flatten = {
 	.name = "flatten",
 	.inputs = 1,
+	.masking = MASKING_ENDS,
 	.view = true,
 	.shape = flatten_shape,
 	.reference = view_reference,
@@ -84,6 +85,7 @@ static int reshape_shape(const struct graph *graph, const struct node *node, str
 const struct op op_reshape = {
 	.name = "reshape",
 	.inputs = 1,
+	.masking = MASKING_ENDS,
 	.view = true,
 	.attributes = COUNT(reshape_attributes),
 	.attribute = reshape_attributes,

@@ -61,11 +61,29 @@ static void softmax_reference(const struct op_reference *r)
 	}
 }
 
+/* As the `activation` of a layer it passes a mask, as in Keras. Keras's layer Softmax hides classes by a mask
+ * of the input's shape, which no mask of steps has. */
+static int softmax_shape(const struct graph *graph, const struct node *node, struct tensor *output,
+			 struct error *err)
+{
+	const struct tensor *input = graph_at(graph, node->input[0]);
+
+	if (input->mask != GRAPH_NO_TENSOR && !node->is_activation)
+		return error_set(
+			err, -EINVAL,
+			"found '%s' with the mask of '%s', allowed: no mask; as the `activation` of a "
+			"layer softmax passes a mask",
+			input->name, graph_at(graph, input->mask)->name);
+	output->mask = input->mask;
+	return same_shape(graph, node, output, err);
+}
+
 const struct op op_softmax = {
 	.name = "softmax",
 	.function = true,
 	.inputs = 1,
-	.shape = same_shape,
+	.masking = MASKING_OWN,
+	.shape = softmax_shape,
 	.forward = softmax_forward,
 	.backward = softmax_backward,
 	.reference = softmax_reference,

@@ -91,10 +91,11 @@ static void average_export(struct export *out, const struct node *node)
 	export_binary(out, EXPORT_DIVIDE, sum.text, inputs.text, export_output(out, node));
 }
 
-#define SUM_ROW(name_of, ...)                                                                  \
-	{                                                                                      \
-		.name = #name_of, .inputs = 2, .shape = same_shapes, .backward = sum_backward, \
-		.reference = sum_reference, .export = name_of##_export, ##__VA_ARGS__          \
+#define SUM_ROW(name_of, ...)                                                                     \
+	{                                                                                         \
+		.name = #name_of, .inputs = 2, .masking = MASKING_PASSES, .shape = same_shapes,   \
+		.backward = sum_backward, .reference = sum_reference, .export = name_of##_export, \
+		##__VA_ARGS__                                                                     \
 	}
 const struct op op_add = SUM_ROW(add, .inputs_max = CONFIG_INPUTS_MAX, .forward = add_forward);
 const struct op op_average = SUM_ROW(average, .inputs_max = CONFIG_INPUTS_MAX, .forward = weighted_forward);

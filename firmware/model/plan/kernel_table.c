@@ -218,6 +218,8 @@ const struct kernel kernel_table[] = {
 	{ "depthwise_lines", KERNEL_FILE_depthwise_lines, 0 },
 	{ "depthwise_kernel_lines", KERNEL_FILE_depthwise_lines, 0 },
 	/* pool.cl */
+	{ "masked_mean", KERNEL_FILE_pool, 0 },
+	{ "masked_mean_backward", KERNEL_FILE_pool, 0 },
 	{ "max_pool", KERNEL_FILE_pool, 0 },
 	{ "max_pool_backward", KERNEL_FILE_pool, 0 },
 	{ "average_pool", KERNEL_FILE_pool, 0 },
