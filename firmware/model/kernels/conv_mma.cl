@@ -21,7 +21,7 @@
 
 /* The numbers of the chunks that the tap reads; negative: in padding, or behind the last tap. */
 #define TAP_BEGIN                                                                                                      \
-	_Pragma("unroll") for (int n = 0; n < A_COPIES; n++)                                                           \
+	UNROLL for (int n = 0; n < A_COPIES; n++)                                                           \
 	{                                                                                                              \
 		const long from = tap.y < size.y ? channels_at(corner[n], tap, in, dilation, apart, K) : -1;           \
                                                                                                                        \
@@ -38,7 +38,7 @@
 	int a_at[A_COPIES];                                                                                            \
 	int3 tap = tap_at(first + a_k, K, size.x), corner[A_COPIES];                                                   \
                                                                                                                        \
-	_Pragma("unroll") for (int n = 0; n < A_COPIES; n++)                                                           \
+	UNROLL for (int n = 0; n < A_COPIES; n++)                                                           \
 	{                                                                                                              \
 		const int i = a_row + n * (ITEMS / A_LINE);                                                            \
                                                                                                                        \
@@ -48,7 +48,7 @@
 	}                                                                                                              \
 	TAP_BEGIN
 #define A_FETCH(stage, k0)                                                                                             \
-	_Pragma("unroll") for (int n = 0; n < A_COPIES; n++)                                                           \
+	UNROLL for (int n = 0; n < A_COPIES; n++)                                                           \
 	{                                                                                                              \
 		const bool is_inside = a_at[n] >= 0 && (k0) + a_k < terms;                                             \
                                                                                                                        \
@@ -95,9 +95,9 @@
 					 (tap.y * dilation.y * in.x + tap.x * dilation.x) * channels + tap.z };        \
 	int3 place[A_COPIES];                                                                                          \
                                                                                                                        \
-	_Pragma("unroll") for (int n = 0; n < A_COPIES; n++) place[n] = place_at(first + a_k + n * (ITEMS / A_LINE), out);
+	UNROLL for (int n = 0; n < A_COPIES; n++) place[n] = place_at(first + a_k + n * (ITEMS / A_LINE), out);
 #define A_FETCH(stage, k0)                                                                                             \
-	_Pragma("unroll") for (int n = 0; n < A_COPIES; n++)                                                           \
+	UNROLL for (int n = 0; n < A_COPIES; n++)                                                           \
 	{                                                                                                              \
 		const int2 corner = place[n].xy * stride - before;                                                     \
 		const long at = (((long)place[n].z * in.y + corner.y) * in.x + corner.x) * channels;                   \
