@@ -286,6 +286,10 @@ static const struct {
 	{ "depthwise_lines", { 0.07, 4e-3 } },
 	{ "batch_norm_wide", { 0.12, 4e-3 } },
 	{ "article", { 0.12, 4e-3 } },
+	{ "masked", { 0.04, 0.01 } },
+	{ "masked_queries", { 0.06, 0.01 } },
+	{ "masked_causal", { 0.04, 0.01 } },
+	{ "masked_mean", { 0.3, 4e-3 } },
 	{ "", { 0.016, 2e-3 } },
 };
 
