@@ -332,6 +332,20 @@ class Bag(K.Layer):
         return total / {"sum": 1.0, "mean": count, "sqrtn": tf.sqrt(count)}[self.combiner]
 
 
+class WithPositions(K.Layer):
+    """The sum of the input and of what KerasHub's PositionEmbedding gives for it."""
+
+    def __init__(self, length):
+        super().__init__(name="p")
+        self.length = length
+
+    def build(self, shape):
+        self.embeddings = self.add_weight(name="embeddings", shape=[self.length, shape[-1]], initializer="glorot_uniform")
+
+    def call(self, x):
+        return x + tf.broadcast_to(self.embeddings[:x.shape[1]], tf.shape(x))
+
+
 class LazyAdam(keras.optimizers.Adam):
     """As in TensorFlow Addons: rows of a table that the batch does not name keep their weights and moments. Here a row
     counts as named if its gradient is not 0."""
@@ -500,6 +514,9 @@ LAYERS += [
               'use_bias = false; }', lambda: K.Conv1D(6, 3, dilation_rate=2, use_bias=False, name="c")),
     sequences("depthwise_conv1d", '{ op = "depthwise_conv1d"; name = "c"; kernel_size = 3; strides = 2; depth_multiplier = 2; '
               'padding = "same"; }', lambda: K.DepthwiseConv1D(3, 2, "same", depth_multiplier=2, name="c")),
+    sequences("position_embedding", '{ op = "dense"; name = "c"; units = 6; }, '
+              '{ op = "position_embedding"; name = "p"; sequence_length = 40; }, { op = "add"; inputs = [ "p", "c" ]; }',
+              lambda: K.Dense(6, name="c"), lambda: WithPositions(40)),
     sequences("permute", '{ op = "permute"; dims = [ 2, 1 ]; }, { op = "conv1d"; name = "c"; filters = 5; kernel_size = 2; }',
               lambda: K.Permute((2, 1)), lambda: K.Conv1D(5, 2, name="c")),
     sequences("zero_padding1d, max_pooling1d", '{ op = "zero_padding1d"; padding = [ 1, 3 ]; }, { op = "max_pooling1d"; pool_size = 3; }',

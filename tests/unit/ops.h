@@ -85,7 +85,7 @@ static const struct family {
 	  "global_average_pooling1d conv2d depthwise_conv2d max_pooling2d average_pooling2d "
 	  "global_max_pooling2d "
 	  "global_average_pooling2d " },
-	{ "embedding", " embedding embedding_bag cast " },
+	{ "embedding", " embedding embedding_bag position_embedding cast " },
 	{ "picture", " rescaling random_flip random_rotation random_zoom random_translation random_shear "
 		     "random_contrast random_brightness random_crop center_crop " },
 };

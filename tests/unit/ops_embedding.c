@@ -42,10 +42,20 @@ static struct config_layer masked_mean[] = {
 	SOFTMAX
 };
 
+#define WORD_VECTORS NAMED("embedding", "e", INPUTS_OF(1, "words"), ATTRIBUTES(2, TABLE_OF(21)))
+#define POSITIONS_OF(length) \
+	NAMED("position_embedding", "p", ATTRIBUTES(1, INT_ATTRIBUTE("sequence_length", length)))
+static struct config_layer positions[] = {
+	WORD_VECTORS, POSITIONS_OF(WORDS), OP("add", INPUTS_OF(2, "p", "e")), OP("flatten"), DENSE(5), SOFTMAX
+};
+/* No gradient goes to the input: that of the embedding is zero. */
+static struct config_layer positions_alone[] = { WORD_VECTORS, POSITIONS_OF(40), OP("flatten"), DENSE(5),
+						 SOFTMAX };
+
 /* To test a new op add a line here. */
 static const struct net family_nets[] = {
-	NET(casts),   NET(embeddings), NET(embedding_frozen), NET(bag_mean),
-	NET(bag_sum), NET(bag_sqrtn),  NET(tables),           NET(masked_mean),
+	NET(casts),     NET(embeddings), NET(embedding_frozen), NET(bag_mean),  NET(bag_sum),
+	NET(bag_sqrtn), NET(tables),     NET(masked_mean),      NET(positions), NET(positions_alone),
 };
 
 int main(void)

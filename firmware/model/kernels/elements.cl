@@ -148,6 +148,28 @@ ELEMENTS permute(__global const stored *from, __global stored *to, int add, int 
 	}
 }
 
+/* y[r][i] = P[i]: each row gets the first `columns` numbers. */
+ELEMENTS step_vectors(__global const float *P, __global stored *y, int rows, int columns)
+{
+	const size_t i = get_global_id(0);
+
+	if (i < (size_t)rows * columns)
+		store(P[i % columns], i, y);
+}
+
+/* dP[i] = sum over the rows, in ascending order, of dy[r][i]; 0 from `columns` on. Tolerance: rows * 2^-24 of the sum of
+ * absolute values. */
+ELEMENTS step_vector_sums(__global const stored *dy, __global float *dP, int rows, int columns, int numbers)
+{
+	const size_t i = get_global_id(0);
+	float sum = 0;
+
+	for (int r = 0; i < (size_t)columns && r < rows; r++)
+		sum += load((size_t)r * columns + i, dy);
+	if (i < (size_t)numbers)
+		dP[i] = sum;
+}
+
 #ifdef CPU_DEVICE
 /* The same as move_image for CPU devices: a group is one work-item, which computes a line of `to`. */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void move_lines(

@@ -36,6 +36,7 @@
 	row(spatial_dropout2d) \
 	row(embedding) \
 	row(embedding_bag) \
+	row(position_embedding) \
 	row(lstm) \
 	row(gru) \
 	row(simple_rnn) \

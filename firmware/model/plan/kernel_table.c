@@ -63,6 +63,8 @@ const struct kernel kernel_table[] = {
 	{ "move_image", KERNEL_FILE_elements, 0 },
 	{ "move_lines", KERNEL_FILE_elements, 0 },
 	{ "permute", KERNEL_FILE_elements, 0 },
+	{ "step_vectors", KERNEL_FILE_elements, 0 },
+	{ "step_vector_sums", KERNEL_FILE_elements, 0 },
 	{ "add_two", KERNEL_FILE_elements, 0 },
 	{ "extreme_two", KERNEL_FILE_elements, 0 },
 	{ "extreme_backward", KERNEL_FILE_elements, 0 },
