@@ -62,9 +62,22 @@ static void append_attribute(struct text *text, const struct attribute_spec *spe
 	}
 }
 
+/* Returns whether an attribute with one value has its default. */
+static bool is_default(const struct attribute_spec *spec, const struct attribute *attribute)
+{
+	switch (spec->kind) {
+	case ATTRIBUTE_IS_BOOL:
+		return attribute->b == (spec->fallback != 0);
+	case ATTRIBUTE_IS_INT:
+		return attribute->i == (int64_t)spec->fallback;
+	default:
+		return attribute->f == spec->fallback;
+	}
+}
+
 static bool is_hashed(const struct attribute_spec *spec, const struct attribute *attribute)
 {
-	return spec->hashed && !(spec->hashed_if_given && attribute->f == spec->fallback);
+	return spec->hashed && !(spec->hashed_if_given && is_default(spec, attribute));
 }
 
 /* Appends the line of a node. With `whole` the line also says whether the node is frozen. */

@@ -100,8 +100,7 @@ static void compare(struct preflight *preflight, bool certain, const struct conf
 	char mine[SHAPE_BYTES], theirs[SHAPE_BYTES];
 	struct described described;
 
-	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0 &&
-	    feature->padding == PADDING_NONE)
+	if (!item && feature->missing == MISSING_ERROR && feature->values_max == 0)
 		preflight_add_misfit(preflight, certain, PART, todo,
 				     "schema: found the feature \"%s\", which %s/" DATASET_NAME
 				     " does not have",

@@ -443,71 +443,62 @@ static void one_value(void **state)
 }
 
 /* A padded feature: a record has none, fewer, all or more values than the row. Both parsers give the same. */
-static void padded(void **state){
-#define PADDED_ROW(of_i, how) { .text = FEATURES(E("i", of_i)), .padding = EXAMPLE_PAD_##how
-	static const struct { const char * text;
-uint32_t padding;
-bool truncate;
-int64_t row[4];
-const char *words; /* of the error; NULL = the values are good */
-}
-cases[] = { PADDED_ROW("3: {1: {5 6}}", POST), .row = { 5, 6, -7, -7 } }, PADDED_ROW("3: {1: {5 6}}", PRE),
-	.row = { -7,
-		 -7,
-		 5,
-		 6 }
-}
-, PADDED_ROW("3: {1: {5 6 7 8}}", PRE), .row = { 5, 6, 7, 8 }
-}
-, PADDED_ROW("3: {1: {}}", POST), .row = { -7, -7, -7, -7 }
-}
-, PADDED_ROW("3: {}", PRE), .row = { -7, -7, -7, -7 }
-}
-, PADDED_ROW("", POST), .row = { -7, -7, -7, -7 }
-}
-, { .text = "", .padding = EXAMPLE_PAD_PRE, .row = { -7, -7, -7, -7 } },
-	PADDED_ROW("3: {1: {1 2 3 4 5}}", POST), .truncate = true, .row = { 1, 2, 3, 4 }
-}
-, PADDED_ROW("3: {1: {1 2 3 4 5}}", PRE), .truncate = true, .row = { 1, 2, 3, 4 }
-}
-, PADDED_ROW("3: {1: {1 2 3 4 5}}", POST), .words = "\"i\": found 5 values, at most 4"
-}
-, PADDED_ROW("3: {1: {1 x80}}", POST), .words = "\"i\": its values are malformed"
-}
-, PADDED_ROW("2: {1: {1f}}", POST), .words = "found float_list, expected int64_list"
-}
-,
-}
-;
+static void padded(void **state)
+{
+#define PADDED(of_i, how, ...)                                                            \
+	{                                                                                 \
+		.text = FEATURES(E("i", of_i)), .padding = EXAMPLE_PAD_##how, __VA_ARGS__ \
+	}
+	static const struct {
+		const char *text;
+		uint32_t padding;
+		bool truncate;
+		int64_t row[4];
+		const char *words; /* of the error; NULL = the values are good */
+	} cases[] = {
+		PADDED("3: {1: {5 6}}", POST, .row = { 5, 6, -7, -7 }),
+		PADDED("3: {1: {5 6}}", PRE, .row = { -7, -7, 5, 6 }),
+		PADDED("3: {1: {5 6 7 8}}", PRE, .row = { 5, 6, 7, 8 }),
+		PADDED("3: {1: {}}", POST, .row = { -7, -7, -7, -7 }),
+		PADDED("3: {}", PRE, .row = { -7, -7, -7, -7 }),
+		PADDED("", POST, .row = { -7, -7, -7, -7 }),
+		{ .text = "", .padding = EXAMPLE_PAD_PRE, .row = { -7, -7, -7, -7 } },
+		PADDED("3: {1: {1 2 3 4 5}}", POST, .truncate = true, .row = { 1, 2, 3, 4 }),
+		PADDED("3: {1: {1 2 3 4 5}}", PRE, .truncate = true, .row = { 1, 2, 3, 4 }),
+		PADDED("3: {1: {1 2 3 4 5}}", POST, .words = "\"i\": found 5 values, at most 4"),
+		PADDED("3: {1: {1 x80}}", POST, .words = "\"i\": its values are malformed"),
+		PADDED("2: {1: {1f}}", POST, .words = "found float_list, expected int64_list"),
+	};
 
-(void)state;
-for (size_t n = 0; n < 2 * sizeof(cases) / sizeof(*cases); n++) {
-	const bool usual = n % 2;
-	struct wire_text wire = { .at = cases[n / 2].text };
-	struct example_schema one;
-	struct error err = { 0 };
-	int64_t row[4];
-	void *rows[] = { row };
-	int r;
+	(void)state;
+	for (size_t n = 0; n < 2 * sizeof(cases) / sizeof(*cases); n++) {
+		const bool usual = n % 2;
+		struct wire_text wire = { .at = cases[n / 2].text };
+		struct example_schema one;
+		struct error err = { 0 };
+		int64_t row[4];
+		void *rows[] = { row };
+		int r;
 
-	compile(&wire);
-	if (!usual) /* an unknown field, which only the general parser reads */
-		put(&wire, "\x48\x01", 2);
-	example_schema_one(&one, (struct example_feature){ .name = "i",
-							   .dtype = EXAMPLE_INT64,
-							   .elements = 4,
-							   .fill = -7,
-							   .padding = cases[n / 2].padding,
-							   .truncate = cases[n / 2].truncate });
-	r = example_parse(&one, wire.bytes, wire.used, rows, &err);
-	print_message("# %zu: %s\n", n, err.text);
-	assert_int_equal(r, cases[n / 2].words ? -EBADMSG : 0);
-	if (cases[n / 2].words)
-		assert_non_null(strstr(err.text, cases[n / 2].words));
-	else
-		assert_memory_equal(row, cases[n / 2].row, sizeof(row));
+		compile(&wire);
+		if (!usual) /* an unknown field, which only the general parser reads */
+			put(&wire, "\x48\x01", 2);
+		example_schema_one(&one, (struct example_feature){ .name = "i",
+								   .dtype = EXAMPLE_INT64,
+								   .elements = 4,
+								   .fill = -7,
+								   .padding = cases[n / 2].padding,
+								   .truncate = cases[n / 2].truncate });
+		r = example_parse(&one, wire.bytes, wire.used, rows, &err);
+		print_message("# %zu: %s\n", n, err.text);
+		assert_int_equal(r, cases[n / 2].words ? -EBADMSG : 0);
+		if (cases[n / 2].words)
+			assert_non_null(strstr(err.text, cases[n / 2].words));
+		else
+			assert_memory_equal(row, cases[n / 2].row, sizeof(row));
+	}
 }
-}
+#undef PADDED
 
 /* Padded floats and texts: the values that come to a row are `fill`, and empty texts. */
 static void padded_kinds(void **state)

@@ -96,6 +96,8 @@ static struct config_layer wrong[][4] = {
 	  OP("multi_head_attention", INPUTS_OF(3, "reshape", "reshape_1", "reshape"),
 	     TWO(INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3))) },
 	{ OP("subtract", INPUTS_OF(3, "sentence", "sentence", "sentence")) },
+	{ OP("reshape", ONE(INTS_ATTRIBUTE("target_shape", 2, 4, 2))),
+	  OP("position_embedding", ONE(INT_ATTRIBUTE("sequence_length", 3))) },
 	{ OP("permute", ONE(INTS_ATTRIBUTE("dims", 2, 2, 1))) },
 	{ IMAGE, OP("permute", ONE(INTS_ATTRIBUTE("dims", 3, 1, 3, 3))) },
 	{ IMAGE, OP("conv2d", TWO(INT_ATTRIBUTE("filters", 1 << 20), INT_ATTRIBUTE("kernel_size", 1))),
@@ -166,6 +168,9 @@ static const char *const texts[] = {
 	("6: model.layers.inputs: layer 'multi_head_attention' (multi_head_attention): found 4 steps of the "
 	 "value 'reshape_1' and 2 of the key 'reshape', allowed: the same"),
 	"6: model.layers.inputs: found 3, allowed for subtract: 2",
+	("6: model.layers.inputs: layer 'position_embedding' (position_embedding): found sequence_length 3 "
+	 "for "
+	 "an input of 4 steps, allowed: at least as many"),
 	("6: model.layers.inputs: layer 'permute' (permute): found dims [2, 1] for an input of shape [8], "
 	 "allowed: "
 	 "each of 1 .. 1 once"),
@@ -462,6 +467,29 @@ static void hash_of(const struct config *config, char hash[static GRAPH_HASH_BYT
 	graph_done(&graph);
 }
 
+/* A mask changes what the layers compute. A graph without one keeps the hash that it had before masks. */
+static void test_hash_of_a_mask(void **state)
+{
+	struct config_layer net[] = { OP("embedding", INPUTS_OF(1, "words"),
+					 ATTRIBUTES(3, INT_ATTRIBUTE("input_dim", 9),
+						    INT_ATTRIBUTE("output_dim", 4),
+						    BOOL_ATTRIBUTE("mask_zero", 1))),
+				      OP("global_average_pooling1d"), DENSE(2), SOFTMAX };
+	struct config config = model_config(net, 4, 8, 2, 4);
+	char with[GRAPH_HASH_BYTES], without[GRAPH_HASH_BYTES], absent[GRAPH_HASH_BYTES];
+
+	(void)state;
+	config.feature[config.features++] =
+		(struct config_feature){ .name = "words", .dtype = CONFIG_INT64, .rank = 1, .shape = { 6 } };
+	hash_of(&config, with);
+	net[0].attribute[2].i = 0;
+	hash_of(&config, without);
+	net[0].attributes = 2;
+	hash_of(&config, absent);
+	assert_string_equal(without, absent);
+	assert_string_not_equal(with, absent);
+}
+
 /* The hash protects checkpoints: it must never change for the same graph. */
 static void test_hash(void **state)
 {
@@ -512,6 +540,7 @@ int main(void)
 		cmocka_unit_test(test_unused_input),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_hash_of_a_mask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

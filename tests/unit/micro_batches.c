@@ -245,7 +245,7 @@ static bool is_chosen(size_t n)
 		       { tables, with_accumulation }, { numbers_of_rows, with_sgd },
 		       { yes_or_no, with_momentum },  { dense_norms, with_rmsprop },
 		       { dense_norms, with_adagrad }, { dense_norms, with_adamax },
-		       { dense_norms, with_lion } };
+		       { dense_norms, with_lion },    { masks, NULL } };
 
 	if (nets[n].layers == dense_norms && nets[n].shape[0] > 0)
 		return false;

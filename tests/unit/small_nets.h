@@ -158,6 +158,20 @@ static struct config_layer attentions[] = {
 		      FLOAT_ATTRIBUTE("dropout", 0.3), BOOL_ATTRIBUTE("use_causal_mask", 1))),
 	END
 };
+/* Ids that are 0 do not count. */
+static struct config_layer masks[] = {
+	NAMED("embedding", "e", INPUTS_OF(1, "ids"),
+	      ATTRIBUTES(3, TABLE_OF(6), BOOL_ATTRIBUTE("mask_zero", 1))),
+	NAMED("position_embedding", "p", ATTRIBUTES(1, INT_ATTRIBUTE("sequence_length", 20))),
+	OP("add", INPUTS_OF(2, "p", "e")),
+	OP("multi_head_attention", ATTRIBUTES(2, INT_ATTRIBUTE("num_heads", 2), INT_ATTRIBUTE("key_dim", 3))),
+	OP("lstm", SEQUENCE(5)),
+	OP("gru", SEQUENCE(5)),
+	OP("simple_rnn", SEQUENCE(4)),
+	OP("global_average_pooling1d"),
+	DENSE(CLASSES),
+	SOFTMAX
+};
 static struct config_layer casts[] = { OP("cast", INPUTS_OF(1, "ids")), DENSE(CLASSES), SOFTMAX };
 static struct config_layer numbers_of_rows[] = { DENSE(4), RELU, DENSE(CLASSES) };
 static struct config_layer yes_or_no[] = { DENSE(4), OP("tanh"), DENSE(CLASSES), OP("sigmoid") };
@@ -276,6 +290,8 @@ static const struct net nets[] = {
 	NET(recurrents, NULL, 3, 2),
 	NET(recurrents, in_bfloat16, 3, 2),
 	NET(attentions, NULL, 5, 2),
+	NET(masks, NULL),
+	NET(masks, in_bfloat16),
 	NET(attentions, in_bfloat16, 5, 2),
 	NET(tables, with_lazy_rows),
 	NET(tables, with_accumulation),

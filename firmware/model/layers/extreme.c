@@ -77,11 +77,11 @@ static void minimum_export(struct export *out, const struct node *node)
 	export_fold(out, node, EXPORT_MINIMUM, "smallest", export_output(out, node));
 }
 
-#define EXTREME_ROW(name_of)                                                                               \
-	{                                                                                                  \
-		.name = #name_of, .inputs = 2, .inputs_max = CONFIG_INPUTS_MAX, .masking = MASKING_PASSES, \
-		.shape = same_shapes, .forward = extreme_forward, .backward = extreme_backward,            \
-		.reference = extreme_reference, .export = name_of##_export                                 \
+#define EXTREME_ROW(name_of)                                                                              \
+	{                                                                                                 \
+		.name = #name_of, .inputs = 2, .inputs_max = CONFIG_INPUTS_MAX, .shape = same_shapes,     \
+		.forward = extreme_forward, .backward = extreme_backward, .reference = extreme_reference, \
+		.export = name_of##_export                                                                \
 	}
 const struct op op_maximum = EXTREME_ROW(maximum);
 const struct op op_minimum = EXTREME_ROW(minimum);

@@ -149,7 +149,6 @@ static void multiply_export(struct export *out, const struct node *node)
 
 const struct op op_multiply = {
 	.name = "multiply",
-	.masking = MASKING_PASSES,
 	.inputs = 2,
 	.inputs_max = CONFIG_INPUTS_MAX,
 	.shape = multiply_shape,

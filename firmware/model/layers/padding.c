@@ -88,15 +88,17 @@ static void emit_move(struct plan *plan, uint32_t from, uint32_t to, int64_t top
 	const struct tensor *source = graph_at(plan->graph, from), *target = graph_at(plan->graph, to);
 	const uint64_t channels = tensor_last(target);
 
-	plan_emit(plan, &(struct launch){
-				.kernel = plan->cpu ? "move_lines" : "move_image",
-				.groups = { plan->cpu ? (struct extent){ .per_row = target->shape[0] }
-						      : per_element(target) },
-				ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(target->elements),
-					  INT(target->elements / target->shape[0]), INT(source->shape[0]),
-					  INT(source->elements / source->shape[0]), INT(top),
-					  INT(left * (int64_t)channels)),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = plan->cpu ? "move_lines" : "move_image",
+			  .groups = { plan->cpu ? (struct extent){ .per_row = target->shape[0] }
+						: per_element(target) },
+			  ARGUMENTS(IN(from), argument_optional(to, add ? ARGUMENT_INOUT : ARGUMENT_OUT),
+				    INT(add), AT(ROWS), INT(target->elements),
+				    INT(target->elements / target->shape[0]), INT(source->shape[0]),
+				    INT(source->elements / source->shape[0]), INT(top),
+				    INT(left * (int64_t)channels)),
+		  });
 }
 
 static void padding_forward(struct plan *plan, const struct node *node, bool training)

@@ -77,14 +77,15 @@ static void emit_copy(struct plan *plan, const struct node *node, uint32_t from,
 		source[back ? input : i] = back ? i : input;
 	}
 	order = order_of(graph_at(plan->graph, from), target, source);
-	plan_emit(plan, &(struct launch){
-				.kernel = "permute",
-				.groups = { per_element(target) },
-				ARGUMENTS(IN(from), OUT(to), INT(add), AT(ROWS), INT(target->elements),
-					  INT(order.size[1]), INT(order.size[2]), INT(order.size[3]),
-					  INT(order.stride[0]), INT(order.stride[1]), INT(order.stride[2]),
-					  INT(order.stride[3])),
-			});
+	plan_emit(plan,
+		  &(struct launch){
+			  .kernel = "permute",
+			  .groups = { per_element(target) },
+			  ARGUMENTS(IN(from), argument_optional(to, add ? ARGUMENT_INOUT : ARGUMENT_OUT),
+				    INT(add), AT(ROWS), INT(target->elements), INT(order.size[1]),
+				    INT(order.size[2]), INT(order.size[3]), INT(order.stride[0]),
+				    INT(order.stride[1]), INT(order.stride[2]), INT(order.stride[3])),
+		  });
 }
 
 static void permute_forward(struct plan *plan, const struct node *node, bool training)
