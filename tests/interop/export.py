@@ -90,6 +90,9 @@ def look(row, work):
     peer, batches = parity.Peer(row), parity.make_batches(row, rng, 1)
     weights = {n: w for n, w in peer.state().items() if not n.startswith(("optimizer/", "state/"))}
     columns = parity.columns_of(row, batches)
+    if row.name.startswith("mask"):  # no step of a row counts
+        columns["batch/words"] = columns["batch/words"].copy()
+        columns["batch/words"][0][1] = 0
     found = parity.kiln(row, work, {**columns,
                                     **{f"at/0/{n}": w for n, w in weights.items()}})["output/0"].reshape(parity.ROWS, -1)
     batch = {n.removeprefix("batch/"): b[0] for n, b in columns.items() if n not in ("batch/label", "batch/weight")}

@@ -219,8 +219,8 @@ static int predict_vectors(const struct predict *predict, float *probabilities, 
 }
 
 /* Writes the tokens of texts `first` .. `first + rows - 1` as values and splits of a ragged feature, or
- * padded to `dims` tokens each. A text has at most `dims` tokens, as kiln prep keeps them. `thread`: of the
- * tokenizer, where there is one. */
+ * padded to `dims` tokens each. Further tokens of a text are cut off, whatever `overflow`
+ * says. `thread`: of the tokenizer, where there is one. */
 static int fill_tokens(const struct predict *predict, struct tokenizer_thread *thread, uint32_t first,
 		       uint32_t rows, int64_t *tokens, int64_t *splits, struct error *err)
 {

@@ -127,7 +127,6 @@ static void position_export(struct export *out, const struct node *node)
 				 .output = first.text,
 				 .input = { export_parameter(out, node, POSITIONS), begin.text, end.text } });
 	export_node(out, &(struct export_node){ .kind = EXPORT_SHAPE,
-						.dtype = DTYPE_I64,
 						.output = shape.text,
 						.input = { export_input(out, node, 0) } });
 	export_binary(out, EXPORT_EXPAND, first.text, shape.text, export_output(out, node));
