@@ -83,6 +83,7 @@ static void add(const char *run_id, const char *name)
 static void test_list(void **state)
 {
 	char text[512] = "", path[PATH_BYTES];
+	int64_t step;
 	struct error err = { 0 };
 
 	(void)state;
@@ -105,6 +106,10 @@ static void test_list(void **state)
 	assert_int_equal(spool_list("r-1", stop_at_once, NULL, &err), -ECANCELED);
 	assert_int_equal(spool_newest_step("r-1", &err), 10);
 	assert_int_equal(spool_newest_step("r-0", &err), -ENOENT);
+	assert_int_equal(spool_find_step("r-1", &step, &err), 0);
+	assert_int_equal(step, 10);
+	assert_int_equal(spool_find_step("r-0", &step, &err), 0);
+	assert_int_equal(step, -1);
 	assert_string_equal(err.text, "r-0: no checkpoint in the spool");
 }
 

@@ -114,6 +114,11 @@ static int note(const char *archived_id, const char *json_object, struct error *
 	return record_write_json(record_path(archived_id, "run.json", path), record, err);
 }
 
+int run_lock(int *ret_fd, struct error *err)
+{
+	return record_lock(ret_fd, err);
+}
+
 int run_write_locked(const char *path, const char *text, struct error *err)
 {
 	CLEANUP(close_fd) int lock = -1;

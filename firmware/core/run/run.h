@@ -349,6 +349,11 @@ bool run_branch_add(struct cJSON *members, const char *name, const char *from);
 MUST_CHECK int run_branch_use(const char *what, const struct cJSON *record, struct config_store *sink,
 			      char from[static CONFIG_REF_MAX + 1], struct error *err);
 
+/* Locks the records for a writer that reads a file of its own in them and then replaces the file. Closing the
+ * descriptor unlocks. Meanwhile the caller calls no function of this header that writes: that one would wait
+ * for ever. Errors: those of file_lock(). */
+MUST_CHECK int run_lock(int *ret_fd, struct error *err);
+
 /* Writes a file that lies beside the records, durably and under their lock, such as series.json
  * (core/series/series.h). Its folder must exist. */
 MUST_CHECK int run_write_locked(const char *path, const char *text, struct error *err);

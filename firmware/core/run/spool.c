@@ -151,10 +151,20 @@ static int note_newest(void *context, const char *name, uint64_t bytes)
 	return 0;
 }
 
-int64_t spool_newest_step(const char *run_id, struct error *err)
+int spool_find_step(const char *run_id, int64_t *ret_step, struct error *err)
 {
 	int64_t newest = -1;
 	int r = spool_list(run_id, note_newest, &newest, err);
+
+	if (r == 0)
+		*ret_step = newest;
+	return r;
+}
+
+int64_t spool_newest_step(const char *run_id, struct error *err)
+{
+	int64_t newest = -1;
+	int r = spool_find_step(run_id, &newest, err);
 
 	if (r < 0)
 		return r;

@@ -59,6 +59,8 @@ MUST_CHECK int spool_list(const char *run_id, int (*each)(void *context, const c
 /* Returns the step of the newest finished checkpoint of a run. Errors: -ENOENT the spool has none; those of
  * spool_list(). */
 MUST_CHECK int64_t spool_newest_step(const char *run_id, struct error *err);
+/* The same, for a caller to whom no checkpoint is no error: then *ret_step is -1. */
+MUST_CHECK int spool_find_step(const char *run_id, int64_t *ret_step, struct error *err);
 
 /* Opens a file of a run for reading, and follows no link: the trainer writes the names in the spool, and an
  * uploader that followed a link would send a file of its own, such as its credential, to the store. Errors:
