@@ -30,26 +30,47 @@ static void test_layouts(void **state)
 	assert_true(is_right(DTYPE_F16, " -DWMMA"));
 }
 
-/* A layout with other rows, other columns, or rows in place of columns is found. */
+/* The product where row `row` of the first block, column `column` of the second and term `term` of the first
+ * are taken for the rows, columns and terms that the arrays name. */
+static void multiply_as(const int *row, const int *column, const int *term, float *ret_sums)
+{
+	for (int i = 0; i < BLOCK; i++)
+		for (int j = 0; j < BLOCK; j++) {
+			int sum = 0;
+
+			for (int k = 0; k < BLOCK; k++)
+				sum += number(0, row[i], term[k]) * number(1, column[j], k);
+			ret_sums[i * BLOCK + j] = (float)sum;
+		}
+}
+
+/* Two rows, two columns or two terms that are exchanged are found; so are rows in place of columns. */
 static void test_another_layout(void **state)
 {
-	float right[BLOCK * BLOCK], other[3][BLOCK * BLOCK];
+	int plain[BLOCK], exchanged[BLOCK];
+	float sums[BLOCK * BLOCK], turned[BLOCK * BLOCK];
 
 	(void)state;
 	for (int i = 0; i < BLOCK; i++)
-		for (int j = 0; j < BLOCK; j++) {
-			float sum = 0;
-
-			for (int k = 0; k < BLOCK; k++)
-				sum += (float)(number(0, i, k) * number(1, j, k));
-			right[i * BLOCK + j] = sum;
-			other[0][(i / 2 + i % 2 * 8) * BLOCK + j] = sum;
-			other[1][i * BLOCK + (j ^ 1)] = sum;
-			other[2][j * BLOCK + i] = sum;
+		plain[i] = exchanged[i] = i;
+	multiply_as(plain, plain, plain, sums);
+	assert_true(is_product(sums));
+	for (int i = 0; i < BLOCK * BLOCK; i++)
+		turned[i] = sums[i % BLOCK * BLOCK + i / BLOCK];
+	assert_false(is_product(turned));
+	for (int a = 0; a < BLOCK; a++)
+		for (int b = a + 1; b < BLOCK; b++) {
+			exchanged[a] = b;
+			exchanged[b] = a;
+			multiply_as(exchanged, plain, plain, sums);
+			assert_false(is_product(sums));
+			multiply_as(plain, exchanged, plain, sums);
+			assert_false(is_product(sums));
+			multiply_as(plain, plain, exchanged, sums);
+			assert_false(is_product(sums));
+			exchanged[a] = a;
+			exchanged[b] = b;
 		}
-	assert_true(is_product(right));
-	for (int o = 0; o < 3; o++)
-		assert_false(is_product(other[o]));
 }
 
 /* The program for a GPU of AMD names its instructions, which this device does not have. */

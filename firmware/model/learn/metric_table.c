@@ -141,10 +141,11 @@ static void recall(const struct seen *seen, double *sum)
 		}
 }
 
-/* ---- F1: the harmonic mean of precision and recall, as Keras's F1Score with average "macro". A row of one
- * of several classes is predicted to be of the most probable one; where there are two classes, the value is
- * that of the second. sum[0]: outputs that count; then for each the weights of rows that are predicted and
- * wanted, of those that are predicted, and of those that are wanted ---- */
+/* ---- F1: the harmonic mean of precision and recall of an output, and of these the mean over the outputs, as
+ * Keras's F1Score with average "macro". A row of one of several classes is predicted to be of the most
+ * probable one. Of two classes the second alone counts, which Keras's F1Score does not do. sum[0]: outputs
+ * that count; then for each the weights of rows that are predicted and wanted, of those that are predicted,
+ * and of those that are wanted ---- */
 
 static uint64_t one_and_three_by_output(const struct metrics_shape *shape)
 {

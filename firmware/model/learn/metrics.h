@@ -5,8 +5,8 @@
  * training run come from the device, by model_metrics().
  *
  * Order: metrics_open -> metrics_add* -> metrics_values, metrics_confusion -> metrics_close. One thread.
- * Cost of a row: O(outputs); memory: 400 numbers, 6 for each output, and classes^2 up to
- * METRICS_CONFUSION_MAX classes.
+ * Cost of a row: O(outputs); memory: 400 numbers for each of two areas, 3 for each output, and classes^2 up
+ * to METRICS_CONFUSION_MAX classes.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ const char *tensor_cores_option(const struct gpu *gpu, enum tensor_cores cores);
 /* Multiplies two blocks of 16 x 16 numbers of the type F16 or BF16 by matrix instructions of AMD's GPUs
  * (kernels/waves.clh), with the option of such a program, and finds whether each sum is right. The order of
  * rows, columns and terms in the lanes of a wave is from manuals: a device on which it is another one must
- * not use these instructions. A program that is not compiled is not right. Errors: those of the other calls
- * of gpu.h. */
+ * not use these instructions, and one warning in the log names it. A program that is not compiled is not
+ * right. Errors: those of the other calls of gpu.h. */
 MUST_CHECK int tensor_cores_try(struct gpu *gpu, enum dtype storage, const char *option, bool *ret_right,
 				struct error *err);
