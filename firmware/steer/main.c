@@ -83,19 +83,12 @@ static int rank_stop(struct manager *manager, const char *job, struct error *err
 	return r < 0 ? r : manager_job_reset(manager, job, err);
 }
 
+/* kiln-controld finds out how the unit has ended, also where it has ended at once. */
 static int rank_start(struct manager *manager, const char *job, struct error *err)
 {
-	struct manager_failure how;
 	char unit[RANKS_UNIT_BYTES];
-	bool ended;
-	int r = manager_run(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
 
-	if (r < 0 || (r = manager_ended(manager, unit, &ended, &how, err)) < 0 || !ended)
-		return r;
-	r = manager_job_failure(manager, job, &how, err);
-	return r < 0 ? error_prefix(err, "%s has ended at once", unit)
-		     : error_set(err, -EIO, "%s has failed: %s, status %d; its journal says why", how.unit,
-				 how.result, how.exit_status);
+	return manager_run(manager, ranks_job_unit(job, unit), RANK_JOB_S, err);
 }
 
 static const struct {

@@ -132,11 +132,12 @@ static bool names_record(const struct train *train, int r)
 	return r == -EDOM && model_fault(train->model, &row, &unused) == -EDOM && row != UINT32_MAX;
 }
 
-/* Makes the results of all ranks known to all. Returns 0, also where a rank has failed: then its result is in
- * *ret_failed, and *ret_rank is its number; else that is the number of ranks. */
-static int hear(struct train *train, int r, struct result *ret_failed, uint32_t *ret_rank, struct error *err)
+/* Makes the results of all ranks known to all. Returns 0, also where a rank has failed: then *ret_rank is its
+ * number; else that is the number of ranks. */
+static int hear(struct train *train, int r, struct result all[static CURSOR_PLACES_MAX], uint32_t *ret_rank,
+		struct error *err)
 {
-	struct result mine = { .code = r, .named = names_record(train, r) }, all[CURSOR_PLACES_MAX];
+	struct result mine = { .code = r, .named = names_record(train, r) };
 	const struct result *failed = NULL;
 	int gathered;
 
@@ -150,21 +151,20 @@ static int hear(struct train *train, int r, struct result *ret_failed, uint32_t 
 			failed = &all[rank];
 	}
 	*ret_rank = failed ? (uint32_t)(failed - all) : train->world.count;
-	if (failed)
-		*ret_failed = *failed;
 	return 0;
 }
 
 int world_all(struct train *train, int r, struct error *err)
 {
-	struct result failed;
+	struct result all[CURSOR_PLACES_MAX];
 	uint32_t rank;
 
 	if (train->world.count == 1)
 		return r;
-	r = hear(train, r, &failed, &rank, err);
-	return r < 0 || rank == train->world.count ? r
-						   : world_fail(train, rank, failed.code, failed.text, err);
+	r = hear(train, r, all, &rank, err);
+	return r < 0 || rank == train->world.count
+		       ? r
+		       : world_fail(train, rank, all[rank].code, all[rank].text, err);
 }
 
 /* ---- Join and leave ---- */
@@ -225,44 +225,68 @@ static uint32_t box_of(const struct train *train, uint32_t rank)
 	return rank / (train->world.count / members.boxes);
 }
 
-/* Notes that another box cannot train: after some tries the run goes on without it. */
-static void note_fault(const struct train *train, uint32_t box, const char *why)
+/* Tells whether an error of a rank would come each time. */
+static bool is_lasting(const struct error *error)
+{
+	return error->code == -ENODEV || ranks_fault_is_lasting(error_exit_code(error));
+}
+
+/* Notes that another box cannot train: after some tries the run goes on without it. Returns whether the error
+ * of a rank there is one of its box. */
+static bool note_fault(const struct train *train, uint32_t box, const struct error *why)
 {
 	const char *job = getenv(RANKS_JOB_NAME);
-	char name[RANKS_HOST_BYTES];
+	char name[RANKS_BOX_BYTES];
 	struct error err = { 0 };
 
+	if (box == 0 || why->code == -ECANCELED)
+		return false;
 	if (world_leads(&train->world) && job &&
-	    (ranks_members_name(box, name, sizeof(name), &err) < 0 ||
-	     ranks_fault_note(train->run.id, name, job, why, &err) < 0))
+	    (ranks_members_name(box, name, &err) < 0 ||
+	     ranks_fault_note(train->run.id, name, job, is_lasting(why), why->text, &err) < 0))
 		log_warning("%s", err.text);
+	return true;
 }
 
 /* All ranks have the error of one of them in `err`. Nothing that is wrong with one box ends the run for good.
  */
 static int fail_to_join(struct train *train, uint32_t rank, struct error *err)
 {
-	const uint32_t box = box_of(train, rank);
-
 	train->world.agreed = true;
-	if (box > 0 && err->code != -ECANCELED) {
-		note_fault(train, box, err->text);
+	if (note_fault(train, box_of(train, rank), err))
 		err->code = -EREMOTEIO;
-	}
 	return err->code;
+}
+
+/* Notes the first error of each box but those of the box `apart`. */
+static void note_others(struct train *train, const struct result *all, uint32_t apart)
+{
+	uint32_t noted = 0;
+
+	for (uint32_t rank = 0; rank < train->world.count; rank++) {
+		const uint32_t box = box_of(train, rank);
+		struct error err = { 0 };
+
+		if (all[rank].code == 0 || box == noted || box == apart)
+			continue;
+		(void)world_fail(train, rank, all[rank].code, all[rank].text, &err);
+		if (note_fault(train, box, &err))
+			noted = box;
+	}
 }
 
 /* Lets all ranks hear whether each of them could open what it needs. */
 static int agree_on_opened(struct train *train, int opened, struct error *err)
 {
-	struct result failed;
-	uint32_t rank;
-	int r = hear(train, opened, &failed, &rank, err);
+	struct result all[CURSOR_PLACES_MAX];
+	uint32_t first;
+	int r = hear(train, opened, all, &first, err);
 
-	if (r < 0 || rank == train->world.count)
+	if (r < 0 || first == train->world.count)
 		return r;
-	(void)world_fail(train, rank, failed.code, failed.text, err);
-	return fail_to_join(train, rank, err);
+	note_others(train, all, box_of(train, first));
+	(void)world_fail(train, first, all[first].code, all[first].text, err);
+	return fail_to_join(train, first, err);
 }
 
 /* Writes what all ranks must have in common, besides the build. */

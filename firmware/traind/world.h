@@ -44,8 +44,9 @@ static inline bool world_leads(const struct world *world)
 /* Joins the other ranks, once the model is open and the plan is known, and gives the model its share of the
  * lanes. `opened` and `err` are the result of opening them: a rank that fails joins, too, so that all ranks
  * hear of it, with the rank before its text. Where the rank is on another box than the one that leads, the
- * error is -EREMOTEIO, and rank 0 notes it (core/ranks/faults.h). Errors: -EINVAL the configuration does not
- * allow so many ranks, or the ranks differ; those of ranks_open(); `opened` of any rank. */
+ * error is -EREMOTEIO. Rank 0 notes each such box on which a rank fails (core/ranks/faults.h). Errors:
+ * -EINVAL the configuration does not allow so many ranks, or the ranks differ; those of ranks_open();
+ * `opened` of any rank. */
 MUST_CHECK int world_join(struct train *train, int opened, struct error *err);
 /* Gives all ranks the state of rank 0's model and of its callbacks, after restore() in rank 0. Sets
  * train->adapt of the others. */

@@ -56,7 +56,7 @@ int ranks_members_read(struct ranks_members *ret_members, struct error *err)
 	return 0;
 }
 
-int ranks_members_name(uint32_t index, char *out, size_t size, struct error *err)
+int ranks_members_name(uint32_t index, char out[static RANKS_BOX_BYTES], struct error *err)
 {
 	CLEANUP(json_free) cJSON *json = NULL;
 	char path[PATH_BYTES];
@@ -66,9 +66,12 @@ int ranks_members_name(uint32_t index, char *out, size_t size, struct error *err
 	if (r < 0)
 		return r;
 	name = cJSON_GetArrayItem(json_member(json, "boxes"), (int)index);
-	if (!cJSON_IsString(name))
-		return error_set(err, -EBADMSG, "%s: found no name of box %" PRIu32, path, index);
-	(void)snprintf(out, size, "%s", name->valuestring);
+	if (!cJSON_IsString(name) || strlen(name->valuestring) >= RANKS_BOX_BYTES)
+		return error_set(err, -EBADMSG,
+				 "%s: found no name of box %" PRIu32
+				 ", expected one of at most %u characters",
+				 path, index, RANKS_BOX_BYTES - 1);
+	(void)snprintf(out, RANKS_BOX_BYTES, "%s", name->valuestring);
 	return 0;
 }
 

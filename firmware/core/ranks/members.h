@@ -20,6 +20,10 @@
 
 #include <stdint.h>
 
+/* Room for the name of a box, with its NUL: ranks.boxes has none of more than 63 characters, and a host name
+ * of Linux has at most 64. */
+#define RANKS_BOX_BYTES 65u
+
 struct ranks_members {
 	uint32_t boxes; /* 1 .. */
 	uint32_t own;   /* 0 .. boxes - 1 */
@@ -31,8 +35,8 @@ MUST_CHECK int ranks_members_write(cJSON *boxes, uint32_t own, cJSON *lost, stru
 /* Reads the file. Errors: -ENOENT there is none; -EBADMSG it is damaged. */
 MUST_CHECK int ranks_members_read(struct ranks_members *ret_members, struct error *err);
 /* Writes the name of box `index` = 0 .. boxes - 1, "" on a box that does not lead. Errors: those of
- * ranks_members_read(). */
-MUST_CHECK int ranks_members_name(uint32_t index, char *out, size_t size, struct error *err);
+ * ranks_members_read(); -EBADMSG the name is too long. */
+MUST_CHECK int ranks_members_name(uint32_t index, char out[static RANKS_BOX_BYTES], struct error *err);
 /* Writes "box-1, box-3; without box-2" for people. Returns NULL where this box leads no run of several
  * boxes. */
 const char *ranks_members_text(char *out, size_t size);

@@ -8,33 +8,28 @@
 #include "oneshot/ranks/ranks.h"
 
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sysexits.h>
 
 #define COMMAND "orted"
-/* Such an exit status and those above: systemd or the linker could not start the program. */
-#define NOT_STARTED 126
 
 /* The part of a job that another box has. */
 struct part {
 	const char *host, *job, *run_id;
 };
 
-/* Notes that the part has failed for a reason of its box: after some tries the run goes on without it. */
-static void note_failure(const struct part *part, const char *format, ...) PRINTF(2, 3);
-
-static void note_failure(const struct part *part, const char *format, ...)
+/* Notes that a unit of the part has failed for a reason of its box: after some tries the run goes on without
+ * it. */
+static void note_failure(const struct part *part, const char *unit, const char *result, int code)
 {
+	const bool lasting = strcmp(result, "exit-code") == 0 && ranks_fault_is_lasting(code);
 	struct error err = { 0 };
 	char why[ERROR_TEXT_MAX];
-	va_list args;
 
-	va_start(args, format);
-	(void)vsnprintf(why, sizeof(why), format, args);
-	va_end(args);
-	if (ranks_fault_note(part->run_id, part->host, part->job, why, &err) < 0)
+	(void)snprintf(why, sizeof(why), "%s has failed: %s, status %d; its journal says why", unit, result,
+		       code);
+	if (ranks_fault_note(part->run_id, part->host, part->job, lasting, why, &err) < 0)
 		log_warning("box %s: %s", part->host, err.text);
 }
 
@@ -80,7 +75,9 @@ static bool is_own_failure(const char *unit, const char *result, int code, const
 	if (strcmp(result, "success") == 0)
 		return false;
 	return strcmp(unit, ranks_job_unit(job, rank)) != 0 || strcmp(result, "core-dump") == 0 ||
-	       strcmp(result, "oom-kill") == 0 || (strcmp(result, "exit-code") == 0 && code >= NOT_STARTED);
+	       strcmp(result, "oom-kill") == 0 ||
+	       (strcmp(result, "exit-code") == 0 &&
+		(code == RANKS_NOT_EXECUTABLE || code == RANKS_NOT_FOUND));
 }
 
 /* Waits for the end of orted on the other box. Returns the exit code to pass on. */
@@ -99,7 +96,7 @@ static int wait_for_end(struct client *client, const struct part *part, int *ret
 		return error_set(err, -EPROTO,
 				 "found no unit and result in the message that " COMMAND " has ended");
 	if (is_own_failure(unit, result, code, part->job))
-		note_failure(part, "%s has failed: %s, status %d; its journal says why", unit, result, code);
+		note_failure(part, unit, result, code);
 	if (strcmp(result, "success") != 0 && code == 0)
 		code = EX_SOFTWARE;
 	if (code != 0)
@@ -122,9 +119,8 @@ static int start(const char *host, const char *job, int count, char **words, int
 	params = make_params(job, &run, count, words);
 	if (!params)
 		return error_set(err, -ENOMEM, "no memory");
+	/* A refusal says nothing about the box: it may still have another job. */
 	r = client_call(client, "rank.start", params, &answer, err);
-	if (r == -EREMOTEIO)
-		note_failure(&part, "%s", err->text);
 	return r < 0 ? r : wait_for_end(client, &part, ret_code, err);
 }
 

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #define BOXES_MAX    CURSOR_PLACES_MAX /* a box has one lane at least */
-#define HOST_BYTES   65u
 #define PLAN_POLL_MS 50u
 #define BOX_POLL_S   2u
 #define BUSY_WAIT_S  20u /* a box still ends its part of the last job: the run waits so long at least */
@@ -31,10 +30,11 @@
 #define LONGEST_S      300u /* longer than one look at all boxes, none of which answers */
 
 struct other {
-	char name[HOST_BYTES];
+	char name[RANKS_BOX_BYTES];
 	bool here;        /* it is ready to train */
 	bool given_up;    /* the run has gone on without it before: nobody waits for it */
 	bool failing;     /* its part of the run fails each time: nobody asks it */
+	bool lasting;     /* and none of its failures passes by itself */
 	struct error why; /* why it is not here */
 };
 
@@ -64,10 +64,14 @@ static void handle_signals(void (*handler)(int signal_number))
 		(void)sigaction(stop_signals[i], &action, NULL);
 }
 
+/* 0 where the run has no checkpoint, or the spool cannot be read. */
 static uint64_t newest_step(const struct run *run)
 {
-	const int64_t step = spool_newest_step(run->id, NULL);
+	int64_t step = 0;
+	struct error err;
 
+	if (spool_find_step(run->id, &step, &err) < 0)
+		log_warning("%s", err.text);
 	return step < 0 ? 0 : (uint64_t)step;
 }
 
@@ -134,7 +138,7 @@ static bool look(struct lead *lead)
 {
 	bool missing = false;
 
-	for (uint32_t i = 0; i < lead->others; i++) {
+	for (uint32_t i = 0; i < lead->others && !is_to_stop(&lead->run); i++) {
 		struct other *other = &lead->other[i];
 
 		if (other->here || other->failing)
@@ -179,6 +183,7 @@ static void read_faults(const struct lead *lead, struct other *other)
 	if (fault.faults < RANKS_FAULTS_MAX)
 		return;
 	other->failing = other->given_up = true;
+	other->lasting = fault.lasting;
 	(void)error_set(&other->why, -EREMOTEIO,
 			"its part of the run has failed %" PRIu32 " times since %s, the last time: %s",
 			fault.faults, fault.step < 0 ? "the begin" : "the newest checkpoint", fault.why);
@@ -238,14 +243,28 @@ static uint32_t count_here(const struct lead *lead)
 	return count;
 }
 
-/* Finds a box that is missing, first one that fails each time. NULL: all are here. */
+static uint32_t count_lasting(const struct lead *lead)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lead->others; i++)
+		count += lead->other[i].lasting;
+	return count;
+}
+
+/* Finds a box that is missing, first one that fails each time for a reason that does not pass, then one that
+ * fails each time. NULL: all are here. */
 static const struct other *find_missing(const struct lead *lead)
 {
 	const struct other *missing = NULL;
 
-	for (uint32_t i = 0; i < lead->others; i++)
-		if (!lead->other[i].here && (!missing || (lead->other[i].failing && !missing->failing)))
-			missing = &lead->other[i];
+	for (uint32_t i = 0; i < lead->others; i++) {
+		const struct other *other = &lead->other[i];
+
+		if (!other->here &&
+		    (!missing || other->failing + other->lasting > missing->failing + missing->lasting))
+			missing = other;
+	}
 	return missing;
 }
 
@@ -263,15 +282,32 @@ static int fail_run(const struct run *run, struct error *err)
 	return err->code;
 }
 
-/* Too few boxes are here. Those that are away may come back. Those that fail each time would do so for ever.
- */
+/* The causes may have passed when the run starts again: it tries the boxes anew. */
+static void forget_passing(const struct lead *lead)
+{
+	for (uint32_t i = 0; i < lead->others; i++) {
+		const struct other *other = &lead->other[i];
+		struct error err = { 0 };
+
+		if (other->failing && !other->lasting && ranks_fault_forget(other->name, &err) < 0)
+			log_warning("box %s: %s", other->name, err.text);
+	}
+}
+
+/* Too few boxes are here. The run ends for good only where all others together would be too few. */
 static int refuse(const struct lead *lead, uint32_t here, const struct other *missing, struct error *err)
 {
-	(void)error_set(err, missing->failing ? -EBADMSG : -EHOSTUNREACH,
+	const uint64_t least = lead->run.config.ranks.boxes_min;
+	const bool for_good = lead->others + 1 - count_lasting(lead) < least;
+
+	(void)error_set(err, for_good ? -EBADMSG : -EHOSTUNREACH,
 			"found %" PRIu32 " boxes that can train, expected at least %" PRIu64
 			" by ranks.boxes_min; box %s: %s",
-			here, lead->run.config.ranks.boxes_min, missing->name, missing->why.text);
-	return missing->failing ? fail_run(&lead->run, err) : err->code;
+			here, least, missing->name, missing->why.text);
+	if (for_good)
+		return fail_run(&lead->run, err);
+	forget_passing(lead);
+	return err->code;
 }
 
 /* Says without which boxes the run goes on; or ends it, where they are too many. */
@@ -344,7 +380,7 @@ static int become(const struct lead *lead, const char *self, struct error *err)
 
 static int start(struct lead *lead, struct error *err)
 {
-	char self[HOST_BYTES] = "";
+	char self[RANKS_BOX_BYTES] = "";
 	int r;
 
 	if ((r = wait_for_plan(&lead->run, err)) < 0 || (r = list_others(lead, err)) < 0)
@@ -352,7 +388,8 @@ static int start(struct lead *lead, struct error *err)
 	gather(lead);
 	/* From here on a signal ends the process at once, and then mpirun. */
 	handle_signals(SIG_DFL);
-	if (atomic_load(&stop_asked))
+	/* `kiln stop --now` writes the request before it sends a signal. */
+	if (atomic_load(&stop_asked) || run_want_is_stop())
 		return leave(&lead->run, err);
 	(void)gethostname(self, sizeof(self) - 1);
 	if ((r = judge(lead, err)) < 0 || (r = ranks_members_write(list_names(lead, self, is_here), 0,

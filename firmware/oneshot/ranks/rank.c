@@ -2,6 +2,7 @@
 #include "core/base/events.h"
 #include "core/base/paths.h"
 #include "core/config/config.h"
+#include "core/ranks/faults.h"
 #include "core/ranks/launch.h"
 #include "oneshot/ranks/job_read.h"
 #include "oneshot/ranks/ranks.h"
@@ -14,7 +15,7 @@
 static const char *const kept[] = { "POCL_CACHE_DIR", "RUSTICL_ENABLE" };
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
 
-/* Becomes orted. Returns only where that fails. */
+/* Becomes orted. Returns only where that fails. Errors: -ENOEXEC. */
 static int become_orted(const struct ranks_arguments *arguments, const struct ranks_texts *environment,
 			struct error *err)
 {
@@ -34,7 +35,7 @@ static int become_orted(const struct ranks_arguments *arguments, const struct ra
 		variables[used++] = kept_text[i];
 	}
 	(void)execve(RANKS_ORTED, words, variables);
-	return error_set(err, -errno, RANKS_ORTED ": cannot start it: %s", strerror(errno));
+	return error_set(err, -ENOEXEC, RANKS_ORTED ": cannot start it: %s", strerror(errno));
 }
 
 static int start(const char *name, struct error *err)
@@ -62,7 +63,11 @@ static int start(const char *name, struct error *err)
 int oneshot_rank(int argc, char **argv)
 {
 	struct error err = { 0 };
+	int code;
 
 	(void)argc;
-	return start(argv[1], &err) < 0 ? fatal(&err) : EX_OK;
+	if (start(argv[1], &err) == 0)
+		return EX_OK;
+	code = fatal(&err);
+	return err.code == -ENOEXEC ? RANKS_NOT_FOUND : code;
 }
