@@ -52,13 +52,14 @@ $(on 2; journal -n 40)"
 	inside journalctl --rotate --vacuum-time=1s >/dev/null 2>&1 # so that the next part finds its own lines
 }
 takes_part() { # name: the next start of the ranks has box-2
+	local cursor
 	on 1
+	cursor=$(journal -n 0 --show-cursor | sed -n 's/^-- cursor: //p')
 	inside systemctl --no-block restart kiln-traind
-	wait_for 60 journal_has 'rank 1 of 2, on box 2 of 2: 1 of 2 lanes' -u kiln-traind
+	wait_for 60 journal_has 'rank 1 of 2, on box 2 of 2: 1 of 2 lanes' -u kiln-traind --after-cursor="$cursor"
 	ok $? "$1: the next start finds box-2 again" "$(journal -n 60)
 $(on 2; journal -n 40)"
 	goes_on "$1: and both train"
-	inside journalctl --rotate --vacuum-time=1s >/dev/null 2>&1
 }
 
 on 1
