@@ -41,6 +41,7 @@ signaled stop-now stopped USR2 stopped
 is "$(ls "$record/finished")" "$record/finished" "stop-now: the run rests"
 like "$(cat "$KILN_ROOT/log")" "$id: stopped before its ranks have started" "stop-now: and the log says so"
 signaled asked-alone stopped '' stopped
+like "$(cat "$KILN_ROOT/log")" "$id: stopped before its ranks have started" "asked-alone: no rank has started"
 signaled unit-stops '' USR2 running
 signaled terminated '' TERM running
 
