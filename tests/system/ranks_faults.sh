@@ -79,3 +79,27 @@ for key in 'exact = false' 'exchange = "bfloat16"' 'bucket_bytes = 4096'; do
 		"another ranks.${key%% *} in one rank is refused, and named" "$(tail -n 9 "$KILN_ROOT/log")"
 	rm -r "$work/second"
 done
+
+# ---- Ranks of two other boxes have no device ----
+ranks_config devices "" "" "$net"
+node devices
+begin devices
+echo '{"boxes": ["box-0", "box-1", "box-2"], "own": 0}' >"$record/boxes.json"
+fetchds=()
+for rank in 0 1 2; do
+	restart_fetchd $rank 3
+done
+KILN_JOB=a-1 timeout 60 mpirun --allow-run-as-root -n 1 "$KILN_BIN/kiln-traind" --rank-from-env \
+	: -n 2 env OCL_ICD_VENDORS="$work/nowhere" "$KILN_BIN/kiln-traind" --rank-from-env 2>>"$KILN_ROOT/log" >&2 &
+ranks=$!
+end_ranks
+is "$code $(state)" "69 running" "ranks of two other boxes without a device do not end the run" "$(tail -n 9 "$KILN_ROOT/log")"
+noted() { # number: box
+	python3 -c 'import json, sys
+note = json.load(open(sys.argv[1]))
+print(note["run"], note["faults"], note["lasting"], note["job"], note["why"])' "$record/fault-box-$1.json" 2>&1
+}
+for box in 1 2; do
+	like "$(noted $box)" "^$id 1 True a-1 rank $box on .*OpenCL" "box-$box: noted, as a failure that lasts"
+done
+ok "$([ ! -e "$record/fault-box-0.json" ]; echo $?)" "and nothing is noted of the box that leads"
