@@ -141,7 +141,17 @@ refused 'argument 20 of orted: found "orte_launch_agent", allowed: ess, ess_base
 	-mca orte_launch_agent '"/bin/sh"' "${uri[@]}"
 refused 'found the address 10.94.0.1, allowed: addresses in ranks.network, 10.93.0.0/24' "an address outside of the network" ranks "${good[@]}" \
 	-mca orte_hnp_uri '"9.0;tcp://10.94.0.1:9"'
+fault=$leads/data/kiln/run/current/fault-box-2.json
+[ -e "${fault%/*}/run.json" ] && [ ! -e "$fault" ]
+ok $? "a refusal is no failure of the other box" "$(ls "${fault%/*}")
+$(cat "$fault" 2>&1)"
 on 2
+inside mount --bind /dev/null /usr/bin/orted
+refused 'kiln-rank@night-2.service has ended: exit-code, status 127' "a box without Open MPI" ranks "${good[@]}" "${uri[@]}"
+inside umount /usr/bin/orted
+like "$(tr -d '\t\n' <"$fault")" '"faults": ?1,.*"lasting": ?true,.*kiln-rank@night-2.service has failed: exit-code, status 127' \
+	"and that is a failure that lasts"
+wait_for 20 nothing_left
 says 10 "the other box says so, too" 'box-1 at 10.93.0.1|admin at 10.93.0.1: refused: rank.check needs the role ranks' -u kiln-controld
 for shell in /bin/sh /usr/lib/klibc/bin/sh; do
 	out=$(at_leader timeout 60 "$KILN_BUILD/system/ranks_lead" night-3 "$network" /usr/libexec/kiln/kiln-oneshot "$work/as-ranks" box-1,box-2 $shell -c true 2>&1)
