@@ -276,8 +276,7 @@ const struct event_row event_rows[EVENT_MAX] = {
 				 "the ring cannot be used; the trainer waits for a new one" },
 	[EVENT_BOXES_LOST] = { "boxes.lost", "f2baa5dd62f54a71be03dcfe32a03069", LOG_WARNING, RUN_ID | COUNT,
 			       "boxes of ranks.boxes are not there, do not fit or fail each time, and the "
-			       "run goes "
-			       "on without them; COUNT = their number" },
+			       "run goes on without them; COUNT = their number" },
 	[EVENT_DISK_FULL] = { "disk.full", "50ce23d542eb479f875ce8eae63530c4", LOG_WARNING, RUN_ID | STEP,
 			      "the finished weights wait for free space on the disk" },
 	[EVENT_HEAT_THROTTLED] = { "heat.throttled", "7ab949df7ca34105bd4f0343104c898d", LOG_WARNING,
