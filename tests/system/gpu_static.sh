@@ -10,7 +10,7 @@ check() { # names of files
 check pool
 [ "$code" = 77 ] && { skip "gpu-static" "$said"; exit; }
 is "$code" 0 "the kernels of pooling are in registers" "$said"
-is "$(grep -c "^gfx90a .* registers .* 16 bytes: [0-9]* of [1-9]" <<<"$said")" 12 "four kernels, each for three types" "$said"
+is "$(grep -c "^gfx90a .* registers .* 16 bytes: [0-9]* of [1-9]" <<<"$said")" 18 "six kernels, each for three types" "$said"
 cat >"$work/stack.cl" <<-'CL'
 	__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void stack(__global float *x, int n)
 	{
