@@ -316,8 +316,9 @@ IN_ASAN      := $(filter-out $(NOT_IN_ASAN),$(notdir $(UNIT_TESTS)))
 # `make test-opencl` runs the unit tests with the kernels that users have. Tests that compute much are faster with optimized kernels.
 COMPUTE_MUCH := gemm gemm_mma gemm_tf32 ops_image
 plain-kernels = $(if $(filter $(COMPUTE_MUCH),$(1)),,POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable\ )
-# These system tests have the kernels that users have: the examples and the demo, and what compares runs of systemd's units with others.
-USERS_KERNELS := demo examples gpu_kit model ranks_boxes systemd%
+# These system tests have the kernels that users have: the examples and the demo, what compares runs of systemd's units with others, and
+# what computes much.
+USERS_KERNELS := demo examples gpu_kit kill_bits kill_pictures model ranks_boxes systemd%
 plain-system  = $(if $(filter $(USERS_KERNELS),$(1)),,POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable\ POCL_WORK_GROUP_SPECIALIZATION=0\ )
 quietly      := $(MAKE)\ --no-print-directory\ -s\ -j$(shell nproc)
 test-entries  = image/night-short:tests/image/night.sh\ --short \
