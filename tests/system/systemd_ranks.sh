@@ -13,7 +13,7 @@ installed 200
 drop_in kiln-traind.service Service Environment=POCL_MAX_PTHREAD_COUNT=1 # ranks share two cores
 booted "it boots"
 night() { # devices
-	config 90 'seed = 3;' 'checkpoint: { every_steps = 20; keep = 2; };' |
+	config 300 'seed = 3;' 'checkpoint: { every_steps = 20; keep = 2; };' |
 		sed "s/order: {/& lanes = 2;/; s/device: {/& count = $1;/"
 }
 night 2 >"$root/etc/kiln/kiln.conf"
@@ -48,7 +48,7 @@ says 10 "with a checkpoint" 'stopped at step' -u kiln-traind
 is "$(property traind Result) $(property fetchd Result)" "success success" "and without a failure" "$(journal -n 40)"
 is "$(inside pgrep -f 'mpirun|kiln-traind|kiln-fetchd')" "" "no process is left"
 inside systemctl --no-block start kiln-run.target
-becomes 120 finished "they go on to the end of the night"
+becomes 500 finished "they go on to the end of the night"
 rests "and the units stop"
 is "$(inside systemctl --failed --no-legend --plain | grep kiln | grep -v kiln-hugepages)" "" "no unit has failed"
 
