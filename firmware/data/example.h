@@ -29,8 +29,8 @@
  * struct example_encoded. */
 enum example_dtype { EXAMPLE_FLOAT32 = 1, EXAMPLE_INT64, EXAMPLE_BYTES, EXAMPLE_UINT8, EXAMPLE_ENCODED };
 
-/* What comes to a row with fewer values than `elements`: nothing, as it is an error; values behind its own;
- * or values before them. */
+/* How a row with fewer values than `elements` is filled: not at all (the row is an error), behind its own
+ * values, or before them. */
 enum example_padding { EXAMPLE_PAD_NONE, EXAMPLE_PAD_POST, EXAMPLE_PAD_PRE };
 
 struct example_feature {

@@ -78,6 +78,21 @@ make_box() { # number
 
 change_box() { :; } # number: a test may change the root before the box boots
 
+# Box-1, which leads, and box-2, on a network with a store and certificates.
+make_two_boxes() {
+	make_network
+	ok $? "a network of boxes"
+	make_store 200
+	issue init "$pki"
+	issue issue "$pki" box-1
+	issue issue "$pki" box-2
+	issue issue "$pki" leader --role ranks
+	make_box 2
+	ok $? "box-2 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+	make_box 1
+	ok $? "box-1 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+}
+
 # Box-1 leads, and its timer starts the night.
 leads_from_box_1() { # number
 	systemctl --root="$root" disable kiln-nightly.timer >/dev/null 2>&1

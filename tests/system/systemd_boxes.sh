@@ -13,17 +13,7 @@ conf() { # number
 
 change_box() { leads_from_box_1 "$1"; }
 
-make_network
-ok $? "a network of boxes"
-make_store 200
-issue init "$pki"
-issue issue "$pki" box-1
-issue issue "$pki" box-2
-issue issue "$pki" leader --role ranks
-make_box 2
-ok $? "box-2 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
-make_box 1
-ok $? "box-1 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+make_two_boxes
 
 on 1
 timer_soon

@@ -26,17 +26,7 @@ mend_unit() {
 	inside systemctl daemon-reload
 }
 
-make_network
-ok $? "a network of boxes"
-make_store 200
-issue init "$pki"
-issue issue "$pki" box-1
-issue issue "$pki" box-2
-issue issue "$pki" leader --role ranks
-make_box 2
-ok $? "box-2 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
-make_box 1
-ok $? "box-1 boots" "$(tail -n 5 "$root.console"; journal -n 20)"
+make_two_boxes
 
 gives_up() { # what box-1 says of box-2, name
 	on 1

@@ -45,6 +45,14 @@ UNUSED_OK static bool has_warp_groups(enum dtype storage)
 	return cores != TENSOR_CORES_WARPS;
 }
 
+/* Setup of a group of tests that make their programs themselves. */
+UNUSED_OK static int open_device_alone(void **state)
+{
+	(void)state;
+	gpu = open_device();
+	return 0;
+}
+
 /* Teardown of the group of tests. */
 static int close_kernels(void **state)
 {

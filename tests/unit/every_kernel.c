@@ -342,13 +342,6 @@ static void test_no_kernel_is_missing(void **state)
 			fail_msg("%s", kernel_table[k].name);
 }
 
-static int open_all(void **state)
-{
-	(void)state;
-	gpu = open_device();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,5 +353,5 @@ int main(void)
 	runs = getenv("KILN_TEST_PART") != NULL;
 	if (runs)
 		cmocka_set_test_filter(getenv("KILN_TEST_PART"));
-	return cmocka_run_group_tests(tests, open_all, close_kernels);
+	return cmocka_run_group_tests(tests, open_device_alone, close_kernels);
 }

@@ -132,13 +132,6 @@ static void test_special_numbers(void **state)
 	assert_true(c[12] == -0x1.004p0f);
 }
 
-static int open_all(void **state)
-{
-	(void)state;
-	gpu = open_device();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,5 +140,5 @@ int main(void)
 		cmocka_unit_test(test_special_numbers),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_kernels);
+	return cmocka_run_group_tests(tests, open_device_alone, close_kernels);
 }

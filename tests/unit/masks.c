@@ -65,11 +65,17 @@ static void test_masks_pass_and_end(void **state)
 		      ATTRIBUTES(2, INT_ATTRIBUTE("filters", 2), INT_ATTRIBUTE("kernel_size", 2))),
 		NAMED("flatten", "g"),
 		NAMED("concatenate", "all", INPUTS_OF(3, "p", "f", "g")),
+		NAMED("position_embedding", "o", INPUTS_OF(1, "l"),
+		      ATTRIBUTES(1, INT_ATTRIBUTE("sequence_length", STEPS))),
+		NAMED("permute", "turned", ATTRIBUTES(1, INTS_ATTRIBUTE("dims", 2, 2, 1))),
+		NAMED("flatten", "h"),
+		NAMED("concatenate", "whole", INPUTS_OF(2, "all", "h")),
 		DENSE(2),
 		SOFTMAX,
 	};
-	static const char *const passing[] = { "e", "d", "d_activation", "n", "s", "t", "j", "l" };
-	static const char *const free_ones[] = { "free", "half", "p", "f", "v", "g", "all" };
+	static const char *const passing[] = { "e", "d", "d_activation", "n", "s", "t", "j", "l", "o" };
+	static const char *const free_ones[] = { "free", "half", "p",      "f", "v",
+						 "g",    "all",  "turned", "h", "whole" };
 	struct error err = { 0 };
 	struct graph graph;
 

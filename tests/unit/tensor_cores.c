@@ -87,13 +87,6 @@ static void test_no_such_device(void **state)
 	assert_int_equal(cores, TENSOR_CORES_NONE);
 }
 
-static int open_all(void **state)
-{
-	(void)state;
-	gpu = open_device();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,5 +95,5 @@ int main(void)
 		cmocka_unit_test(test_no_such_device),
 	};
 
-	return cmocka_run_group_tests(tests, open_all, close_kernels);
+	return cmocka_run_group_tests(tests, open_device_alone, close_kernels);
 }

@@ -37,7 +37,7 @@
 struct ranks_fault {
 	uint32_t faults; /* since the newest checkpoint */
 	bool lasting;    /* none of them passes by itself; false where `faults` is 0 */
-	int64_t step;    /* of this checkpoint; negative = there is none */
+	int64_t step;    /* step of the newest checkpoint; negative = the run has none */
 	char why[512];   /* "" where `faults` is 0 */
 };
 

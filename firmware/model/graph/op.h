@@ -92,7 +92,7 @@ struct parameter_spec {
 	struct dimension shape[CONFIG_SHAPE_MAX];
 };
 
-/* What a layer does with the mask of its inputs (struct tensor), each as Keras's layer of its name. */
+/* How a layer treats the masks of its inputs (struct tensor), as Keras's layer of the same name does. */
 enum masking {
 	MASKING_REFUSED, /* an input with a mask is a mistake */
 	MASKING_ENDS,    /* the layer reads all steps, and its output has no mask */

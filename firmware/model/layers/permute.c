@@ -139,9 +139,9 @@ static void permute_export(struct export *out, const struct node *node)
 const struct op op_permute = {
 	.name = "permute",
 	.inputs = 1,
-	.masking = MASKING_ENDS,
 	.attributes = COUNT(permute_attributes),
 	.attribute = permute_attributes,
+	.masking = MASKING_ENDS,
 	.shape = permute_shape,
 	.forward = permute_forward,
 	.backward = permute_backward,

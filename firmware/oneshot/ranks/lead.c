@@ -31,11 +31,11 @@
 
 struct other {
 	char name[RANKS_BOX_BYTES];
-	bool here;        /* it is ready to train */
-	bool given_up;    /* the run has gone on without it before: nobody waits for it */
-	bool failing;     /* its part of the run fails each time: nobody asks it */
-	bool lasting;     /* and none of its failures passes by itself */
-	struct error why; /* why it is not here */
+	bool here;        /* the box is ready to train */
+	bool given_up;    /* the run has gone on without the box before: nobody waits for the box */
+	bool failing;     /* the part of the box in the run fails each time: the box is not asked */
+	bool lasting;     /* with `failing`: none of the failures passes by itself */
+	struct error why; /* why the box is not here */
 };
 
 struct lead {
@@ -46,7 +46,7 @@ struct lead {
 
 /* ---- Signals ---- */
 
-static const int stop_signals[] = { SIGUSR2, SIGTERM, SIGINT }; /* those that end a trainer, too */
+static const int stop_signals[] = { SIGUSR2, SIGTERM, SIGINT }; /* the same that end a trainer */
 static atomic_bool stop_asked;
 
 static void ask_stop(int signal_number)
