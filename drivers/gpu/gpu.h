@@ -61,7 +61,7 @@ bool gpu_is_cpu(const struct gpu *gpu);
 uint32_t gpu_units(const struct gpu *gpu);
 /* Returns the compute capability of an NVIDIA GPU, 90 for 9.0; 0: the device is another. */
 uint32_t gpu_nvidia_capability(const struct gpu *gpu);
-/* Returns whether it is a GPU of AMD. */
+/* Returns whether the device is a GPU of AMD. */
 bool gpu_is_amd(const struct gpu *gpu);
 /* Finds the cores of the memory node of the device. Returns false where that is not known. */
 bool gpu_cores(const struct gpu *gpu, cpu_set_t *ret_cores);

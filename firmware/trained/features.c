@@ -122,15 +122,10 @@ static int fill(const struct values *values, struct error *err)
 	if (!feature->optional)
 		return error_set(err, -EBADMSG, "\"%s\": found nothing, expected %" PRIu64 " %s",
 				 feature->name, feature->elements, noun(feature));
-	for (uint64_t i = 0; i < feature->elements; i++)
-		if (feature->dtype == EXAMPLE_BYTES)
-			(void)example_put_bytes(feature, values->row, i, "", 0);
-		else if (feature->dtype == EXAMPLE_INT64)
-			((int64_t *)values->row)[i] = (int64_t)feature->fill;
-		else if (feature->dtype == EXAMPLE_UINT8)
-			((uint8_t *)values->row)[i] = (uint8_t)feature->fill;
-		else
-			((float *)values->row)[i] = (float)feature->fill;
+	if (feature->dtype == EXAMPLE_UINT8 || feature->dtype == EXAMPLE_ENCODED)
+		memset(values->row, (int)feature->fill, feature->elements);
+	else
+		example_pad(feature, values->row, 0);
 	return 0;
 }
 

@@ -9,9 +9,9 @@
  *      "why": "..."}
  *
  *     run      id of the run
- *     faults   failed jobs, those of `step`, 1 .. RANKS_FAULTS_LIMIT
+ *     faults   failed jobs since the checkpoint `step`, 1 .. RANKS_FAULTS_LIMIT
  *     lasting  none of these failures passes by itself, as that of a store that is away does
- *     step     that of the newest checkpoint when the last of them failed; -1 = there was none
+ *     step     step of the newest checkpoint when the last of them failed; -1 = there was none
  *     job      name of the last of them: each job counts once
  *     why      the reason of the last of them
  *
@@ -45,8 +45,8 @@ struct ranks_fault {
  * or its rights are wrong, or it could not be started. The other causes pass by themselves. */
 bool ranks_fault_is_lasting(int exit_status);
 
-/* Reads what is known of a box. A file that is missing, damaged or of another run counts as none, and so does
- * each where the spool cannot be read. */
+/* Reads what is known of a box. A file that is missing, damaged or of another run counts as no failure, and
+ * so does every file while the spool cannot be read. */
 void ranks_fault_read(const char *run_id, const char *box, struct ranks_fault *ret_fault);
 /* Counts a failure in the job `job`. Blocks: while another writer has the record. Errors: -ENOMEM; those of
  * run_lock(), spool_find_step() and file_write_durable(). */
