@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/config_fixture.h"
 
+#include <malloc.h>
+
 /* Reads a value of each kind that differs from the default. */
 static void test_values(void **state)
 {
@@ -61,6 +63,21 @@ static void test_values(void **state)
 	assert_string_equal(layer->attribute[3].s, "zeros");
 }
 
+/* A daemon holds a configuration all the time, and some read it again each second. */
+static void test_memory(void **state)
+{
+	static const char text[] = STORES "model: { layers = ( { op = \"dense\"; units = 2; } ); };";
+	CLEANUP(config_done) struct config config = { 0 };
+	const struct mallinfo2 before = mallinfo2();
+	struct mallinfo2 after;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(load(text, strlen(text), &config, &err), 0);
+	after = mallinfo2();
+	assert_in_range(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd, 0, 1 << 20);
+}
+
 static void test_no_file(void **state)
 {
 	CLEANUP(config_done) struct config config = { 0 };
@@ -92,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_path),
 	};

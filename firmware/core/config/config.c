@@ -221,7 +221,6 @@ int config_open(const struct config_overlay *overlay, struct mistakes *mistakes,
 		return error_set(mistakes->err, -ENOMEM, "%s: no memory", mistakes->file);
 	config_init(&config.memory->file);
 	config_init(&config.memory->lists);
-	config.model.layer = config.memory->layer;
 	r = parse(config.memory, mistakes);
 	if (r == 0 && overlay)
 		r = config_lay_over(config.memory, overlay, mistakes);
@@ -262,6 +261,7 @@ void config_done(struct config *config)
 	config_destroy(&config->memory->file);
 	config_destroy(&config->memory->lists);
 	config_preprocess_free(config->memory);
+	free(config->memory->layer);
 	free(config->memory->path);
 	free(config->memory);
 	memset(config, 0, sizeof(*config));

@@ -84,7 +84,7 @@ struct config_memory {
 	bool is_trial;                        /* the file with the values of a trial: config_overlay.h */
 	struct config_preprocess *preprocess; /* NULL: the file has none */
 	uint32_t preprocesses;
-	struct config_layer layer[CONFIG_LAYERS_MAX];
+	struct config_layer *layer;        /* model.layer; NULL: model.layers is no list that can be read */
 	double number[CONFIG_NUMBERS_MAX]; /* the elements of all values of the type struct config_numbers */
 	uint32_t numbers;
 };

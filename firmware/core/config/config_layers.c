@@ -143,5 +143,18 @@ static void read_layer(struct config_reading *reading, const config_setting_t *g
 
 void config_read_layers(struct config_reading *reading, const config_setting_t *list)
 {
+	struct config_memory *memory = reading->config->memory;
+	const int count = config_setting_length(list);
+
+	/* A row is large: there are only as many as the file has. A wrong list has none. */
+	if (count > 0 && count <= (int)CONFIG_LAYERS_MAX) {
+		memory->layer = calloc((size_t)count, sizeof(*memory->layer));
+		if (!memory->layer) {
+			mistakes_add(reading->mistakes, config_setting_source_line(list),
+				     "model.layers: no memory");
+			return;
+		}
+	}
+	reading->config->model.layer = memory->layer;
 	config_read_list(reading, list, "model.layers", CONFIG_LAYERS_MAX, "layers", read_layer);
 }
