@@ -132,6 +132,7 @@ UNUSED_OK static struct config model_config(struct config_layer *layer, uint32_t
 {
 	struct config config = { .file = "k.conf", .features = 2 };
 
+	config.model.bert = (struct config_bert){ 768, 12, 12, 3072, 30522, 512, 1e-12, 0.1, 0.1 };
 	config.run.seed = 44;
 	config.run.batch_rows = batch_rows;
 	config.feature[0] = (struct config_feature){ .name = "sentence", .rank = 1, .shape = { inputs } };

@@ -28,15 +28,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_SOURCES_MAX    32u
-#define CONFIG_FEATURES_MAX   1024u
-#define CONFIG_SHAPE_MAX      8u
-#define CONFIG_STREAMS_MAX    32u   /* lanes times sources: the number of places in a cursor */
-#define CONFIG_LAYERS_MAX     2048u /* some for each feature */
-#define CONFIG_THREADS_MAX    8u    /* network threads of one source */
-#define CONFIG_INPUTS_MAX     1024u /* inputs of a layer: a layer may join all features */
-#define CONFIG_ATTRIBUTES_MAX 16u
-#define CONFIG_NUMBERS_MAX    4096u
+#define CONFIG_SOURCES_MAX     32u
+#define CONFIG_FEATURES_MAX    1024u
+#define CONFIG_SHAPE_MAX       8u
+#define CONFIG_STREAMS_MAX     32u   /* lanes times sources: the number of places in a cursor */
+#define CONFIG_LAYERS_MAX      2048u /* some for each feature */
+#define CONFIG_BERT_LAYERS_MAX 48u   /* layers of attention: twice those of BERT-large */
+#define CONFIG_THREADS_MAX     8u    /* network threads of one source */
+#define CONFIG_INPUTS_MAX      1024u /* inputs of a layer: a layer may join all features */
+#define CONFIG_ATTRIBUTES_MAX  16u
+#define CONFIG_NUMBERS_MAX     4096u
 /* Longest name of a feature in bytes, with its NUL: the name becomes the name of a column in the ring. */
 #define CONFIG_FEATURE_NAME_BYTES 64u
 /* Largest height and width of a picture in a row, in pixels. */
@@ -222,6 +223,13 @@ struct config_layer {
 	unsigned line;
 };
 
+/* The size of the base "bert". The keys are model.bert_NAME, with the names of Hugging Face's config.json. */
+struct config_bert {
+	uint64_t hidden_size, num_hidden_layers, num_attention_heads, intermediate_size, vocab_size,
+		max_position_embeddings;
+	double layer_norm_eps, hidden_dropout_prob, attention_probs_dropout_prob;
+};
+
 struct config {
 	const char *file; /* path of the file that was loaded */
 	struct {
@@ -294,6 +302,7 @@ struct config {
 		const char *base_unfreeze_from; /* a layer; "" = none */
 		int base_pooling;               /* enum config_pooling */
 		int base_scaling;               /* enum config_scaling */
+		struct config_bert bert;
 		/* The base whose output `input` is, where it was computed before: model/features.h; "" =
 		 * none. */
 		const char *features_of;
