@@ -2,8 +2,10 @@
 #include "model/convert.h"
 
 #include "model/base/base.h"
+#include "model/bert_files.h"
 #include "model/build.h"
 #include "model/config_text.h"
+#include "model/convert_torch.h"
 #include "model/formats/names.h"
 #include "model/formats/numbers.h"
 #include "model/formats/safetensors.h"
@@ -13,13 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNTER ".num_batches_tracked"
+/* Ends of names of tensors that are no weights: counters of PyTorch, and the numbers of BERT's positions. */
+static const char *const no_weights[] = { ".num_batches_tracked", "position_ids" };
 
 /* One tensor of the base and the tensor that it comes from. */
 struct pair {
+	const struct node *node;
 	const struct tensor *to;
 	const struct model_tensor *from;
-	bool depthwise;
+	const struct model_tensor *row; /* NULL, or a tensor whose first row is added to each row */
 };
 
 struct convert {
@@ -31,26 +35,45 @@ struct convert {
 	bool torch, *used; /* `used`: for each tensor of the file */
 	struct pair *pair;
 	uint32_t pairs, left_out;
+	char left_out_names[CONVERT_NAMES_BYTES];
 	char (*module)[BASE_NAME_BYTES]; /* for each node of the base */
 	uint32_t modules;
 };
 
 /* ---- The network ---- */
 
-static int build(const char *base, struct convert *convert, struct error *err)
+static const char stores[] = "source: { url = \"file:///none\"; };\nsink: { url = \"file:///none\"; };\n";
+
+static int print_images(const char *base, char **ret_text)
 {
-	static const char form[] =
-		"source: { url = \"file:///none\"; };\n"
-		"sink: { url = \"file:///none\"; };\n"
-		"schema = ( { name = \"image\"; dtype = \"uint8\"; shape = [ 224, 224, 3 ]; },\n"
-		"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
-		"model: { input = \"image\"; base = \"%.64s\"; base_pooling = \"avg\";\n"
-		"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n";
-	char text[sizeof(form) + 64];
+	return asprintf(ret_text,
+			"%sschema = ( { name = \"image\"; dtype = \"uint8\"; shape = [ 224, 224, 3 ]; },\n"
+			"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
+			"model: { input = \"image\"; base = \"%s\"; base_pooling = \"avg\";\n"
+			"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n",
+			stores, base);
+}
+
+static int print_texts(const char *base, const struct config_bert *bert, char **ret_text)
+{
+	char keys[BERT_KEYS_BYTES];
+
+	return asprintf(ret_text,
+			"%sschema = ( { name = \"tokens\"; dtype = \"int64\"; shape = [ 1 ]; },\n"
+			"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
+			"model: { input = \"tokens\"; base = \"%s\"; base_pooling = \"avg\"; %s\n"
+			"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n",
+			stores, base, bert_keys(bert, keys));
+}
+
+static int build(const char *base, const struct config_bert *bert, struct convert *convert, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
 
 	if (!base_exists(base))
 		return error_set(err, -EINVAL, "found the base \"%.64s\", allowed: %s", base, base_names());
-	(void)snprintf(text, sizeof(text), form, base);
+	if ((base_reads_texts(base) ? print_texts(base, bert, &text) : print_images(base, &text)) < 0)
+		return error_set(err, -ENOMEM, "%s: out of memory", convert->what);
 	if (config_text_load(text, &convert->config, err) < 0)
 		return -EINVAL;
 	return graph_build(&convert->config, false, &convert->graph, err);
@@ -70,33 +93,26 @@ static void note_module(void *context, const struct config_layer *layer, const c
 
 /* ---- Names ---- */
 
-/* Returns PyTorch's name of a parameter after that of its module. */
-static const char *torch_suffix(const char *parameter)
-{
-	static const struct {
-		const char *kiln, *torch;
-	} names[] = { { "kernel", ".weight" },
-		      { "gamma", ".weight" },
-		      { "beta", ".bias" },
-		      { "bias", ".bias" },
-		      { "moving_mean", ".running_mean" },
-		      { "moving_variance", ".running_var" } };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i].kiln, parameter))
-			return names[i].torch;
-	return "";
-}
-
 /* Writes the name that the tensor has in the file. */
 static void name_in_file(const struct convert *convert, uint32_t node, const struct tensor *to,
 			 char out[static GRAPH_NAME_BYTES])
 {
 	if (convert->torch)
-		(void)snprintf(out, GRAPH_NAME_BYTES, "%s%s", convert->module[node],
-			       torch_suffix(strrchr(to->name, '/') + 1));
+		torch_name(&convert->graph.node[node], convert->module[node], to, out);
 	else
 		(void)snprintf(out, GRAPH_NAME_BYTES, "%s", to->name);
+}
+
+/* Returns whether the names are those of bert in a file of Hugging Face. */
+static bool has_bert_names(const struct convert *convert)
+{
+	return convert->torch && base_reads_texts(convert->config.model.base);
+}
+
+static const struct model_tensor *find(const struct convert *convert, const char *name)
+{
+	return has_bert_names(convert) ? bert_tensor(convert->tensor, convert->tensors, name)
+				       : name_find(convert->tensor, convert->tensors, name);
 }
 
 static bool begins(const char *name, const char *with)
@@ -111,14 +127,23 @@ static bool ends(const char *name, const char *with)
 	return length >= more && !strcmp(name + length - more, with);
 }
 
-/* Returns whether a tensor that no layer of the base has belongs to the classifier, or only counts batches.
- */
+static bool is_no_weight(const char *name)
+{
+	for (size_t i = 0; i < sizeof(no_weights) / sizeof(*no_weights); i++)
+		if (ends(name, no_weights[i]))
+			return true;
+	return false;
+}
+
+/* Returns whether a tensor that no layer of the base has belongs to the classifier, or is no weight. */
 static bool may_be_left_out(const struct convert *convert, const char *name)
 {
 	static const char *const keras_heads[] = { "fc1/", "fc2/", "predictions/", "probs/" };
 
+	if (has_bert_names(convert))
+		return bert_is_of_head(name) || is_no_weight(name);
 	if (convert->torch)
-		return begins(name, base_torch_head(convert->config.model.base)) || ends(name, COUNTER);
+		return begins(name, base_torch_head(convert->config.model.base)) || is_no_weight(name);
 	for (size_t i = 0; i < sizeof(keras_heads) / sizeof(*keras_heads); i++)
 		if (begins(name, keras_heads[i]))
 			return true;
@@ -127,25 +152,10 @@ static bool may_be_left_out(const struct convert *convert, const char *name)
 
 /* ---- Shapes ---- */
 
-/* Writes the shape that the tensor has in the file. */
-static struct tensor shape_in_file(const struct convert *convert, const struct pair *pair)
-{
-	struct tensor shape = *pair->to;
-	const uint64_t *to = pair->to->shape;
-
-	if (!convert->torch || shape.rank != 4)
-		return shape;
-	shape.shape[0] = to[pair->depthwise ? 2 : 3];
-	shape.shape[1] = to[pair->depthwise ? 3 : 2];
-	shape.shape[2] = to[0];
-	shape.shape[3] = to[1];
-	return shape;
-}
-
 static int check_pair(const struct convert *convert, const struct pair *pair, struct error *err)
 {
 	const struct model_tensor *from = pair->from;
-	const struct tensor wanted = shape_in_file(convert, pair);
+	const struct tensor wanted = convert->torch ? torch_shape(pair->node, pair->to) : *pair->to;
 	struct tensor found = { .rank = from->rank };
 	char text[SHAPE_TEXT_BYTES], allowed[SHAPE_TEXT_BYTES];
 
@@ -162,6 +172,26 @@ static int check_pair(const struct convert *convert, const struct pair *pair, st
 
 /* ---- Matching ---- */
 
+/* Finds the vectors of the types of tokens: that of type 0 is added to those of the positions. */
+static int match_types(struct convert *convert, struct pair *pair, struct error *err)
+{
+	const struct model_tensor *types = find(convert, BERT_TYPES);
+	const uint64_t columns = pair->to->shape[1];
+
+	if (!types)
+		return error_set(err, -EINVAL, "%s: found no tensor '%s', which '%s' of %s needs",
+				 convert->what, BERT_TYPES, pair->to->name, convert->config.model.base);
+	if (types->rank != 2 || !types->shape[0] || types->shape[1] != columns ||
+	    !numbers_are_floats(types->dtype))
+		return error_set(
+			err, -EINVAL,
+			"%s: %s: found another shape or type, allowed: floats of shape [types, %" PRIu64 "]",
+			convert->what, types->name, columns);
+	convert->used[types - convert->tensor] = true;
+	pair->row = types;
+	return 0;
+}
+
 static int match(struct convert *convert, uint32_t node, uint32_t parameter, struct error *err)
 {
 	const struct node *of = &convert->graph.node[node];
@@ -169,15 +199,30 @@ static int match(struct convert *convert, uint32_t node, uint32_t parameter, str
 	char name[GRAPH_NAME_BYTES];
 
 	pair->to = graph_at(&convert->graph, of->parameter[parameter]);
-	pair->depthwise = !strcmp(of->op->name, "depthwise_conv2d");
+	pair->node = of;
 	name_in_file(convert, node, pair->to, name);
-	pair->from = name_find(convert->tensor, convert->tensors, name);
+	pair->from = find(convert, name);
 	if (!pair->from)
 		return error_set(err, -EINVAL, "%s: found no tensor '%s', which '%s' of %s needs",
 				 convert->what, name, pair->to->name, convert->config.model.base);
 	convert->used[pair->from - convert->tensor] = true;
 	convert->pairs++;
-	return check_pair(convert, pair, err);
+	if (check_pair(convert, pair, err) < 0)
+		return err->code;
+	return has_bert_names(convert) && !strcmp(of->op->name, "position_embedding")
+		       ? match_types(convert, pair, err)
+		       : 0;
+}
+
+static void leave_out(struct convert *convert, const char *name)
+{
+	const size_t used = strlen(convert->left_out_names);
+
+	convert->left_out++;
+	if (used + strlen(name) + sizeof(", , ...") <= sizeof(convert->left_out_names))
+		(void)sprintf(convert->left_out_names + used, "%s%s", used ? ", " : "", name);
+	else if (strcmp(convert->left_out_names + used - 3, "...") != 0)
+		(void)strcat(convert->left_out_names, ", ...");
 }
 
 static int refuse_others(struct convert *convert, struct error *err)
@@ -190,7 +235,8 @@ static int refuse_others(struct convert *convert, struct error *err)
 		if (!may_be_left_out(convert, name))
 			return error_set(err, -EINVAL, "%s: found the tensor '%s', which no layer of %s has",
 					 convert->what, name, convert->config.model.base);
-		convert->left_out += !ends(name, COUNTER);
+		if (!is_no_weight(name))
+			leave_out(convert, name);
 	}
 	return 0;
 }
@@ -226,8 +272,9 @@ static int match_all(struct convert *convert, struct error *err)
 	return r < 0 ? r : refuse_others(convert, err);
 }
 
-int convert_open(const char *base, const char *what, const struct model_tensor *tensors, uint32_t count,
-		 struct convert **ret_convert, struct error *err)
+int convert_open(const char *base, const struct config_bert *bert, const char *what,
+		 const struct model_tensor *tensors, uint32_t count, struct convert **ret_convert,
+		 struct error *err)
 {
 	CLEANUP(convert_closep) struct convert *convert = calloc(1, sizeof(*convert));
 	int r;
@@ -237,7 +284,7 @@ int convert_open(const char *base, const char *what, const struct model_tensor *
 	convert->what = what;
 	convert->tensor = tensors;
 	convert->tensors = count;
-	if ((r = build(base, convert, err)) < 0)
+	if ((r = build(base, bert, convert, err)) < 0)
 		return r;
 	convert->used = calloc(count + 1, sizeof(*convert->used));
 	convert->pair = calloc(convert->graph.tensors + 1, sizeof(*convert->pair));
@@ -260,6 +307,11 @@ uint32_t convert_left_out(const struct convert *convert)
 	return convert->left_out;
 }
 
+const char *convert_left_out_names(const struct convert *convert)
+{
+	return convert->left_out_names;
+}
+
 bool convert_is_torch(const struct convert *convert)
 {
 	return convert->torch;
@@ -269,21 +321,23 @@ const char *convert_scaling(const struct convert *convert)
 {
 	const char *usual = base_scaling(&convert->config);
 
-	return convert->torch && !strcmp(usual, "caffe") ? "torch" : usual;
+	return convert->torch && usual && !strcmp(usual, "caffe") ? "torch" : usual;
 }
 
 /* ---- Numbers ---- */
 
-/* Returns the index in the file of number `i` of the tensor. */
-static uint64_t index_in_file(const struct convert *convert, const struct pair *pair, uint64_t i)
+static int number_of(const struct convert *convert, const struct pair *pair, uint64_t i, float *ret_number,
+		     struct error *err)
 {
-	const uint64_t *to = pair->to->shape, last = pair->to->rank == 4 ? to[3] : 1,
-		       in = pair->to->rank == 4 ? to[2] : 1;
-	const uint64_t at = i / last / in, out = i % last, of = i / last % in;
+	const uint64_t at = convert->torch ? torch_index(pair->node, pair->to, i) : i;
+	float more = 0;
+	int r = numbers_at(pair->from, at, convert->what, ret_number, err);
 
-	if (!convert->torch || pair->to->rank != 4)
-		return i;
-	return ((pair->depthwise ? of * last + out : out * in + of) * to[0] * to[1]) + at;
+	if (r < 0 || !pair->row)
+		return r;
+	r = numbers_at(pair->row, i % pair->to->shape[1], convert->what, &more, err);
+	*ret_number += more;
+	return r;
 }
 
 static int convert_pair(const struct convert *convert, const struct pair *pair,
@@ -302,23 +356,24 @@ static int convert_pair(const struct convert *convert, const struct pair *pair,
 	ret_tensor->data = numbers;
 	ret_tensor->bytes = count * sizeof(*numbers);
 	for (uint64_t i = 0; r == 0 && i < count; i++)
-		r = numbers_at(pair->from, index_in_file(convert, pair, i), convert->what, &numbers[i], err);
+		r = number_of(convert, pair, i, &numbers[i], err);
 	return r;
 }
 
 int convert_write(const struct convert *convert, const char *path, struct error *err)
 {
+	const char *scaling = convert_scaling(convert);
 	const struct safetensors_note notes[] = { { "format", CONVERT_FORMAT },
 						  { "base", convert->config.model.base },
-						  { "base_scaling", convert_scaling(convert) } };
+						  { "base_scaling", scaling } };
+	const uint32_t count = scaling ? 3 : 2; /* of the notes */
 	struct model_tensor *tensors = calloc(convert->pairs + 1, sizeof(*tensors));
 	int r = tensors ? 0 : error_set(err, -ENOMEM, "%s: out of memory", convert->what);
 
 	for (uint32_t i = 0; r == 0 && i < convert->pairs; i++)
 		r = convert_pair(convert, &convert->pair[i], &tensors[i], err);
 	if (r == 0)
-		r = safetensors_write(path, tensors, convert->pairs, notes, sizeof(notes) / sizeof(*notes),
-				      err);
+		r = safetensors_write(path, tensors, convert->pairs, notes, count, err);
 	for (uint32_t i = 0; tensors && i < convert->pairs; i++)
 		free((void *)(uintptr_t)tensors[i].data);
 	free(tensors);

@@ -70,9 +70,10 @@ static void check_features_of(const struct graph *graph, struct mistakes *mistak
 {
 	const char *of = graph->config->model.features_of;
 
-	if (of && *of && !base_exists(of))
+	if (of && *of && (!base_exists(of) || base_reads_texts(of)))
 		mistakes_add(mistakes, config_line(graph->config, "model.features_of"),
-			     "model.features_of: found \"%.100s\", allowed: %s", of, base_names());
+			     "model.features_of: found \"%.100s\", allowed: %s (bert reads no images)", of,
+			     base_names());
 }
 
 static void add_layer(struct graph *graph, const struct config_layer *layer, struct mistakes *mistakes)
@@ -102,7 +103,13 @@ static void check_before_base(const struct graph *graph, struct mistakes *mistak
 	const struct tensor *output = graph_at(graph, before->output);
 	char shape[SHAPE_TEXT_BYTES];
 
-	if (output->elements && !base_reads(output->rank, output->shape))
+	if (base_reads_texts(graph->config->model.base))
+		mistakes_add(
+			mistakes, before->line,
+			"model.base_after: found the layer '%s', allowed for bert: \"\", because it reads "
+			"ids of tokens",
+			before->name);
+	else if (output->elements && !base_reads(output->rank, output->shape))
 		mistakes_add(mistakes, before->line,
 			     "model.base_after: found the layer '%s' of shape %s, allowed for %s: [height, "
 			     "width, %u], at least %u high and wide",

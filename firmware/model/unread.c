@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/unread.h"
 
+#include "model/base/base.h"
 #include "model/graph/inputs.h"
 #include "model/learn/losses.h"
 #include "model/learn/optimizers.h"
@@ -168,6 +169,11 @@ static bool has_base(const struct graph *graph)
 	return !graph->config->model.base || *graph->config->model.base;
 }
 
+static bool is_bert(const struct graph *graph)
+{
+	return !graph->config->model.base || base_reads_texts(graph->config->model.base);
+}
+
 static bool starts_from_weights(const struct graph *graph)
 {
 	const char *weights = graph->config->model.weights;
@@ -193,6 +199,7 @@ static bool keeps_best(const struct graph *graph)
 /* ---- The table ---- */
 
 #define ADAMS    "optimizer.name = \"adam\" or \"adamw\""
+#define BERT     "model.base = \"bert\""
 #define BETAS    "optimizer.name = \"adam\", \"adamw\", \"adamax\" or \"lion\""
 #define ENDS     "optimizer.schedule = \"cosine\", \"linear\", \"polynomial\""
 #define MONITORS "one of \"loss\", \"accuracy\", \"val_loss\", \"val_accuracy\""
@@ -216,6 +223,15 @@ static const struct {
 	{ "model.base_unfreeze_from", has_base, "model.base", NULL },
 	{ "model.base_pooling", has_base, "model.base", NULL },
 	{ "model.base_scaling", has_base, "model.base", NULL },
+	{ "model.bert_hidden_size", is_bert, BERT, NULL },
+	{ "model.bert_num_hidden_layers", is_bert, BERT, NULL },
+	{ "model.bert_num_attention_heads", is_bert, BERT, NULL },
+	{ "model.bert_intermediate_size", is_bert, BERT, NULL },
+	{ "model.bert_vocab_size", is_bert, BERT, NULL },
+	{ "model.bert_max_position_embeddings", is_bert, BERT, NULL },
+	{ "model.bert_layer_norm_eps", is_bert, BERT, NULL },
+	{ "model.bert_hidden_dropout_prob", is_bert, BERT, NULL },
+	{ "model.bert_attention_probs_dropout_prob", is_bert, BERT, NULL },
 	{ "model.weights_layers", starts_from_weights, "model.weights", NULL },
 	{ "model.weights_skip_mismatch", starts_from_weights, "model.weights", NULL },
 	{ "optimizer.learning_rate", reads_rate, "optimizer.schedule other than \"step\"", NULL },

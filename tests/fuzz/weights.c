@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fixture.tensor[i].name = fixture.name[i];
 	for (size_t at = 2; at + 4 <= size && at < 64; at += 4)
 		change(&fixture, data + at);
-	if (convert_open(bases[base], "fuzz", fixture.tensor, fixture.count, &convert, &err) < 0 &&
+	if (convert_open(bases[base], NULL, "fuzz", fixture.tensor, fixture.count, &convert, &err) < 0 &&
 	    !*err.text)
 		abort();
 	if (convert && convert_tensors(convert) != fits->count)

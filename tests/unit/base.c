@@ -176,7 +176,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	refused(&config, "model.base: found \"vgg61\", allowed: vgg16, vgg19, resnet18, resnet34, resnet50, "
-			 "mobilenet_v2, efficientnet_lite0; did you mean \"vgg16\"?");
+			 "mobilenet_v2, efficientnet_lite0, bert; did you mean \"vgg16\"?");
 	config = base_config("resnet18");
 	config.feature[0].shape[2] = 1;
 	refused(&config,

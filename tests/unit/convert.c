@@ -18,7 +18,7 @@ static void refused(const char *base, const struct fixture *fixture, int code, c
 {
 	struct convert *convert = NULL;
 	struct error err = { 0 };
-	int r = convert_open(base, "f", fixture->tensor, fixture->count, &convert, &err);
+	int r = convert_open(base, NULL, "f", fixture->tensor, fixture->count, &convert, &err);
 
 	if (r == 0)
 		r = convert_write(convert, path, &err);
@@ -56,7 +56,7 @@ static struct safetensors *converted(const char *base, const struct fixture *fix
 	struct safetensors *file = NULL;
 	struct error err = { 0 };
 
-	if (convert_open(base, "f", fixture->tensor, fixture->count, &convert, &err) < 0 ||
+	if (convert_open(base, NULL, "f", fixture->tensor, fixture->count, &convert, &err) < 0 ||
 	    convert_write(convert, path, &err) < 0 || safetensors_open(path, &file, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(safetensors_value(file, "format"), CONVERT_FORMAT);
@@ -105,7 +105,7 @@ static void test_left_out(void **state)
 	fixture_add(&fixture, "fc.weight", "F32", 2, 1000, 512);
 	fixture_add(&fixture, "fc.bias", "F32", 1, 1000, 1);
 	fixture_add(&fixture, "bn1.num_batches_tracked", "I64", 1, 1, 1);
-	assert_int_equal(convert_open("resnet18", "f", fixture.tensor, fixture.count, &convert, &err), 0);
+	assert_int_equal(convert_open("resnet18", NULL, "f", fixture.tensor, fixture.count, &convert, &err), 0);
 	assert_int_equal(convert_left_out(convert), 2);
 	assert_int_equal(convert_tensors(convert), fixture.count - 3);
 	assert_true(convert_is_torch(convert));

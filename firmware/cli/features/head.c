@@ -29,6 +29,8 @@ static int check_config(const struct job *job, struct error *err)
 	if (!base_is_given(config))
 		return refuse(job, "model.base", "nothing", "the image network that computes the features",
 			      err);
+	if (base_reads_texts(config->model.base))
+		return refuse(job, "model.base", config->model.base, "an image network", err);
 	if (*config->model.base_after)
 		return refuse(job, "model.base_after", config->model.base_after,
 			      "\"\": a picture that layers change before the base has no one set of features",

@@ -2,37 +2,73 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
+#include "core/base/paths.h"
 #include "model/base/base.h"
+#include "model/bert_files.h"
 #include "model/convert.h"
 #include "model/formats/safetensors.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-static void say(const char *base, const char *output, const struct convert *convert)
+/* The size of bert, from config.json; unused by the other bases. */
+struct size {
+	bool is_bert;
+	struct config_bert bert;
+};
+
+static void say(const char *base, const struct size *size, const char *output, const struct convert *convert)
 {
-	printf("%s: %" PRIu32 " tensors of %s, from %s's names; %" PRIu32 " of the classifier left out\n",
+	const char *left_out = convert_left_out_names(convert);
+	char keys[BERT_KEYS_BYTES];
+
+	printf("%s: %" PRIu32 " tensors of %s, from %s's names; %" PRIu32 " of the classifier left out%s%s\n",
 	       output, convert_tensors(convert), base, convert_is_torch(convert) ? "PyTorch" : "Keras",
-	       convert_left_out(convert));
-	printf("model: { base = \"%s\"; base_scaling = \"%s\"; weights = \"...\"; }\n", base,
-	       convert_scaling(convert));
+	       convert_left_out(convert), *left_out ? ": " : "", left_out);
+	if (size->is_bert)
+		printf("model: { base = \"%s\"; %s weights = \"...\"; }\n", base,
+		       bert_keys(&size->bert, keys));
+	else
+		printf("model: { base = \"%s\"; base_scaling = \"%s\"; weights = \"...\"; }\n", base,
+		       convert_scaling(convert));
+}
+
+/* Reads config.json of the folder IN, and finds the file with the weights in it. */
+static int read_folder(const char *input, struct size *size, char **ret_weights, struct error *err)
+{
+	CLEANUP(free_ptr) char *path = NULL, *text = NULL;
+	uint64_t bytes;
+	int r;
+
+	if (asprintf(&path, "%s/" BERT_CONFIG_NAME, input) < 0 ||
+	    asprintf(ret_weights, "%s/" BERT_WEIGHTS_NAME, input) < 0)
+		return error_set(err, -ENOMEM, "%s: out of memory", input);
+	size->is_bert = true;
+	r = file_read(path, BERT_CONFIG_BYTES_MAX, &text, &bytes, err);
+	return r < 0 ? r : bert_config_parse(path, text, bytes, &size->bert, err);
 }
 
 static int run(const char *input, const char *base, const char *output, struct error *err)
 {
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	CLEANUP(convert_closep) struct convert *convert = NULL;
+	CLEANUP(free_ptr) char *in_folder = NULL;
+	struct size size = { 0 };
 	const struct model_tensor *tensors;
 	uint32_t count;
-	int r = safetensors_open(input, &file, err);
+	int r = base_reads_texts(base) ? read_folder(input, &size, &in_folder, err) : 0;
 
 	if (r < 0)
 		return r;
+	input = in_folder ? in_folder : input;
+	if ((r = safetensors_open(input, &file, err)) < 0)
+		return r;
 	tensors = safetensors_tensors(file, &count);
-	r = convert_open(base, input, tensors, count, &convert, err);
+	r = convert_open(base, &size.bert, input, tensors, count, &convert, err);
 	if (r == 0)
 		r = convert_write(convert, output, err);
 	if (r == 0)
-		say(base, output, convert);
+		say(base, &size, output, convert);
 	return r;
 }
 
@@ -68,7 +104,7 @@ static const struct verb weights_convert = {
 	.name = "convert",
 	.summary = "turn weights of PyTorch or Keras into those of a base network",
 	.synopsis = "weights convert IN --base NAME OUT",
-	.about = "Reads the safetensors file IN with the weights of a known image network, and writes a "
+	.about = "Reads the safetensors file IN with the weights of a known network, and writes a "
 		 "safetensors file OUT with the names and layouts of the layers of model.base, for "
 		 "model.weights. IN has the names and layouts of PyTorch (vgg16, vgg19, resnet18, resnet34: "
 		 "torchvision's; efficientnet_lite0: those of efficientnet-lite-pytorch) or of Keras. A "
@@ -76,7 +112,10 @@ static const struct verb weights_convert = {
 		 "that is missing, that no layer has, or that has another shape is refused. Tensors of the "
 		 "classifier are left out. tools/weights in Kiln's sources makes IN from .pth and .h5 "
 		 "files.\n\n"
-		 "The verb prints the model.base_scaling that the weights belong to.",
+		 "For the base bert, IN is a folder with config.json and model.safetensors of Hugging "
+		 "Face.\n\n"
+		 "The verb prints the keys of the group model that the weights belong to: "
+		 "model.base_scaling, or the size of bert.",
 	.operands = operands,
 	.options = { options },
 	.run = convert_verb,

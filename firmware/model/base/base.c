@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* name, scaling, beginning of the names of PyTorch's classifier or NULL, writer */
+/* name, scaling or NULL, beginning of the names of PyTorch's classifier or NULL, writer */
 /* clang-format off */
 #define BASES(row) \
 	row(vgg16, "caffe", "classifier.", base_write_vgg) \
@@ -16,7 +16,8 @@
 	row(resnet34, "torch", "fc.", base_write_torch_resnet) \
 	row(resnet50, "caffe", NULL, base_write_resnet50) \
 	row(mobilenet_v2, "tf", NULL, base_write_mobilenet_v2) \
-	row(efficientnet_lite0, "lite", "_fc.", base_write_efficientnet_lite0)
+	row(efficientnet_lite0, "lite", "_fc.", base_write_efficientnet_lite0) \
+	row(bert, NULL, "", base_write_bert)
 /* clang-format on */
 
 #define ROW(of, scaling_of, head_of, write_of) { #of, scaling_of, head_of, write_of },
@@ -49,6 +50,11 @@ bool base_is_given(const struct config *config)
 bool base_exists(const char *name)
 {
 	return find(name) != NULL;
+}
+
+bool base_reads_texts(const char *name)
+{
+	return find(name) && find(name)->write == base_write_bert;
 }
 
 const char *base_torch_head(const char *name)
@@ -87,6 +93,48 @@ bool base_reads(uint32_t rank, const uint64_t *shape)
 	       shape[2] == BASE_CHANNELS;
 }
 
+/* Checks the keys that bert reads, or that only bases for images read. */
+static void check_bert(const struct config *config, struct mistakes *mistakes)
+{
+	const struct config_bert *bert = &config->model.bert;
+
+	if (bert->hidden_size % bert->num_attention_heads)
+		mistakes_add(mistakes, config_line(config, "model.bert_num_attention_heads"),
+			     "model.bert_num_attention_heads: found %" PRIu64
+			     ", allowed: a divisor of bert_hidden_size, %" PRIu64,
+			     bert->num_attention_heads, bert->hidden_size);
+	if (config->model.base_scaling != SCALING_AUTO)
+		mistakes_add(
+			mistakes, config_line(config, "model.base_scaling"),
+			"model.base_scaling: allowed with model.base = \"bert\": only \"auto\", because it "
+			"reads no pixels");
+	if (config->model.base_pooling == POOLING_MAX)
+		mistakes_add(
+			mistakes, config_line(config, "model.base_pooling"),
+			"model.base_pooling: found \"max\", allowed with model.base = \"bert\": \"none\", "
+			"\"avg\"");
+}
+
+/* Checks that bert can read the feature. */
+static bool check_ids(const struct config *config, const struct config_feature *feature,
+		      struct mistakes *mistakes)
+{
+	const uint64_t most = config->model.bert.max_position_embeddings;
+
+	check_bert(config, mistakes);
+	if (feature->dtype != CONFIG_INT64 || feature->values_max || feature->rank != 1)
+		mistakes_add(mistakes, config_line(config, "model.base"),
+			     "model.base: found the input '%s', allowed for bert: the ids of texts, an int64 "
+			     "feature of shape [ tokens ] with padding = \"post\"",
+			     feature->name);
+	else if (feature->shape[0] > most)
+		mistakes_add(mistakes, config_line(config, "model.base"),
+			     "model.base: found the input '%s' of %" PRIu64
+			     " tokens, allowed: at most bert_max_position_embeddings, %" PRIu64,
+			     feature->name, feature->shape[0], most);
+	return !mistakes->count;
+}
+
 /* Checks that the base can read model.input. Says nothing where the feature does not exist: config_load() has
  * noted that. */
 static bool check_input(const struct config *config, struct mistakes *mistakes)
@@ -97,6 +145,8 @@ static bool check_input(const struct config *config, struct mistakes *mistakes)
 
 	if (!feature)
 		return false;
+	if (base_reads_texts(config->model.base))
+		return check_ids(config, feature, mistakes);
 	if (!feature->values_max && feature->dtype != CONFIG_INT64 && feature->dtype != CONFIG_BYTES &&
 	    base_reads(feature->rank, feature->shape))
 		return true;
@@ -114,7 +164,9 @@ static bool check_input(const struct config *config, struct mistakes *mistakes)
 
 static void write_pooling(struct base_writer *writer, int pooling)
 {
-	if (pooling == POOLING_AVG)
+	if (pooling == POOLING_AVG && base_reads_texts(writer->config->model.base))
+		base_plain(writer, "global_average_pooling1d", "avg_pool");
+	else if (pooling == POOLING_AVG)
 		base_plain(writer, "global_average_pooling2d", "avg_pool");
 	if (pooling == POOLING_MAX)
 		base_plain(writer, "global_max_pooling2d", "max_pool");
@@ -138,6 +190,7 @@ void base_expand(const struct config *config, base_add *add, void *context, stru
 	const char *from = config->model.base_unfreeze_from ? config->model.base_unfreeze_from : "";
 	struct base_writer writer = { .add = add,
 				      .context = context,
+				      .config = config,
 				      .line = config_line(config, "model.base"),
 				      .frozen = !config->model.base_trainable,
 				      .unfreeze_from = from,

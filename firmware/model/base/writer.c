@@ -153,6 +153,61 @@ void base_scale(struct base_writer *writer, const char *mode)
 	give(writer, &layer, NULL);
 }
 
+void base_embedding(struct base_writer *writer, const char *name, uint64_t ids, uint64_t columns)
+{
+	struct config_layer layer = layer_of(writer, "embedding", name, NULL);
+
+	set_int(&layer, "input_dim", (int64_t)ids);
+	set_int(&layer, "output_dim", (int64_t)columns);
+	set_bool(&layer, "mask_zero", true);
+	give_learning(writer, &layer, name);
+}
+
+void base_positions(struct base_writer *writer, const char *name, uint64_t steps)
+{
+	struct config_layer layer = layer_of(writer, "position_embedding", name, NULL);
+
+	set_int(&layer, "sequence_length", (int64_t)steps);
+	give_learning(writer, &layer, name);
+}
+
+void base_attention(struct base_writer *writer, const char *name, uint64_t heads, uint64_t size,
+		    double dropout)
+{
+	struct config_layer layer = layer_of(writer, "multi_head_attention", name, NULL);
+
+	set_int(&layer, "num_heads", (int64_t)heads);
+	set_int(&layer, "key_dim", (int64_t)size);
+	set_float(&layer, "dropout", dropout);
+	give_learning(writer, &layer, name);
+}
+
+void base_layer_norm(struct base_writer *writer, const char *name, double epsilon)
+{
+	struct config_layer layer = layer_of(writer, "layer_norm", name, NULL);
+
+	set_float(&layer, "epsilon", epsilon);
+	give_learning(writer, &layer, name);
+}
+
+void base_dense(struct base_writer *writer, const char *name, uint64_t units, const char *activation)
+{
+	struct config_layer layer = layer_of(writer, "dense", name, NULL);
+
+	set_int(&layer, "units", (int64_t)units);
+	if (activation)
+		set_text(&layer, "activation", activation);
+	give_learning(writer, &layer, name);
+}
+
+void base_dropout(struct base_writer *writer, const char *name, double rate)
+{
+	struct config_layer layer = layer_of(writer, "dropout", name, NULL);
+
+	set_float(&layer, "rate", rate);
+	give(writer, &layer, NULL);
+}
+
 struct base_name base_name(const char *prefix, const char *name)
 {
 	struct base_name joined;

@@ -9,6 +9,7 @@
 struct base_writer {
 	base_add *add;
 	void *context;
+	const struct config *config;
 	unsigned line;             /* of model.base in the file */
 	bool frozen;               /* the next layers are not trained */
 	const char *unfreeze_from; /* from this layer on, layers are trained; "" = none */
@@ -37,6 +38,15 @@ void base_sum(struct base_writer *writer, const char *name, const char *a, const
 void base_pad(struct base_writer *writer, const char *name, int64_t padding);
 void base_max_pool(struct base_writer *writer, const char *name, int64_t size, int64_t stride);
 void base_scale(struct base_writer *writer, const char *mode);
+/* `name` is that of the PyTorch module, too. */
+void base_embedding(struct base_writer *writer, const char *name, uint64_t ids, uint64_t columns);
+void base_positions(struct base_writer *writer, const char *name, uint64_t steps);
+void base_attention(struct base_writer *writer, const char *name, uint64_t heads, uint64_t size,
+		    double dropout);
+void base_layer_norm(struct base_writer *writer, const char *name, double epsilon);
+/* `activation`: NULL = none. */
+void base_dense(struct base_writer *writer, const char *name, uint64_t units, const char *activation);
+void base_dropout(struct base_writer *writer, const char *name, double rate);
 
 /* Joins a prefix and a name, "layer1.0." and "conv1". */
 struct base_name {
@@ -49,3 +59,4 @@ void base_write_resnet50(struct base_writer *writer, const char *name);
 void base_write_torch_resnet(struct base_writer *writer, const char *name);
 void base_write_mobilenet_v2(struct base_writer *writer, const char *name);
 void base_write_efficientnet_lite0(struct base_writer *writer, const char *name);
+void base_write_bert(struct base_writer *writer, const char *name);
