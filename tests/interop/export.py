@@ -37,9 +37,9 @@ def shifted(crc):
 CRCS = [shifted(byte) for byte in range(256)]
 
 
-def write_model(row, work, weights):
+def write_model(config, work, weights):
     with safetensors.safe_open(f"{work}/out.safetensors", "np") as steps:
-        metadata = {"format": "kiln/model", "version": "1", "config": parity.config_of(row), **steps.metadata()}
+        metadata = {"format": "kiln/model", "version": "1", "config": config, **steps.metadata()}
     metadata = {n: v for n, v in metadata.items() if not n.startswith("crc32c/")}
     metadata.update({f"crc32c/{n}": f"{crc32c(np.ascontiguousarray(w).tobytes()):08x}" for n, w in weights.items()})
     safetensors.numpy.save_file({n: np.ascontiguousarray(w) for n, w in weights.items()}, f"{work}/model.safetensors", metadata)
@@ -96,7 +96,7 @@ def look(row, work):
     found = parity.kiln(row, work, {**columns,
                                     **{f"at/0/{n}": w for n, w in weights.items()}})["output/0"].reshape(parity.ROWS, -1)
     batch = {n.removeprefix("batch/"): b[0] for n, b in columns.items() if n not in ("batch/label", "batch/weight")}
-    write_model(row, work, weights)
+    write_model(parity.config_of(row), work, weights)
     files, worst = export(work), 0
     for form, open_it in (("onnx", by_onnx), ("saved_model", by_tensorflow)):
         run = open_it(files[form])

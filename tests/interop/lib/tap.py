@@ -16,6 +16,11 @@ def ok(good, what, detail=""):
         print("# " + str(detail)[:DETAIL_MAX].replace("\n", "\n# "))
 
 
+def skip(what, why):
+    results.append(True)
+    print(f"ok {len(results)} - {what} # SKIP {why}")
+
+
 def end():
     """Prints the number of results. Returns the exit code: 1 if a result was bad."""
     print(f"1..{len(results)}")
