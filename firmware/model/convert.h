@@ -16,7 +16,8 @@
  * Of bert (bert_files.h), the vectors of positions get that of token type 0, so that no layer has to add it.
  *
  * The tensors of the base must all be there. Of others, those of the original classifier or another head and
- * PyTorch's counters "num_batches_tracked" and numbers "position_ids" are left out; any other tensor is refused.
+ * PyTorch's counters "num_batches_tracked" and numbers "position_ids" are left out; any other tensor is
+ * refused.
  *
  * Order: convert_open -> convert_write -> convert_close. Threads: none. Owners: the tensors and their data
  * are the caller's, and must outlive the conversion. Crash: the file is written whole or not at all.

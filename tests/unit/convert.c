@@ -105,7 +105,8 @@ static void test_left_out(void **state)
 	fixture_add(&fixture, "fc.weight", "F32", 2, 1000, 512);
 	fixture_add(&fixture, "fc.bias", "F32", 1, 1000, 1);
 	fixture_add(&fixture, "bn1.num_batches_tracked", "I64", 1, 1, 1);
-	assert_int_equal(convert_open("resnet18", NULL, "f", fixture.tensor, fixture.count, &convert, &err), 0);
+	assert_int_equal(convert_open("resnet18", NULL, "f", fixture.tensor, fixture.count, &convert, &err),
+			 0);
 	assert_int_equal(convert_left_out(convert), 2);
 	assert_int_equal(convert_tensors(convert), fixture.count - 3);
 	assert_true(convert_is_torch(convert));
