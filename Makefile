@@ -16,12 +16,12 @@ CLANG   := $(findstring clang,$(notdir $(CC)))
 AR      := $(if $(CLANG),llvm-ar,gcc-ar)
 B       := build/$(FLAVOUR)$(if $(CLANG),-clang)
 
-PACKAGES := libcurl zlib libdeflate libisal libconfig libsystemd libcjson expat OpenCL libjpeg spng libutf8proc # mbedTLS and libcsv have no .pc file
+PACKAGES := libcurl zlib libdeflate libisal libconfig libsystemd libcjson expat OpenCL libjpeg spng libutf8proc hdf5-serial # mbedTLS and libcsv have no .pc file
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 # Only kiln-ranks.so and a benchmark are linked with Open MPI.
 MPI_CFLAGS := $(shell pkg-config --cflags ompi-c 2>/dev/null)
 MPI_LIBS   := $(shell pkg-config --libs ompi-c 2>/dev/null)
-PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -lisal -lconfig -lsystemd -lcjson -lexpat -ljpeg -lspng -lcsv -lutf8proc -lOpenCL -lm
+PKG_LIBS   := -lcurl -lmbedtls -lmbedx509 -lmbedcrypto -larchive -lz -ldeflate -lisal -lconfig -lsystemd -lcjson -lexpat -ljpeg -lspng -lcsv -lutf8proc -lOpenCL -lhdf5_serial -lm
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Werror
 CPPFLAGS := -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -Ifirmware -I. $(PKG_CFLAGS)
@@ -98,6 +98,7 @@ $(eval $(call program,kiln-oneshot,firmware/oneshot))
 $(eval $(call program,kiln-steer,firmware/steer))
 $(eval $(call program,kiln-generator,firmware/generator))
 $(eval $(call program,kiln-controld,firmware/controld))
+$(eval $(call program,kiln-import,firmware/import))
 
 RANKS_LIBRARY := $(B)/bin/kiln-ranks.so
 
@@ -162,6 +163,9 @@ $(THREADED:%=$(B)/unit/%): $(B)/unit/%: $(B)/obj/tests/unit/%.o $(filter-out %/l
 
 # Unit tests of the command line link all its objects except the one with main().
 $(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
+
+# Unit tests of the import link its objects except the one with main().
+$(filter $(B)/unit/import_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,$(wildcard firmware/import/*/*.c))
 
 # Fuzzers of tables link the objects for tables that need nothing else of the command line.
 $(B)/fuzz/follow $(B)/fuzz/table_rows: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %/kind.c %/read.c,$(wildcard firmware/cli/table/*.c)))

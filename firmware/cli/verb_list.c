@@ -34,6 +34,7 @@ const struct verb *const verb_list[] = {
 	&verb_prep,
 	&verb_peek,
 	&verb_init,
+	&verb_import,
 	&verb_lakefs,
 	&verb_preview,
 	&verb_model,

@@ -1,7 +1,7 @@
 # fish completion of kiln. Written by `kiln completion fish`.
 function __kiln_known # verbs of the line so far
 	switch "$argv"
-	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki network' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep peek init lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
+	case status watch start stop pause resume abandon checkpoint 'checkpoint list' 'checkpoint now' runs experiments 'experiments list' 'experiments show' 'experiments compare' 'experiments promote' 'experiments rollback' log 'log reference' node stalls metrics cache 'cache status' 'cache preload' 'cache pin' 'cache drop' update factory-reset power 'power off' support pki 'pki init' 'pki issue' 'pki network' 'pki revoke' control 'control reference' config 'config check' 'config show' 'config apply' 'config reference' run report check prep peek init import lakefs 'lakefs init' preview model 'model summary' 'model layers' weights 'weights convert' predict evaluate export manual completion
 		return 0
 	end
 	return 1
@@ -47,6 +47,7 @@ complete -c kiln -n "test (__kiln_at) = ''" -a check -d 'look at everything that
 complete -c kiln -n "test (__kiln_at) = ''" -a prep -d 'turn tables, texts, images and pictures into shards in a store'
 complete -c kiln -n "test (__kiln_at) = ''" -a peek -d 'print what the records of shards are'
 complete -c kiln -n "test (__kiln_at) = ''" -a init -d 'look at data, and write a first kiln.conf'
+complete -c kiln -n "test (__kiln_at) = ''" -a import -d 'make a kiln.conf and weights from a .keras file'
 complete -c kiln -n "test (__kiln_at) = ''" -a lakefs -d 'put data under the versions of a lakeFS server'
 complete -c kiln -n "test (__kiln_at) = ''" -a preview -d 'write the first training pictures as the network will see them'
 complete -c kiln -n "test (__kiln_at) = ''" -a model -d 'show a network\'s layers, shapes and parameters'
@@ -249,6 +250,8 @@ complete -c kiln -n "test (__kiln_at) = 'init'" -l region -x -d 'region of the s
 complete -c kiln -n "test (__kiln_at) = 'init'" -l credential -x -d 'name of the store\'s credential, as in kiln.conf'
 complete -c kiln -n "test (__kiln_at) = 'init'" -l ca-file -rF -d 'PEM file of the authority that signed the store\'s certificate'
 complete -c kiln -n "test (__kiln_at) = 'init'" -F
+complete -c kiln -n "test (__kiln_at) = 'import'" -l output -x -a '(__fish_complete_directories)' -d 'folder to write kiln.conf and weights.safetensors to, which is made; must be given'
+complete -c kiln -n "test (__kiln_at) = 'import'" -F
 complete -c kiln -n "test (__kiln_at) = 'lakefs'" -a init -d 'create a repository of lakeFS, and import data without copying it'
 complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l storage -x -d 'create the repository, with its own objects below this prefix, which must be empty; no error if it exists so'
 complete -c kiln -n "test (__kiln_at) = 'lakefs init'" -l import -x -d 'make the objects below this prefix objects of the branch, below its PREFIX, in one commit'

@@ -13,7 +13,7 @@ asks() { # expected exit code, what both outputs have to match, name, command...
 }
 version=$(sed -n 's/^#define KILN_VERSION "\(.*\)"/\1/p' firmware/core/base/version.h)
 programs=$(sed -n 's/^\$(eval \$(call program,\([a-z-]*\),.*/\1/p' Makefile)
-is "$(wc -w <<<"$programs")" 8 "eight programs"
+is "$(wc -w <<<"$programs")" 9 "nine programs"
 for program in $programs; do
 	usage=64
 	[ "$program" = kiln ] && usage=2
@@ -41,6 +41,7 @@ said=$(echo run.stopp | "$KILN_BIN/kiln-steer" 2>&1)
 is "$?" 69 "a word that kiln-steer does not have" "$said"
 like "$said" '^error found the word "run.stopp", expected one of run.start, run.stop, ' "is named, with those that it has"
 asks 64 'argument is missing' "an argument too few" "$KILN_BIN/kiln-generator" "$work"
+asks 64 'argument is missing' "a file without a folder" "$KILN_BIN/kiln-import" model.keras
 asks 64 'expected a whole number' "a rank that is none" "$KILN_BIN/kiln-fetchd" --rank one --world 2
 asks 64 'expected a whole number' "a rank beyond the world" "$KILN_BIN/kiln-fetchd" --rank 2 --world 2
 is "$(find "$KILN_ROOT" -mindepth 1)" "" "no program made a file"

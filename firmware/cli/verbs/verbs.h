@@ -17,7 +17,7 @@ extern const struct verb verb_checkpoint, verb_runs, verb_experiments, verb_log,
 	verb_metrics;
 extern const struct verb verb_cache, verb_update, verb_factory_reset, verb_power, verb_support;
 extern const struct verb verb_pki, verb_control, verb_config, verb_run, verb_report, verb_check;
-extern const struct verb verb_peek, verb_init;
+extern const struct verb verb_peek, verb_init, verb_import;
 extern const struct verb verb_lakefs, verb_prep, verb_preview, verb_model, verb_weights, verb_predict,
 	verb_evaluate, verb_export;
 extern const struct verb verb_manual, verb_completion;
