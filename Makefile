@@ -337,11 +337,14 @@ test-entries  = image/night-short:tests/image/night.sh\ --short \
 
 # Where QEMU cannot be installed, the test of a night in QEMU is skipped, with the reason. Beside the other tests the night takes 9
 # to 20 minutes: it begins first, and the limit of a test is longer than that.
-test: deps-test
-	@tools/deps/install image || true
+# The packages of the tests are installed while the programs are built, which need none of them: both take minutes.
+test: deps
 	@echo "Building: release, asan, tsan"
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) programs tests untimed
-	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan $(IN_ASAN:%=build/asan/unit/%) fuzzers build/asan/bin/kiln-fetchd
+	@{ tools/deps/install store test && { tools/deps/install image || true; }; } & \
+	 $(MAKE) --no-print-directory -s -j$(shell nproc) programs && \
+	 $(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan build/asan/bin/kiln-fetchd $(LAYERS:%=build/asan/lib%.a) && wait $$!
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) tests untimed
+	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=asan $(IN_ASAN:%=build/asan/unit/%) fuzzers
 	@$(MAKE) --no-print-directory -s -j$(shell nproc) FLAVOUR=tsan $(THREADED:%=build/tsan/unit/%)
 	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_BENCHES=$(CURDIR)/$(B)/untimed \
 	 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 \
