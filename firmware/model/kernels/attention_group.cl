@@ -116,7 +116,7 @@ void sums_put(struct attention_sums s, size_t stride, int rows, int columns, __g
 /* Which of four steps have the id 0. */
 int4 four_masked(__global const long *ids, int4 step, int steps)
 {
-	const int4 at = min(step, steps - 1);
+	const int4 at = min(step, (int4)(steps - 1)); /* oclgrind has no min() of a vector and a number */
 
 	return ids ? -(int4)(ids[at.x] == 0, ids[at.y] == 0, ids[at.z] == 0, ids[at.w] == 0) : (int4)0;
 }
