@@ -164,8 +164,8 @@ $(THREADED:%=$(B)/unit/%): $(B)/unit/%: $(B)/obj/tests/unit/%.o $(filter-out %/l
 # Unit tests of the command line link all its objects except the one with main().
 $(filter $(B)/unit/cli_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,firmware/cli/verb_list.c $(wildcard firmware/cli/*/*.c))
 
-# Unit tests of the import link its objects except the one with main().
-$(filter $(B)/unit/import_%,$(UNIT_TESTS)): $(patsubst %.c,$(B)/obj/%.o,$(wildcard firmware/import/*/*.c))
+# Tests of the import link its objects except the one with main().
+$(filter $(B)/unit/import_%,$(UNIT_TESTS)) $(B)/fuzz/keras: $(patsubst %.c,$(B)/obj/%.o,$(wildcard firmware/import/*/*.c))
 
 # Fuzzers of tables link the objects for tables that need nothing else of the command line.
 $(B)/fuzz/follow $(B)/fuzz/table_rows: $(patsubst %.c,$(B)/obj/%.o,$(filter-out %/kind.c %/read.c,$(wildcard firmware/cli/table/*.c)))

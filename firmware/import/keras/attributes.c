@@ -276,10 +276,10 @@ void keras_attributes(struct keras_call *call, const struct keras_row *row, cons
 	const cJSON *value;
 
 	cJSON_ArrayForEach(value, config) {
-		const char *only = find_only(row->only, value->string);
-		const struct attribute_spec *spec = spec_of(op, value->string);
+		const char *only = value->string ? find_only(row->only, value->string) : NULL;
+		const struct attribute_spec *spec = value->string ? spec_of(op, value->string) : NULL;
 
-		if (cJSON_IsNull(value) && !(only && *only != '*'))
+		if (!value->string || (cJSON_IsNull(value) && !(only && *only != '*')))
 			continue;
 		if (only) {
 			if (!is_allowed(call, value, only, strcspn(only, " ")))

@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define LAYERS_MAX \
+	(4 * CONFIG_LAYERS_MAX) /* some of them, such as inputs and masks, become no layer of Kiln */
+
 struct reading {
 	struct network *network;
 	cJSON *outputs;  /* object: name of a layer of Keras -> the layer or feature of Kiln that has its
@@ -147,8 +150,11 @@ static bool read_call(struct reading *reading, const cJSON *entry, struct keras_
 	cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(nodes->child, "args"))
 		add_argument(reading, call, value);
 	cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(nodes->child, "kwargs"))
-		look_at_keyword(reading, call, value);
-	return true;
+		if (value->string)
+			look_at_keyword(reading, call, value);
+	if (call->inputs == 0)
+		network_refuse(call->network, call->origin, "it reads no layer and no input");
+	return call->inputs > 0;
 }
 
 /* ---- Inputs ---- */
@@ -231,6 +237,8 @@ static void make(struct reading *reading, const cJSON *entry, struct keras_call 
 {
 	const struct keras_row *row = keras_row_of(call->class, is_operation(entry));
 
+	char output[NETWORK_NAME_BYTES];
+
 	call->output = "";
 	if (!row)
 		network_refuse(call->network, call->origin, "Kiln has no such layer");
@@ -238,8 +246,10 @@ static void make(struct reading *reading, const cJSON *entry, struct keras_call 
 		row->make(call, row);
 	else
 		keras_plain(call, row);
+	/* A copy, because the output of a layer that does nothing may be the item that is replaced. */
+	(void)snprintf(output, sizeof(output), "%s", call->output);
 	cJSON_DeleteItemFromObjectCaseSensitive(reading->outputs, call->name);
-	network_must(cJSON_AddStringToObject(reading->outputs, call->name, call->output));
+	network_must(cJSON_AddStringToObject(reading->outputs, call->name, output));
 }
 
 static void read_functional_layer(struct reading *reading, const cJSON *entry)
@@ -277,8 +287,8 @@ static void look_at_output(struct reading *reading, const cJSON *outputs)
 
 	if (!name)
 		network_refuse(network, "the model", "%d outputs: Kiln has one", cJSON_GetArraySize(outputs));
-	else if (network->layers == 0)
-		network_refuse(network, "the model", "no layer is left");
+	else if (network->layers == 0 || !network->features->child)
+		network_refuse(network, "the model", "it has no layer, or no input");
 	else if (output && *output && strcmp(output, network->layer[network->layers - 1].name) != 0)
 		network_refuse(network, "the model",
 			       "its output is that of %s, Kiln's is that of the last layer, %s", name,
@@ -371,6 +381,9 @@ int keras_model_read(const cJSON *json, struct network *network, struct error *e
 	if (!cJSON_IsArray(layers) || !layers->child)
 		return error_set(err, -EBADMSG, "config.json: config.layers is not a list of layers");
 	reading.layers = (uint32_t)cJSON_GetArraySize(layers);
+	if (reading.layers > LAYERS_MAX)
+		return error_set(err, -EINVAL, "config.json: %u layers, allowed: at most %u", reading.layers,
+				 LAYERS_MAX);
 	reading.outputs = network_must(cJSON_CreateObject());
 	reading.counts = network_must(cJSON_CreateObject());
 	reading.masks = network_must(cJSON_CreateObject());

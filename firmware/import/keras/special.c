@@ -163,8 +163,8 @@ void keras_padding(struct keras_call *call, const struct keras_row *row)
 
 	cJSON_ArrayForEach(pair, padding)
 		cJSON_ArrayForEach(side, pair) {
-			equal &= side->valuedouble == padding->child->child->valuedouble;
 			cJSON_AddItemToArray(sides, network_must(cJSON_CreateNumber(side->valuedouble)));
+			equal &= side->valuedouble == sides->child->valuedouble;
 		}
 	if (cJSON_GetArraySize(sides) != 4)
 		network_refuse(call->network, call->origin, "padding is not [[top, bottom], [left, right]]");

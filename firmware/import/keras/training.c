@@ -53,6 +53,8 @@ static void take_keys(struct network *network, const char *what, const cJSON *co
 	cJSON_ArrayForEach(value, config) {
 		size_t i = 0;
 
+		if (!value->string)
+			continue;
 		while (names[i][0] && strcmp(names[i][0], value->string) != 0)
 			i++;
 		if (!names[i][0] && !cJSON_IsNull(value) && !cJSON_IsFalse(value))
