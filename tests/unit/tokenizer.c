@@ -183,6 +183,19 @@ static void a_limit_keeps_the_special_ids(void **state)
 	assert_int_equal(tokenizer_encode(thread, text, strlen(text), NULL, 0), 6);
 }
 
+/* Another limit takes the place of the file's, 12. */
+static void a_file_may_be_cut_elsewhere(void **state)
+{
+	CLEANUP(tokenizer_freep) struct tokenizer *tokenizer = parse(WORDPIECE);
+	const char *text = "a a a a a a a a a a a a";
+
+	(void)state;
+	tokenizer_cut_at(tokenizer, UINT64_MAX);
+	CLEANUP(tokenizer_closep) struct tokenizer_thread *thread = start(tokenizer);
+	assert_int_equal(tokenizer_encode(thread, text, strlen(text), NULL, 0), 14);
+	assert_string_equal(ids_of(thread, text, strlen(text), 13), "2 5 5 5 5 5 5 5 5 5 5 5 3");
+}
+
 static void white_space_may_stand_before_json(void **state)
 {
 	CLEANUP(tokenizer_freep) struct tokenizer *tokenizer = parse(" \r\n\t" WORDPIECE);
@@ -266,6 +279,7 @@ int main(void)
 		cmocka_unit_test(bpe_of_roberta),
 		cmocka_unit_test(bpe_of_llama3),
 		cmocka_unit_test(a_limit_keeps_the_special_ids),
+		cmocka_unit_test(a_file_may_be_cut_elsewhere),
 		cmocka_unit_test(white_space_may_stand_before_json),
 		cmocka_unit_test(a_nul_is_a_character),
 		cmocka_unit_test(a_list_of_pieces),

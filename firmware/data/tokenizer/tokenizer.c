@@ -93,6 +93,11 @@ uint32_t tokenizer_specials(const struct tokenizer *tokenizer)
 	return all_specials(tokenizer);
 }
 
+void tokenizer_cut_at(struct tokenizer *tokenizer, uint64_t most)
+{
+	tokenizer->most = most;
+}
+
 /* ---- A thread's memory ---- */
 
 int tokenizer_open(const struct tokenizer *tokenizer, struct tokenizer_thread **ret_thread, struct error *err)

@@ -52,12 +52,17 @@ uint32_t tokenizer_size(const struct tokenizer *tokenizer);
 /* Returns the number of special ids that each text gets, such as [CLS] and [SEP]. */
 uint32_t tokenizer_specials(const struct tokenizer *tokenizer);
 
+/* Replaces the file's truncation.max_length, the most ids of a text; UINT64_MAX: none. Call it before
+ * tokenizer_open(). */
+void tokenizer_cut_at(struct tokenizer *tokenizer, uint64_t most);
+
 /* Makes the memory that a thread encodes with. The tokenizer must outlive it. Errors: -ENOMEM. */
 MUST_CHECK int tokenizer_open(const struct tokenizer *tokenizer, struct tokenizer_thread **ret_thread,
 			      struct error *err);
 void tokenizer_closep(struct tokenizer_thread **thread); /* for CLEANUP() */
 
-/* Makes a text's ids: those of the text, cut to the file's truncation.max_length, between the special ids.
+/* Makes a text's ids: those of the text, cut to the file's truncation.max_length or that of
+ * tokenizer_cut_at(), between the special ids.
  * Writes at most `max` of them: where there are more, the text is cut further, and the special ids stay.
  * Returns how many there are without `max`. Errors: -ENOMEM. */
 MUST_CHECK int64_t tokenizer_encode(struct tokenizer_thread *thread, const char *text, uint64_t bytes,
