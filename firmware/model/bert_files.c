@@ -2,6 +2,7 @@
 #include "model/bert_files.h"
 
 #include "core/base/json.h"
+#include "model/config_text.h"
 #include "model/formats/names.h"
 
 #include <inttypes.h>
@@ -157,6 +158,24 @@ const char *bert_keys(const struct config_bert *bert, char out[static BERT_KEYS_
 			number_text(*(const double *)((const char *)bert + numbers[i].at), text),
 			i + 1 < sizeof(numbers) / sizeof(*numbers) ? " " : "");
 	return out;
+}
+
+int bert_config_load(const struct config_bert *bert, uint64_t tokens, uint64_t rows,
+		     struct config *ret_config, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char keys[BERT_KEYS_BYTES];
+
+	if (asprintf(&text,
+		     "run: { batch_rows = %" PRIu64 "; };\n"
+		     "source: { url = \"file:///none\"; };\nsink: { url = \"file:///none\"; };\n"
+		     "schema = ( { name = \"tokens\"; dtype = \"int64\"; shape = [ %" PRIu64 " ]; },\n"
+		     "           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
+		     "model: { input = \"tokens\"; base = \"bert\"; base_pooling = \"avg\"; %s\n"
+		     "         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n",
+		     rows, tokens, bert_keys(bert, keys)) < 0)
+		return error_set(err, -ENOMEM, "no memory for a configuration of bert");
+	return config_text_load(text, ret_config, err);
 }
 
 /* ---- model.safetensors ---- */

@@ -26,6 +26,11 @@ MUST_CHECK int bert_config_parse(const char *what, const char *text, uint64_t by
 #define BERT_KEYS_BYTES 512u
 const char *bert_keys(const struct config_bert *bert, char out[static BERT_KEYS_BYTES]);
 
+/* Makes a configuration of bert and the mean of its tokens' vectors, for model_open_base(): of texts of
+ * `tokens` ids and of batches of `rows` texts. Errors: those of config_text_load(). */
+MUST_CHECK int bert_config_load(const struct config_bert *bert, uint64_t tokens, uint64_t rows,
+				struct config *ret_config, struct error *err);
+
 /* Returns the tensor of a file that has this name, or one of the other names for the same; NULL: none. */
 const struct model_tensor *bert_tensor(const struct model_tensor *tensors, uint32_t count, const char *name);
 /* Returns whether a tensor belongs to no layer of the encoder, but to a pooler or another head. */

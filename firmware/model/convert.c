@@ -36,47 +36,37 @@ struct convert {
 	struct pair *pair;
 	uint32_t pairs, left_out;
 	char left_out_names[CONVERT_NAMES_BYTES];
+	struct model_tensor *made;       /* NULL, or the tensor of each pair; owns their data */
 	char (*module)[BASE_NAME_BYTES]; /* for each node of the base */
 	uint32_t modules;
 };
 
 /* ---- The network ---- */
 
-static const char stores[] = "source: { url = \"file:///none\"; };\nsink: { url = \"file:///none\"; };\n";
-
-static int print_images(const char *base, char **ret_text)
+static int load_images(const char *base, struct config *ret_config, struct error *err)
 {
-	return asprintf(ret_text,
-			"%sschema = ( { name = \"image\"; dtype = \"uint8\"; shape = [ 224, 224, 3 ]; },\n"
-			"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
-			"model: { input = \"image\"; base = \"%s\"; base_pooling = \"avg\";\n"
-			"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n",
-			stores, base);
-}
+	static const char form[] =
+		"source: { url = \"file:///none\"; };\n"
+		"sink: { url = \"file:///none\"; };\n"
+		"schema = ( { name = \"image\"; dtype = \"uint8\"; shape = [ 224, 224, 3 ]; },\n"
+		"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
+		"model: { input = \"image\"; base = \"%.64s\"; base_pooling = \"avg\";\n"
+		"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n";
+	char text[sizeof(form) + 64];
 
-static int print_texts(const char *base, const struct config_bert *bert, char **ret_text)
-{
-	char keys[BERT_KEYS_BYTES];
-
-	return asprintf(ret_text,
-			"%sschema = ( { name = \"tokens\"; dtype = \"int64\"; shape = [ 1 ]; },\n"
-			"           { name = \"label\"; dtype = \"int64\"; shape = [ 2 ]; } );\n"
-			"model: { input = \"tokens\"; base = \"%s\"; base_pooling = \"avg\"; %s\n"
-			"         layers = ( { op = \"dense\"; units = 2; }, { op = \"softmax\"; } ); };\n",
-			stores, base, bert_keys(bert, keys));
+	(void)snprintf(text, sizeof(text), form, base);
+	return config_text_load(text, ret_config, err);
 }
 
 static int build(const char *base, const struct config_bert *bert, struct convert *convert, struct error *err)
 {
-	CLEANUP(free_ptr) char *text = NULL;
+	int r;
 
 	if (!base_exists(base))
 		return error_set(err, -EINVAL, "found the base \"%.64s\", allowed: %s", base, base_names());
-	if ((base_reads_texts(base) ? print_texts(base, bert, &text) : print_images(base, &text)) < 0)
-		return error_set(err, -ENOMEM, "%s: out of memory", convert->what);
-	if (config_text_load(text, &convert->config, err) < 0)
-		return -EINVAL;
-	return graph_build(&convert->config, false, &convert->graph, err);
+	r = base_reads_texts(base) ? bert_config_load(bert, 1, 1, &convert->config, err)
+				   : load_images(base, &convert->config, err);
+	return r < 0 ? r : graph_build(&convert->config, false, &convert->graph, err);
 }
 
 static void note_module(void *context, const struct config_layer *layer, const char *module)
@@ -360,30 +350,43 @@ static int convert_pair(const struct convert *convert, const struct pair *pair,
 	return r;
 }
 
-int convert_write(const struct convert *convert, const char *path, struct error *err)
+int convert_make(struct convert *convert, const struct model_tensor **ret_tensors, uint32_t *ret_count,
+		 struct error *err)
+{
+	int r = 0;
+
+	if (!convert->made)
+		convert->made = calloc(convert->pairs + 1, sizeof(*convert->made));
+	if (!convert->made)
+		return error_set(err, -ENOMEM, "%s: out of memory", convert->what);
+	for (uint32_t i = 0; r == 0 && i < convert->pairs; i++)
+		if (!convert->made[i].data)
+			r = convert_pair(convert, &convert->pair[i], &convert->made[i], err);
+	*ret_tensors = convert->made;
+	*ret_count = convert->pairs;
+	return r;
+}
+
+int convert_write(struct convert *convert, const char *path, struct error *err)
 {
 	const char *scaling = convert_scaling(convert);
 	const struct safetensors_note notes[] = { { "format", CONVERT_FORMAT },
 						  { "base", convert->config.model.base },
 						  { "base_scaling", scaling } };
-	const uint32_t count = scaling ? 3 : 2; /* of the notes */
-	struct model_tensor *tensors = calloc(convert->pairs + 1, sizeof(*tensors));
-	int r = tensors ? 0 : error_set(err, -ENOMEM, "%s: out of memory", convert->what);
+	const struct model_tensor *tensors;
+	uint32_t count;
+	int r = convert_make(convert, &tensors, &count, err);
 
-	for (uint32_t i = 0; r == 0 && i < convert->pairs; i++)
-		r = convert_pair(convert, &convert->pair[i], &tensors[i], err);
-	if (r == 0)
-		r = safetensors_write(path, tensors, convert->pairs, notes, count, err);
-	for (uint32_t i = 0; tensors && i < convert->pairs; i++)
-		free((void *)(uintptr_t)tensors[i].data);
-	free(tensors);
-	return r;
+	return r < 0 ? r : safetensors_write(path, tensors, count, notes, scaling ? 3 : 2, err);
 }
 
 void convert_close(struct convert *convert)
 {
 	if (!convert)
 		return;
+	for (uint32_t i = 0; convert->made && i < convert->pairs; i++)
+		free((void *)(uintptr_t)convert->made[i].data);
+	free(convert->made);
 	graph_done(&convert->graph);
 	config_done(&convert->config);
 	free(convert->used);

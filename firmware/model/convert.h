@@ -19,8 +19,9 @@
  * PyTorch's counters "num_batches_tracked" and numbers "position_ids" are left out; any other tensor is
  * refused.
  *
- * Order: convert_open -> convert_write -> convert_close. Threads: none. Owners: the tensors and their data
- * are the caller's, and must outlive the conversion. Crash: the file is written whole or not at all.
+ * Order: convert_open -> (convert_make | convert_write)* -> convert_close. Threads: none. Owners: the tensors
+ * and their data are the caller's, and must outlive the conversion. Crash: the file is written whole or not
+ * at all.
  */
 #pragma once
 
@@ -54,9 +55,13 @@ const char *convert_left_out_names(const struct convert *convert);
 bool convert_is_torch(const struct convert *convert);
 /* Returns the model.base_scaling that these weights belong to; NULL: that of bert, which has none. */
 const char *convert_scaling(const struct convert *convert);
-/* Writes the tensors as float32 to a safetensors file, with "format" (CONVERT_FORMAT), "base" and,
+/* Makes the tensors as float32, in memory. Owns: the conversion owns them, and keeps them for the next call.
+ * Errors: -EBADMSG a number is NaN or infinite; -ENOMEM. */
+MUST_CHECK int convert_make(struct convert *convert, const struct model_tensor **ret_tensors,
+			    uint32_t *ret_count, struct error *err);
+/* Writes these tensors to a safetensors file, with "format" (CONVERT_FORMAT), "base" and,
  * if there is one, "base_scaling". The same tensors give the same bytes. Errors: -EBADMSG a number is NaN or
  * infinite; those of safetensors_write(). */
-MUST_CHECK int convert_write(const struct convert *convert, const char *path, struct error *err);
+MUST_CHECK int convert_write(struct convert *convert, const char *path, struct error *err);
 void convert_close(struct convert *convert);
 void convert_closep(struct convert **convert); /* for CLEANUP() */
