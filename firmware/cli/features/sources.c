@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/features/sources.h"
 
-#include "cli/trained/operand.h"
+#include "cli/base/cache.h"
 #include "core/base/temporary.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/store/weights.h"
 #include "model/checkpoint.h"
 #include "model/formats/names.h"
 #include "preflight/plan_list.h"
+#include "trained/trained.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -179,7 +180,7 @@ int sources_base(struct job *job, struct error *err)
 
 int sources_device(struct job *job, struct error *err)
 {
-	operand_find_cache();
+	cache_find();
 	return trained_open_device(&job->config, "the configuration names", &job->gpu, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trained/operand.h"
 
+#include "cli/base/cache.h"
 #include "cli/base/where.h"
 #include "cli/runs/stored.h"
 #include "core/base/paths.h"
@@ -47,27 +48,11 @@ int operand_read(const struct arguments *arguments, struct trained *trained, str
 	return r < 0 ? r : find_sink(trained, err);
 }
 
-/* Chooses Kiln's cache where this user may write to it, as on a box; otherwise a folder in the user's own
- * cache. */
-void operand_find_cache(void)
-{
-	const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME");
-	char path[PATH_BYTES], root[PATH_BYTES / 2];
-
-	if (getenv("KILN_ROOT") || access(path_of(PATH_CACHE, NULL, path), W_OK) == 0)
-		return;
-	if (cache && *cache)
-		(void)snprintf(root, sizeof(root), "%s/kiln", cache);
-	else
-		(void)snprintf(root, sizeof(root), "%s/.cache/kiln", home ? home : "/tmp");
-	(void)setenv("KILN_ROOT", root, 1);
-}
-
 int operand_open_model(struct trained *trained, bool training, struct error *err)
 {
 	int r;
 
-	operand_find_cache();
+	cache_find();
 	r = trained_open_model(trained, training, err);
 	if (r == 0 && model_compiles(trained->model) && isatty(STDERR_FILENO))
 		fputs("kiln: the device compiles the kernels of this network; later calls find them on the "

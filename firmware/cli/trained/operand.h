@@ -34,7 +34,3 @@ MUST_CHECK int operand_read(const struct arguments *arguments, struct trained *t
 /* Does what trained_open_model() does, with a folder of compiled kernels where this user may write, and tells
  * a user who waits what takes time. */
 MUST_CHECK int operand_open_model(struct trained *trained, bool training, struct error *err);
-
-/* Moves the folder of compiled kernels to a place where this user may write: sets KILN_ROOT, and so moves all
- * other paths, too, unless it is set already or this user may write to the box's own folder. */
-void operand_find_cache(void);

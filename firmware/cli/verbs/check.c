@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln check`: looks at everything that a night needs, before the night. */
+#include "cli/base/arguments.h"
+#include "cli/base/cache.h"
 #include "cli/base/say.h"
-#include "cli/trained/operand.h"
 #include "cli/verbs/check_table.h"
 #include "cli/verbs/verbs.h"
 #include "core/series/trials.h"
@@ -15,7 +16,7 @@
  */
 static void look_at_device(struct preflight *preflight)
 {
-	operand_find_cache();
+	cache_find();
 	preflight_device(preflight);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kiln preview`: the first training pictures as the network will see them, as PNG files. */
 #include "cli/base/arguments.h"
+#include "cli/base/cache.h"
 #include "cli/base/say.h"
 #include "cli/preview/first_batches.h"
-#include "cli/trained/operand.h"
 #include "cli/verbs/verbs.h"
 #include "core/base/paths.h"
 #include "data/png_write.h"
 #include "drivers/gpu/gpu.h"
 #include "drivers/store/dataset.h"
 #include "model/view.h"
+#include "trained/trained.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -206,7 +207,7 @@ static int open_view(struct preview *preview, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a batch of pictures");
 	if (view_layers(preview->view) == 0)
 		return 0;
-	operand_find_cache();
+	cache_find();
 	r = trained_open_device(&preview->config, "the configuration names", &preview->gpu, err);
 	return r < 0 ? r : view_start(preview->view, preview->gpu, err);
 }
