@@ -130,6 +130,19 @@ def by_kiln(folder, texts, steps, work):
     return safetensors.numpy.load_file(f"{work}/out.safetensors")["output/0"].reshape(len(texts), -1)
 
 
+def by_encoder(folder, texts):
+    """The vectors that kiln prep --encoder writes, in any order."""
+    work = tempfile.mkdtemp(prefix="kiln-bert-")
+    with open(f"{work}/texts.tsv", "w") as out:
+        out.writelines(f"{'ab'[i % 2]}\t{text}\n" for i, text in enumerate(texts))
+    run(f"{parity.BIN}/kiln", "prep", f"{work}/texts.tsv", "--test-percent", "0", "--encoder", f"bert:{folder}", "--output",
+        f"file://{work}/set")
+    dumped = [json.loads(line) for name in sorted(os.listdir(f"{work}/set")) if name.startswith("train-")
+              for line in run(f"{parity.BUILD}/system/dump_records", f"{work}/set/{name}").splitlines()]
+    shutil.rmtree(work)
+    return np.array([row["values"]["sentence"] for row in dumped if "values" in row], np.uint32).view(np.float32)
+
+
 # ---- The rows --------------------------------------------------------------------------------------------------------
 
 def compare(name, found, wanted):
@@ -167,6 +180,12 @@ def look_real(folder):
     tokenizer = tokenizers.Tokenizer.from_file(f"{folder}/tokenizer.json")
     tokenizer.no_padding()
     texts = [encoded.ids for encoded in tokenizer.encode_batch(SENTENCES)]
+    forward = Forward(json.load(open(f"{folder}/config.json")), safetensors.numpy.load_file(f"{folder}/model.safetensors"))
+    wanted = np.stack([forward.mean(text) for text in texts])
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    found = by_encoder(folder, SENTENCES)
+    compare("all-MiniLM-L6-v2: kiln prep --encoder gives 50 sentences the vectors of float64",
+            found[np.argmax(wanted @ found.T, axis=1)], wanted)
     look("all-MiniLM-L6-v2", folder, texts, max(len(text) for text in texts) + 3)
 
 

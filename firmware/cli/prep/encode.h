@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes texts with a program of the user. Kiln's own encoder is data/text.h. */
+/* Encodes texts with a program of the user. Kiln's own encoder is data/text.h; encode_bert.h is a pretrained
+ * one. */
 #pragma once
 
 #include "core/base/error.h"

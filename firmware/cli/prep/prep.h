@@ -7,6 +7,7 @@
  *     pictures.h     finds, checks and reads pictures in class folders
  *     kinds          vectors.c, tokens.c, images.c, pictures.c, ../table/kind.c: what a record contains
  *                    (struct prep_kind)
+ *     encode.h encode_bert.h   vectors by a program, and by a pretrained network
  *     labelled.c     orders texts, for the kinds that are made from texts
  *     output.c       names of shards, and removal of those of an earlier set
  *     set.c          the set that is already in the store: refuse it, replace it, add to it
@@ -52,6 +53,7 @@ struct prep_there {
 	cJSON *dataset; /* dataset.json; NULL = none that can be read */
 };
 
+struct bert_encoder;
 struct prep;
 struct table;
 
@@ -122,6 +124,7 @@ struct prep {
 	bool skip_bad;                /* leave out files that are no pictures */
 	const char *fit;              /* of --raw, as in the schema: "stretch", "crop", "pad" */
 	struct table *table;          /* of --label and so on; NULL: the input is no table */
-	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM */
+	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM or bert:DIR */
+	struct bert_encoder *bert;    /* with --encoder bert:DIR; otherwise NULL */
 	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

@@ -2,7 +2,7 @@
 #include "cli/prep/set.h"
 
 #include "cli/prep/dataset.h"
-#include "cli/prep/encode.h"
+#include "cli/prep/encode_bert.h"
 #include "cli/prep/output.h"
 #include "core/base/paths.h"
 #include "core/run/dataset.h"
@@ -130,12 +130,29 @@ static const char *encoder_program(const struct prep *prep)
 	return program ? program : "";
 }
 
+/* A BERT must be named again, because it is no file of the set: it has to be the same one. */
+static int follow_bert(struct prep *prep, const char *of_set, struct error *err)
+{
+	int r;
+
+	if (!bert_encoder_is(prep->encoder_name))
+		return error_set(
+			err, -EINVAL,
+			"%s: --append: the set was made with the encoder %.100s: give its folder, with "
+			"--encoder bert:DIR",
+			prep->where.url, of_set);
+	r = bert_encoder_open(prep->encoder_name, &prep->bert, err);
+	if (r == 0 && (r = bert_encoder_check(prep->bert, prep->there.dataset, err)) < 0)
+		return error_prefix(err, "%s: --append", prep->where.url);
+	return r;
+}
+
 /* The encoder is the set's: a program must be named again, because dataset.json may come from somebody else.
  */
 static int follow_encoder(struct prep *prep, struct error *err)
 {
 	CLEANUP(free_ptr) char *data = NULL;
-	const char *program = encoder_program(prep);
+	const char *program = encoder_program(prep), *of_bert = bert_encoder_of(prep->there.dataset);
 	uint64_t bytes;
 	int r;
 
@@ -146,6 +163,8 @@ static int follow_encoder(struct prep *prep, struct error *err)
 			prep->where.url, program);
 	if (*program)
 		return 0;
+	if (of_bert)
+		return follow_bert(prep, of_bert, err);
 	if (prep->encoder_given)
 		return error_set(err, -EINVAL,
 				 "%s: --append: found --encoder, but the set has its own, " PREP_ENCODER_KEY,

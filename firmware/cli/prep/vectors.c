@@ -1,17 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of vectors: the vector of a text (`sentence`, float[dims]), and the label, one-hot. */
-#include "cli/prep/encode.h"
+#include "cli/base/cache.h"
+#include "cli/prep/encode_bert.h"
 #include "cli/prep/labelled.h"
 #include "cli/prep/parallel.h"
 #include "core/base/paths.h"
 #include "drivers/digest/digest.h"
+#include "drivers/gpu/gpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static int encode_by_program(struct prep *prep, struct error *err)
-{
-	const char *command = prep->encoder_name + strlen(ENCODE_EXEC);
+/* Encodes texts in one call. */
+typedef int encode_all(struct prep *prep, const struct encode_text *texts, uint32_t rows, float *vectors,
+		       struct error *err);
 
+static int by_program(struct prep *prep, const struct encode_text *texts, uint32_t rows, float *vectors,
+		      struct error *err)
+{
+	return encode_exec(prep->encoder_name + strlen(ENCODE_EXEC), texts, rows, (uint32_t)prep->dims,
+			   vectors, err);
+}
+
+/* Computes with the kernels that lie in the user's cache. Credentials of the output do not lie there. */
+static int by_bert(struct prep *prep, const struct encode_text *texts, uint32_t rows, float *vectors,
+		   struct error *err)
+{
+	const bool moves = getenv("KILN_ROOT") == NULL;
+	struct gpu *gpu = NULL;
+	int r;
+
+	cache_find();
+	r = gpu_open(&GPU_ANY, &gpu, err);
+	if (r == 0)
+		r = bert_encoder_run(prep->bert, gpu, texts, rows, vectors, err);
+	gpu_close(gpu);
+	if (moves)
+		(void)unsetenv("KILN_ROOT");
+	return r;
+}
+
+static int encode_splits(struct prep *prep, encode_all *encode, struct error *err)
+{
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
 		uint32_t rows = prep->texts.rows[s];
 		CLEANUP(free_ptr) struct encode_text *texts = calloc((size_t)rows + 1, sizeof(*texts));
@@ -23,11 +53,22 @@ static int encode_by_program(struct prep *prep, struct error *err)
 		for (uint32_t i = 0; i < rows; i++)
 			texts[i] = (struct encode_text){ prep->texts.row[s][i].text,
 							 prep->texts.row[s][i].bytes };
-		r = rows ? encode_exec(command, texts, rows, (uint32_t)prep->dims, prep->vectors[s], err) : 0;
+		r = rows ? encode(prep, texts, rows, prep->vectors[s], err) : 0;
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* The encoder is open already where the records are added to a set. */
+static int encode_by_bert(struct prep *prep, struct error *err)
+{
+	int r = prep->bert ? 0 : bert_encoder_open(prep->encoder_name, &prep->bert, err);
+
+	if (r < 0)
+		return r;
+	prep->dims = bert_encoder_dims(prep->bert);
+	return encode_splits(prep, by_bert, err);
 }
 
 static int load_encoder(struct prep *prep, struct error *err)
@@ -82,7 +123,9 @@ static int make(struct prep *prep, struct error *err)
 	if (r < 0)
 		return r;
 	if (strncmp(prep->encoder_name, ENCODE_EXEC, strlen(ENCODE_EXEC)) == 0)
-		return encode_by_program(prep, err);
+		return encode_splits(prep, by_program, err);
+	if (bert_encoder_is(prep->encoder_name))
+		return encode_by_bert(prep, err);
 	if (prep->encoder) /* that of the set which the records are added to */
 		return 0;
 	return strcmp(prep->encoder_name, "nblr") == 0 ? fit(prep, err) : load_encoder(prep, err);
@@ -132,6 +175,9 @@ static void describe(const struct prep *prep, cJSON *json)
 
 		digest_sha256(data, bytes, id);
 		cJSON_AddStringToObject(encoder, "key", PREP_ENCODER_KEY);
+	} else if (prep->bert) {
+		bert_encoder_describe(prep->bert, encoder);
+		return;
 	} else {
 		digest_sha256(prep->encoder_name, strlen(prep->encoder_name), id);
 		cJSON_AddItemToObject(encoder, "program", json_string(prep->encoder_name));

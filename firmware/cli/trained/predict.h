@@ -3,7 +3,7 @@
  * predict_pictures.c decodes picture files; verbs/predict.c has everything else. */
 #pragma once
 
-#include "cli/prep/encode.h"
+#include "cli/prep/encode_bert.h"
 #include "cli/trained/answer.h"
 #include "data/example.h"
 #include "data/text.h"
@@ -20,8 +20,9 @@ struct predict {
 	struct example_feature padded; /* the feature of tokens, where each text has `dims` of them; no name:
 					  the feature is ragged */
 
-	struct text_encoder *encoder;  /* NULL where a program encodes the texts (--encoder exec:PROGRAM), or
-					  where texts are turned into tokens */
+	struct text_encoder *encoder;  /* NULL where a program or a BERT encodes the texts (--encoder
+					  exec:PROGRAM, bert:DIR), or where texts are turned into tokens */
+	struct bert_encoder *bert;     /* NULL without --encoder bert:DIR */
 	struct vocabulary *vocabulary; /* one of both is not NULL: it turns texts into tokens */
 	struct tokenizer *tokenizer;
 	cJSON *dataset; /* dataset.json; NULL: the model's folder has none */

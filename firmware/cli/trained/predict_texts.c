@@ -79,6 +79,31 @@ static int check_program(const struct predict *predict, struct error *err)
 			 predict->trained.name, program);
 }
 
+/* Checks --encoder where a BERT made the vectors, or is to make them: it has to be the same one. Opens it. */
+static int open_bert(struct predict *predict, struct error *err)
+{
+	const char *of_set = bert_encoder_of(predict->dataset);
+	int r;
+
+	if (of_set && !bert_encoder_is(predict->encoder_name))
+		return error_set(
+			err, -EINVAL,
+			"%s: the texts were encoded by the BERT %.200s: give its folder, with --encoder "
+			"bert:DIR",
+			predict->trained.name, of_set);
+	if (!bert_encoder_is(predict->encoder_name))
+		return 0;
+	if ((r = bert_encoder_open(predict->encoder_name, &predict->bert, err)) < 0)
+		return r;
+	if (predict->dataset && (r = bert_encoder_check(predict->bert, predict->dataset, err)) < 0)
+		return error_prefix(err, "%s", predict->trained.name);
+	if (bert_encoder_dims(predict->bert) != predict->dims)
+		return error_set(err, -EINVAL,
+				 "the encoder gives %u numbers for each text, the network reads %" PRIu64,
+				 bert_encoder_dims(predict->bert), predict->dims);
+	return 0;
+}
+
 static int read_encoder(struct predict *predict, char **ret_data, uint64_t *ret_bytes, struct error *err)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
@@ -135,7 +160,9 @@ int predict_open_texts(struct predict *predict, struct error *err)
 	if (r == 0 && predict->reads_tokens)
 		return json_member(predict->dataset, "tokenizer") ? load_tokenizer(predict, err)
 								  : load_vocabulary(predict, err);
-	if (r < 0 || is_program(predict))
+	if (r == 0)
+		r = open_bert(predict, err);
+	if (r < 0 || is_program(predict) || predict->bert)
 		return r;
 	r = read_encoder(predict, &data, &bytes, err);
 	if (r == 0)
@@ -157,6 +184,9 @@ static int encode(const struct predict *predict, float *vectors, struct error *e
 	if (is_program(predict))
 		return encode_exec(predict->encoder_name + strlen(ENCODE_EXEC), predict->text, predict->rows,
 				   (uint32_t)predict->dims, vectors, err);
+	if (predict->bert)
+		return bert_encoder_run(predict->bert, predict->trained.gpu, predict->text, predict->rows,
+					vectors, err);
 	for (uint32_t i = 0; r == 0 && i < predict->rows; i++)
 		r = text_encode(predict->encoder, predict->text[i].text, predict->text[i].bytes,
 				vectors + i * predict->dims, err);
@@ -293,6 +323,7 @@ void predict_texts_done(struct predict *predict)
 		free((char *)(uintptr_t)predict->text[i].text);
 	free(predict->text);
 	text_encoder_free(predict->encoder);
+	bert_encoder_closep(&predict->bert);
 	vocabulary_free(predict->vocabulary);
 	tokenizer_free(predict->tokenizer);
 }

@@ -240,7 +240,8 @@ static const struct verb_option options[] = {
 	{ .name = "encoder",
 	  .value = VERB_LOCATION,
 	  .argument = "E",
-	  .help = "encoder that turned the training texts into vectors: a path, a URL, or exec:PROGRAM; "
+	  .help = "encoder that turned the training texts into vectors: a path, a URL, exec:PROGRAM or "
+		  "bert:DIR; "
 		  "default: encoder.bin beside the model; for a network that reads tokens the verb reads "
 		  "vocabulary.txt or tokenizer.json beside the model instead" },
 	{ 0 },

@@ -4,6 +4,7 @@
 
 #include "cli/base/say.h"
 #include "cli/base/where.h"
+#include "cli/prep/encode_bert.h"
 #include "cli/prep/input.h"
 #include "cli/prep/output.h"
 #include "cli/prep/parallel.h"
@@ -65,7 +66,8 @@ static const struct verb_option options[] = {
 	  .argument = "E",
 	  .help = "encoder that turns a text into a vector: nblr (default) = made from the training texts; "
 		  "exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the "
-		  "numbers of one vector per line; otherwise the path of an encoder.bin" },
+		  "numbers of one vector per line; bert:DIR = a pretrained BERT in a folder of Hugging Face "
+		  "or sentence-transformers; otherwise the path of an encoder.bin" },
 	{ .name = "dims",
 	  .value = VERB_NUMBER,
 	  .argument = "N",
@@ -283,6 +285,7 @@ static void done(struct prep *prep)
 	texts_done(&prep->texts);
 	pictures_done(&prep->pictures);
 	text_encoder_free(prep->encoder);
+	bert_encoder_closep(&prep->bert);
 	vocabulary_free(prep->vocabulary);
 	tokenizer_free(prep->tokenizer);
 	for (int s = 0; s < TEXTS_SPLITS; s++) {
