@@ -371,7 +371,7 @@ test-soak: deps-test programs tests
 
 test-interop: deps-test programs tests
 	@tools/deps/install bench
-	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=2400 tests/run interop:tests/interop/run
+	@KILN_BIN=$(CURDIR)/$(B)/bin KILN_BUILD=$(CURDIR)/$(B) KILN_TEST_LIMIT_S=3600 tests/run interop:tests/interop/run
 
 # A real MLflow server from PyPI, in a virtual environment below build/.
 test-mlflow: deps-test programs tests

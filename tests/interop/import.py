@@ -166,7 +166,7 @@ REFUSED = {
     "a layer called twice": (functional(VECTOR, shared), [r"twice \(Dense\), layer 2 of 3: it is called 2 times"]),
     "two outputs": (two_outputs, [r"2 outputs: Kiln has one"]),
     "a model inside": (sequential(VECTOR, lambda: keras.Sequential([K.Dense(3)], name="inner")),
-                       [r"inner \(Sequential\), layer \d of \d: Kiln has no such layer"]),
+                       [r"inner \(Sequential\), layer \d of \d: Kiln has no models inside of models"]),
     "an unknown length": (sequential([None, 3], lambda: K.LSTM(2)), ["a dimension is not known"]),
     "many things at once": (much, [r"parts \(Conv2D\), layer 2 of 7: groups = 3", r"noise \(GaussianNoise\), layer 3 of 7",
                                    r"drop \(Dropout\), layer 4 of 7: noise_shape", r"lines \(LayerNormalization\), .*: axis = ",

@@ -90,12 +90,24 @@ static const struct {
 	  "{ name = \"input_layer\"; dtype = \"float32\"; shape = [ 6, 5, 3 ]; }" },
 	{ SEQUENTIAL(INPUT("[null,5]") "," LAYER("Embedding", ",\"input_dim\":9,\"output_dim\":3")) "}",
 	  "{ name = \"x\"; dtype = \"int64\"; shape = [ 5 ]; }" },
+	{ SEQUENTIAL("{\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,\"dtype\":{\"class_"
+		     "name\":"
+		     "\"DTypePolicy\",\"config\":{\"name\":\"mixed_bfloat16\"}}},\"build_config\":{\"input_"
+		     "shape\":["
+		     "null,4]}}") "}",
+	  "  precision = \"mixed_bfloat16\";" },
 	/* Two layers of a name in a row, of which the second does nothing. */
 	{ SEQUENTIAL(INPUT("[null,5]") "," LAYER("Dense", ",\"units\":3") "," LAYER("Identity", "") "," LAYER(
 		  "Dense", ",\"units\":4")) "}",
 	  "name = \"a\"; units = 3; },\n    { op = \"dense\"; name = \"a_1\"; units = 4; }" },
 
 	{ ONE("Mine", ""), "REFUSED a (Mine), layer 2 of 2: Kiln has no such layer" },
+	{ ONE("Functional", ""),
+	  "REFUSED a (Functional), layer 2 of 2: Kiln has no models inside of models" },
+	{ SEQUENTIAL(
+		  "{\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,\"dtype\":\"float16\"},"
+		  "\"build_config\":{\"input_shape\":[null,4]}}") "}",
+	  "dtype = \"float16\": Kiln has float32" },
 	{ ONE("Lambda", ",\"function\":{\"code\":\"4wEA\"}"),
 	  "REFUSED a (Lambda), layer 2 of 2: Kiln has no such layer" },
 	{ ONE("Dense", ",\"units\":3,\"activation\":\"glu\""),
@@ -114,6 +126,8 @@ static const struct {
 	{ ONE("ZeroPadding2D", ",\"padding\":[[],[1]]"), "REFUSED a (ZeroPadding2D)" },
 	{ ONE("Bidirectional", ",\"merge_mode\":\"concat\",\"layer\":{\"class_name\":\"Mine\"}"),
 	  "layer is Mine, Kiln has LSTM" },
+	{ SEQUENTIAL(INPUT("[null,5]") ",{\"class_name\":\"SeparableConv2D\"}") "}",
+	  "layer 2 of 2: it has no config" },
 	{ ONE("Bidirectional", ",\"merge_mode\":null"), "merge_mode = null" },
 	{ SEQUENTIAL(INPUT("[null,null,3]") "," LAYER("Dense", ",\"units\":3")) "}",
 	  "REFUSED x (InputLayer), layer 1 of 2: a dimension is not known" },

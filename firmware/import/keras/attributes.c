@@ -233,14 +233,19 @@ static const struct attribute_spec *spec_of(const struct op *op, const char *key
 
 /* ---- All attributes of a layer ---- */
 
-/* Refuses numbers of other types than float32. */
+/* Refuses numbers of other types than float32. A policy of 16 bits is that of the whole network. */
 static void look_at_dtype(struct keras_call *call, const cJSON *value)
 {
 	const cJSON *config = cJSON_GetObjectItemCaseSensitive(value, "config");
 	const char *name = cJSON_IsString(value) ? value->valuestring : keras_text(config, "name");
+	cJSON *model = call->network->model;
 
-	if (!name || (strcmp(name, "float32") != 0 && strncmp(name, "mixed_", 6) != 0))
-		refuse_value(call, "dtype", value, "Kiln has float32 and, for all layers, model.precision");
+	if (name && (strcmp(name, "mixed_float16") == 0 || strcmp(name, "mixed_bfloat16") == 0)) {
+		if (!cJSON_HasObjectItem(model, "precision"))
+			network_must(cJSON_AddStringToObject(model, "precision", name));
+	} else if (!name || strcmp(name, "float32") != 0) {
+		refuse_value(call, "dtype", value, "Kiln has float32, mixed_bfloat16 and mixed_float16");
+	}
 }
 
 /* Attributes that every layer has, and what has no effect on weights that are given. Returns false for

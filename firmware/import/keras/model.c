@@ -232,6 +232,13 @@ static void begin_call(struct reading *reading, const cJSON *entry, struct keras
 		group_of(reading, call->class, call->weights);
 }
 
+static const char *why_not(const char *class)
+{
+	return strcmp(class, "Functional") == 0 || strcmp(class, "Sequential") == 0
+		       ? "Kiln has no models inside of models"
+		       : "Kiln has no such layer";
+}
+
 /* Makes the layers of Kiln for a call whose inputs are known. */
 static void make(struct reading *reading, const cJSON *entry, struct keras_call *call)
 {
@@ -241,7 +248,9 @@ static void make(struct reading *reading, const cJSON *entry, struct keras_call 
 
 	call->output = "";
 	if (!row)
-		network_refuse(call->network, call->origin, "Kiln has no such layer");
+		network_refuse(call->network, call->origin, "%s", why_not(call->class));
+	else if (!cJSON_IsObject(call->config))
+		network_refuse(call->network, call->origin, "it has no config");
 	else if (row->make)
 		row->make(call, row);
 	else
