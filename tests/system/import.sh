@@ -79,6 +79,7 @@ refused "weights that are cut" 'members["model.weights.h5"] = members["model.wei
 refused "weights that are text" 'members["model.weights.h5"] = b"x" * 5000' 1 'model.weights.h5 is no HDF5 file'
 refused "no config.json" 'del members["config.json"]' 1 'it has no config.json'
 refused "a config.json that is a list" 'config = []' 78 'the model is no class of Keras'
+refused "a config.json without an end" 'config["x"] = " " * (17 << 20)' 1 'config.json: more than 16777216 bytes'
 refused "a member outside of the archive" 'members["../../evil"] = b"x"; layers[1]["class_name"] = "Mine"' 78 'Kiln has no such layer'
 [ ! -e ../evil ] && [ ! -e ../../evil ]
 ok $? "and no such file is made"
