@@ -136,21 +136,12 @@ def kiln(path, name):
     return json.loads(out.stdout)
 
 
-def main():
-    name, path = sys.argv[1:]
-    torch.set_num_threads(len(os.sched_getaffinity(0)))
-    peer = PEERS[name]()
-    random = numpy.random.default_rng(44)
-    x = random.uniform(-1, 1, (peer.rows, peer.time, peer.features)).astype(numpy.float32)
-    y = numpy.eye(2, dtype=numpy.float32)[(x.sum(axis=(1, 2)) > 0).astype(int)]
-    keras = keras_model(peer)
-    verify(keras, peer, x)
-    steps = {"keras-" + tensorflow.keras.__version__: lambda: keras.train_on_batch(x, y),
-             "pytorch-" + torch.__version__: torch_steps(peer, x, y)}
+def compare(path, name, steps, rounds=ROUNDS):
+    """Measures Kiln's step and those of the peers, a dictionary of label and function, in turns, and prints a line for each."""
     ours, theirs = [], {label: [] for label in steps}
     for step in steps.values():
         timed(step)  # traces and warms up
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         ours.append(kiln(path, name))
         for label, step in steps.items():
             theirs[label].append(timed(step))
@@ -162,4 +153,19 @@ def main():
                               "peer_value": round(peer_value, 1), "ratio": round(peer_value / value, 3)}), flush=True)
 
 
-main()
+def main():
+    name, path = sys.argv[1:]
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    peer = PEERS[name]()
+    random = numpy.random.default_rng(44)
+    x = random.uniform(-1, 1, (peer.rows, peer.time, peer.features)).astype(numpy.float32)
+    y = numpy.eye(2, dtype=numpy.float32)[(x.sum(axis=(1, 2)) > 0).astype(int)]
+    keras = keras_model(peer)
+    verify(keras, peer, x)
+    steps = {"keras-" + tensorflow.keras.__version__: lambda: keras.train_on_batch(x, y),
+             "pytorch-" + torch.__version__: torch_steps(peer, x, y)}
+    compare(path, name, steps)
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@
 
 #define BATCHES    8u
 #define ROUNDS_MAX 101u
-/* Of the network of tokens, as on film reviews: three quarters of a row's places have one. */
+/* Of the network of an embedding_bag, as on film reviews: three quarters of a row's places have a token. */
 #define TABLE      200000
 #define TOKENS_MAX 256u
 
@@ -31,7 +31,21 @@ static struct config_layer attention[] = {
 					      BOOL_ATTRIBUTE("use_bias", 0))),
 	OP("global_average_pooling1d"), DENSE(2), SOFTMAX
 };
+static struct config_layer head[] = { DENSE(2), SOFTMAX };
 static struct config_layer large[] = { DENSE(4096), RELU, DENSE(4096), RELU, DENSE(10), SOFTMAX };
+
+/* The size of all-MiniLM-L6-v2. */
+static const struct config_bert minilm = {
+	.hidden_size = 384,
+	.num_hidden_layers = 6,
+	.num_attention_heads = 12,
+	.intermediate_size = 1536,
+	.vocab_size = 30522,
+	.max_position_embeddings = 512,
+	.layer_norm_eps = 1e-12,
+	.hidden_dropout_prob = 0.1,
+	.attention_probs_dropout_prob = 0.1,
+};
 
 static const struct net {
 	const char *name, *text;
@@ -43,23 +57,26 @@ static const struct net {
 	int precision;    /* enum config_precision */
 	double tolerance; /* of a parameter; in 16 bits a gradient near zero may have the other sign: Adam's
 			     first step then differs by two learning rates */
-	bool has_tokens;  /* the input is a list of tokens */
+	uint32_t table;   /* the input is a list of tokens, numbers of a table of this size; 0: numbers */
 	uint32_t time;    /* the input is [time, inputs / time]; 0: [inputs] */
+	const struct config_bert *bert; /* the base of the network; NULL: none */
 } nets[] = {
 	{ "step-mlp", "512-256-16-2, batch 128", article, 8, 512, 2, 128, 128, 3, true, PRECISION_FLOAT32,
-	  2e-5, false, 0 },
+	  2e-5, 0, 0, NULL },
 	{ "step-mlp-large", "1024-4096-4096-10, batch 512", large, 6, 1024, 10, 512, 8, 1, false,
-	  PRECISION_FLOAT32, 2e-5, false, 0 },
+	  PRECISION_FLOAT32, 2e-5, 0, 0, NULL },
 	{ "step-mlp-large-bf16", "1024-4096-4096-10, batch 512, mixed_bfloat16", large, 6, 1024, 10, 512, 8,
-	  1, false, PRECISION_MIXED_BFLOAT16, 2.1e-3, false, 0 },
+	  1, false, PRECISION_MIXED_BFLOAT16, 2.1e-3, 0, 0, NULL },
 	{ "step-mlp-large-f16", "1024-4096-4096-10, batch 512, mixed_float16", large, 6, 1024, 10, 512, 8, 1,
-	  false, PRECISION_MIXED_FLOAT16, 2.1e-3, false, 0 },
+	  false, PRECISION_MIXED_FLOAT16, 2.1e-3, 0, 0, NULL },
 	{ "step-bag", "an embedding_bag of 200 000 tokens x 32, batch 128", bag, 3, 1, 2, 128, 16, 1, false,
-	  PRECISION_FLOAT32, 2e-5, true, 0 },
+	  PRECISION_FLOAT32, 2e-5, TABLE, 0, NULL },
 	{ "lstm-step", "lstm of 128 units, batch 64 x 100 x 64", lstm, 3, 100 * 64, 2, 64, 16, 1, false,
-	  PRECISION_FLOAT32, 2e-5, false, 100 },
+	  PRECISION_FLOAT32, 2e-5, 0, 100, NULL },
 	{ "attention-step", "multi_head_attention of 12 heads of 32, batch 32 x 128 x 384", attention, 4,
-	  128 * 384, 2, 32, 2, 1, false, PRECISION_FLOAT32, 2e-5, false, 128 },
+	  128 * 384, 2, 32, 2, 1, false, PRECISION_FLOAT32, 2e-5, 0, 128, NULL },
+	{ "bert-step", "fine-tuning of all-MiniLM-L6-v2, batch 32 x 128 tokens", head, 2, 128, 2, 32, 1, 1,
+	  false, PRECISION_FLOAT32, 2e-5, 30522, 0, &minilm },
 };
 
 static const struct net *net;
@@ -94,7 +111,7 @@ static void open_data(void)
 	}
 }
 
-/* Most tokens are common: of a table of N, number N x^4 for an even x. */
+/* Most tokens are common: of a table of N, about number N x^4 for an even x. Token 0 is none, as padding. */
 static void open_tokens(void)
 {
 	uint64_t seed = 44;
@@ -104,7 +121,8 @@ static void open_tokens(void)
 		if (!tokens[b])
 			abort();
 		for (uint64_t i = 0; i < net->rows * TOKENS_MAX; i++)
-			tokens[b][i] = (int64_t)(pow((noise(&seed) + 1) / 2, 4) * TABLE) % TABLE;
+			tokens[b][i] = 1 + (int64_t)(pow((noise(&seed) + 1) / 2, 4) * (net->table - 1)) %
+						   (net->table - 1);
 	}
 	for (uint64_t r = 0; r <= net->rows; r++)
 		splits[r] = (int64_t)(r * TOKENS_MAX * 3 / 4);
@@ -122,7 +140,7 @@ static void close_data(void)
 static struct model_batch batch_at(uint64_t step, uint32_t rows)
 {
 	const uint64_t b = step % BATCHES;
-	const void *first = net->has_tokens ? (const void *)tokens[b] : input[b];
+	const void *first = net->table ? (const void *)tokens[b] : input[b];
 
 	return (struct model_batch){ .input = { first, splits },
 				     .label = label[b],
@@ -291,7 +309,7 @@ int main(int argc, char **argv)
 		(void)fprintf(
 			stderr,
 			"usage: step step-mlp|step-mlp-large|step-mlp-large-bf16|step-mlp-large-f16|step-bag|"
-			"lstm-step|attention-step [ROUNDS] [STEPS]\n");
+			"lstm-step|attention-step|bert-step [ROUNDS] [STEPS]\n");
 		return 1;
 	}
 
@@ -306,8 +324,15 @@ int main(int argc, char **argv)
 		config.feature[0].shape[1] = net->inputs / net->time;
 	}
 	open_data();
-	if (net->has_tokens) {
+	if (net->table)
 		open_tokens();
+	if (net->bert) {
+		config.model.base = "bert";
+		config.model.base_trainable = true;
+		config.model.base_pooling = POOLING_AVG;
+		config.model.bert = *net->bert;
+		config.feature[0].dtype = CONFIG_INT64;
+	} else if (net->table) {
 		config.features = 3;
 		config.feature[2] = (struct config_feature){ .name = "tokens",
 							     .dtype = CONFIG_INT64,
@@ -315,7 +340,7 @@ int main(int argc, char **argv)
 	}
 	must(model_open(gpu, &config, true, &model, &err), &err);
 	must(model_init(model, &err), &err);
-	if (!net->has_tokens)
+	if (!net->table)
 		must(model_batch_memory(model, input[0], BATCHES * input_bytes(), &err), &err);
 	verify(model);
 	(void)fprintf(stderr, "%s: %u launches a step\n", gpu_description(gpu), plan_enqueued(&model->train));
