@@ -226,6 +226,26 @@ static void a_list_of_pieces(void **state)
 		   sizeof(known) / sizeof(known[0]));
 }
 
+static void what_a_file_says_of_itself(void **state)
+{
+	CLEANUP(tokenizer_freep)
+	struct tokenizer *pieces = parse("[UNK]\n[PAD]\n[CLS]\n[SEP]\n##s\na\n"),
+			 *json = parse("{\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":false,"
+				       "\"handle_chinese_chars\":true},\"pre_tokenizer\":{\"type\":"
+				       "\"BertPreTokenizer\"},\"added_tokens\":[],\"model\":{\"type\":"
+				       "\"WordPiece\",\"unk_token\":\"u\",\"continuing_subword_prefix\":\"##"
+				       "\",\"vocab\":{\"u\":0}}}");
+	struct tokenizer_normal normal = tokenizer_normal(pieces);
+
+	(void)state;
+	assert_int_equal(tokenizer_id(pieces, "[PAD]"), 1);
+	assert_int_equal(tokenizer_id(pieces, "##s"), 4);
+	assert_int_equal(tokenizer_id(pieces, "s"), TOKENIZER_ID_NONE);
+	assert_true(normal.lower && normal.accents && normal.chinese);
+	normal = tokenizer_normal(json);
+	assert_true(!normal.lower && !normal.accents && normal.chinese);
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -283,6 +303,7 @@ int main(void)
 		cmocka_unit_test(white_space_may_stand_before_json),
 		cmocka_unit_test(a_nul_is_a_character),
 		cmocka_unit_test(a_list_of_pieces),
+		cmocka_unit_test(what_a_file_says_of_itself),
 		cmocka_unit_test(refused),
 	};
 

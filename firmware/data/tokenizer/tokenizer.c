@@ -93,6 +93,22 @@ uint32_t tokenizer_specials(const struct tokenizer *tokenizer)
 	return all_specials(tokenizer);
 }
 
+uint32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text)
+{
+	const uint32_t id = id_of(tokenizer, text);
+
+	return id == MERGES_NONE ? TOKENIZER_ID_NONE : id;
+}
+
+struct tokenizer_normal tokenizer_normal(const struct tokenizer *tokenizer)
+{
+	const struct normal *normal = &tokenizer->normal;
+
+	return (struct tokenizer_normal){ .lower = normal->lower,
+					  .accents = normal->accents,
+					  .chinese = normal->chinese };
+}
+
 void tokenizer_cut_at(struct tokenizer *tokenizer, uint64_t most)
 {
 	tokenizer->most = most;

@@ -27,6 +27,7 @@
 
 #include "core/base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TOKENIZER_IDS_MAX     (1u << 22)  /* ids are below */
@@ -34,8 +35,15 @@
 #define TOKENIZER_ADDED_MAX   4096u /* tokens of added_tokens: each place of a text is compared with them */
 #define TOKENIZER_SPECIAL_MAX 16u   /* ids before a text, and behind it */
 
+#define TOKENIZER_ID_NONE UINT32_MAX
+
 struct tokenizer;
 struct tokenizer_thread;
+
+/* What happens to the characters of a text before its words are split. */
+struct tokenizer_normal {
+	bool lower, accents, chinese; /* small letters; no accents; spaces around Chinese characters */
+};
 
 /* Makes a tokenizer from a file's bytes: tokenizer.json where their first byte but for white space is "{",
  * else vocab.txt. Copies the bytes. Errors: -EBADMSG with the path in the JSON or the line, what was found
@@ -51,6 +59,10 @@ const char *tokenizer_file(const struct tokenizer *tokenizer, uint64_t *ret_byte
 uint32_t tokenizer_size(const struct tokenizer *tokenizer);
 /* Returns the number of special ids that each text gets, such as [CLS] and [SEP]. */
 uint32_t tokenizer_specials(const struct tokenizer *tokenizer);
+/* Returns the id of a piece by its text as it stands in the file; TOKENIZER_ID_NONE: there is none. Call it
+ * before tokenizer_open(). */
+uint32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text);
+struct tokenizer_normal tokenizer_normal(const struct tokenizer *tokenizer);
 
 /* Replaces the file's truncation.max_length, the most ids of a text; UINT64_MAX: none. Call it before
  * tokenizer_open(). */
