@@ -2,6 +2,7 @@
 #include "model/bert_files.h"
 
 #include "core/base/json.h"
+#include "core/base/paths.h"
 #include "model/config_text.h"
 #include "model/formats/names.h"
 
@@ -33,15 +34,15 @@ static const struct size {
 static const struct number {
 	const char *key;
 	size_t at;
-	double usual;
+	double usual, max;
 } numbers[] = {
-#define NUMBER(name, usual)                                      \
-	{                                                        \
-#name, offsetof(struct config_bert, name), usual \
+#define NUMBER(name, usual, max)                                      \
+	{                                                             \
+#name, offsetof(struct config_bert, name), usual, max \
 	}
-	NUMBER(layer_norm_eps, 1e-12),
-	NUMBER(hidden_dropout_prob, 0.1),
-	NUMBER(attention_probs_dropout_prob, 0.1),
+	NUMBER(layer_norm_eps, 1e-12, 1),
+	NUMBER(hidden_dropout_prob, 0.1, 0.999999),
+	NUMBER(attention_probs_dropout_prob, 0.1, 0.999999),
 #undef NUMBER
 };
 
@@ -75,9 +76,9 @@ static int read_numbers(const char *what, const cJSON *json, struct config_bert 
 		*number = numbers[i].usual;
 		if (json_member(json, numbers[i].key))
 			r = json_get_double(what, json, numbers[i].key, number, err);
-		if (r == 0 && !(*number >= 0 && *number < 1))
-			r = error_set(err, -EINVAL, "%s: %s: found %g, allowed: at least 0 and below 1", what,
-				      numbers[i].key, *number);
+		if (r == 0 && !(*number >= 0 && *number <= numbers[i].max))
+			r = error_set(err, -EINVAL, "%s: %s: found %.9g, allowed: 0 .. %.9g", what,
+				      numbers[i].key, *number, numbers[i].max);
 	}
 	return r;
 }
@@ -97,13 +98,15 @@ static int check_name(const char *what, const cJSON *json, const char *key, cons
 
 static int check_kind(const char *what, const cJSON *json, struct error *err)
 {
-	const double pad = json_number(json, "pad_token_id", 0);
+	double pad = 0;
 	int r = check_name(what, json, "model_type", "bert", err);
 
 	if (r == 0)
 		r = check_name(what, json, "hidden_act", "gelu", err);
 	if (r == 0)
 		r = check_name(what, json, "position_embedding_type", "absolute", err);
+	if (r == 0 && json_member(json, "pad_token_id"))
+		r = json_get_double(what, json, "pad_token_id", &pad, err);
 	if (r == 0 && pad != 0)
 		r = error_set(err, -EINVAL,
 			      "%s: pad_token_id: found %g, allowed: 0, the id of padding in Kiln", what, pad);
@@ -128,6 +131,18 @@ int bert_config_parse(const char *what, const char *text, uint64_t bytes, struct
 	if (r == 0)
 		*ret_bert = bert;
 	return r;
+}
+
+int bert_config_read(const char *folder, struct config_bert *ret_bert, struct error *err)
+{
+	CLEANUP(free_ptr) char *text = NULL;
+	char path[PATH_BYTES];
+	uint64_t bytes;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%s/" BERT_CONFIG_NAME, folder);
+	r = file_read(path, BERT_CONFIG_BYTES_MAX, &text, &bytes, err);
+	return r < 0 ? r : bert_config_parse(path, text, bytes, ret_bert, err);
 }
 
 /* Writes a number so that kiln.conf reads the same one, and as a number with a fraction. */

@@ -19,9 +19,12 @@
 
 /* Reads the text of a config.json; `what` is its name in errors. Errors: -EBADMSG it is no JSON, or a member
  * is missing or of another type; -EINVAL what the base bert cannot do: model_type other than bert, hidden_act
- * other than gelu, position_embedding_type other than absolute, pad_token_id other than 0, a decoder. */
+ * other than gelu, position_embedding_type other than absolute, pad_token_id other than 0, a decoder, numbers
+ * outside the bounds of the keys model.bert_*. */
 MUST_CHECK int bert_config_parse(const char *what, const char *text, uint64_t bytes,
 				 struct config_bert *ret_bert, struct error *err);
+/* Reads config.json in a folder. Errors: those of file_read() and of bert_config_parse(). */
+MUST_CHECK int bert_config_read(const char *folder, struct config_bert *ret_bert, struct error *err);
 /* Writes the keys for kiln.conf, in one line: "bert_hidden_size = 384; ...". */
 #define BERT_KEYS_BYTES 512u
 const char *bert_keys(const struct config_bert *bert, char out[static BERT_KEYS_BYTES]);

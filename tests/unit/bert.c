@@ -51,11 +51,14 @@ static void test_config(void **state)
 		{ "{ \"position_embedding_type\": \"relative_key\", " SIZES " }",
 		  "c: position_embedding_type: found \"relative_key\", allowed: \"absolute\"" },
 		{ "{ \"pad_token_id\": 1, " SIZES " }", "c: pad_token_id: found 1, allowed: 0" },
+		{ "{ \"pad_token_id\": \"0\", " SIZES " }",
+		  "c: \"pad_token_id\": found a string, expected a finite number" },
 		{ "{ \"is_decoder\": true, " SIZES " }", "c: is_decoder: found true, allowed: false" },
-		{ "{ \"layer_norm_eps\": -1, " SIZES " }",
-		  "c: layer_norm_eps: found -1, allowed: at least 0" },
+		{ "{ \"layer_norm_eps\": -1, " SIZES " }", "c: layer_norm_eps: found -1, allowed: 0 .. 1" },
 		{ "{ \"hidden_dropout_prob\": 1, " SIZES " }",
-		  "c: hidden_dropout_prob: found 1, allowed: at least 0 and below 1" },
+		  "c: hidden_dropout_prob: found 1, allowed: 0 .. 0.999999" },
+		{ "{ \"attention_probs_dropout_prob\": 0.9999995, " SIZES " }",
+		  "c: attention_probs_dropout_prob: found 0.9999995, allowed: 0 .. 0.999999" },
 		{ "{ \"hidden_size\": 16 }", "c: \"num_hidden_layers\": found nothing" },
 		{ "{ \"hidden_size\": 18, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
 		  "\"intermediate_size\": 40, \"vocab_size\": 60, \"max_position_embeddings\": 12 }",
@@ -78,6 +81,23 @@ static void test_config(void **state)
 	assert_true(bert.layer_norm_eps == 1e-12);
 	assert_true(bert.hidden_dropout_prob == 0.1);
 	assert_true(bert.attention_probs_dropout_prob == 0);
+}
+
+/* The largest numbers that config.json may have are good in kiln.conf, too. */
+static void test_bounds(void **state)
+{
+	CLEANUP(config_done) struct config config = { 0 };
+	struct config_bert bert;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(parse("{ " SIZES ", \"layer_norm_eps\": 1, \"hidden_dropout_prob\": 0.999999, "
+			       "\"attention_probs_dropout_prob\": 0.999999 }",
+			       &bert, &err),
+			 0);
+	if (bert_config_load(&bert, 4, 2, &config, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(config.model.bert.hidden_dropout_prob == 0.999999);
 }
 
 /* ---- Networks ---- */
@@ -430,10 +450,10 @@ static void test_mistakes(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_config),      cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_other_names), cmocka_unit_test(test_tensors),
-		cmocka_unit_test(test_training),    cmocka_unit_test(test_frozen),
-		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_config),  cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_vectors), cmocka_unit_test(test_other_names),
+		cmocka_unit_test(test_tensors), cmocka_unit_test(test_training),
+		cmocka_unit_test(test_frozen),  cmocka_unit_test(test_mistakes),
 	};
 	int failed, fd = mkstemp(path);
 

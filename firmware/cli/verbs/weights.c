@@ -2,7 +2,6 @@
 #include "cli/base/arguments.h"
 #include "cli/base/say.h"
 #include "cli/verbs/verbs.h"
-#include "core/base/paths.h"
 #include "model/base/base.h"
 #include "model/bert_files.h"
 #include "model/convert.h"
@@ -36,16 +35,10 @@ static void say(const char *base, const struct size *size, const char *output, c
 /* Reads config.json of the folder IN, and finds the file with the weights in it. */
 static int read_folder(const char *input, struct size *size, char **ret_weights, struct error *err)
 {
-	CLEANUP(free_ptr) char *path = NULL, *text = NULL;
-	uint64_t bytes;
-	int r;
-
-	if (asprintf(&path, "%s/" BERT_CONFIG_NAME, input) < 0 ||
-	    asprintf(ret_weights, "%s/" BERT_WEIGHTS_NAME, input) < 0)
+	if (asprintf(ret_weights, "%s/" BERT_WEIGHTS_NAME, input) < 0)
 		return error_set(err, -ENOMEM, "%s: out of memory", input);
 	size->is_bert = true;
-	r = file_read(path, BERT_CONFIG_BYTES_MAX, &text, &bytes, err);
-	return r < 0 ? r : bert_config_parse(path, text, bytes, &size->bert, err);
+	return bert_config_read(input, &size->bert, err);
 }
 
 static int run(const char *input, const char *base, const char *output, struct error *err)
