@@ -416,6 +416,16 @@ static void give_ragged(struct config *config)
 	config->feature[0].rank = 0;
 }
 
+static void give_padding_before(struct config *config)
+{
+	config->feature[0].padding = PADDING_PRE;
+}
+
+static void give_fill(struct config *config)
+{
+	config->feature[0].fill = 1;
+}
+
 static void test_mistakes(void **state)
 {
 	static const struct {
@@ -431,6 +441,12 @@ static void test_mistakes(void **state)
 		{ give_no_layer,
 		  "model.base_unfreeze_from: found \"encoder.layer.3\", allowed: a layer of bert" },
 		{ give_ragged, "model.base: found the input 'tokens', allowed for bert: the ids of texts" },
+		{ give_padding_before,
+		  "model.base: found the input 'tokens' with padding = \"pre\", allowed for "
+		  "bert: \"post\", because the first token of a text has the position 0" },
+		{ give_fill,
+		  "model.base: found the input 'tokens' with fill = 1, allowed for bert: 0, the id "
+		  "of padding" },
 	};
 
 	(void)state;
@@ -447,13 +463,27 @@ static void test_mistakes(void **state)
 	}
 }
 
+/* Records whose ids another program has padded with 0 need no padding of Kiln's. */
+static void test_no_padding(void **state)
+{
+	struct config config = config_of("");
+	struct graph graph;
+
+	(void)state;
+	config.feature[0].padding = PADDING_NONE;
+	graph = built(&config);
+	graph_done(&graph);
+	config_done(&config);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_config),  cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_vectors), cmocka_unit_test(test_other_names),
-		cmocka_unit_test(test_tensors), cmocka_unit_test(test_training),
-		cmocka_unit_test(test_frozen),  cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_config),     cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_vectors),    cmocka_unit_test(test_other_names),
+		cmocka_unit_test(test_tensors),    cmocka_unit_test(test_training),
+		cmocka_unit_test(test_frozen),     cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_no_padding),
 	};
 	int failed, fd = mkstemp(path);
 

@@ -127,6 +127,17 @@ static bool check_ids(const struct config *config, const struct config_feature *
 			     "model.base: found the input '%s', allowed for bert: the ids of texts, an int64 "
 			     "feature of shape [ tokens ] with padding = \"post\"",
 			     feature->name);
+	else if (feature->padding == PADDING_PRE)
+		mistakes_add(mistakes, config_line(config, "model.base"),
+			     "model.base: found the input '%s' with padding = \"pre\", allowed for bert: "
+			     "\"post\", because the first token of a text has the position 0",
+			     feature->name);
+	else if (feature->fill != 0)
+		mistakes_add(
+			mistakes, config_line(config, "model.base"),
+			"model.base: found the input '%s' with fill = %g, allowed for bert: 0, the id of "
+			"padding",
+			feature->name, feature->fill);
 	else if (feature->shape[0] > most)
 		mistakes_add(mistakes, config_line(config, "model.base"),
 			     "model.base: found the input '%s' of %" PRIu64
