@@ -22,16 +22,19 @@ prep set texts.tsv --test test.tsv --encoder bert:bert
 ok $? "prep encodes with the BERT of a folder" "$(cat set.log)"
 like "$(cat set.log)" '^1 of 5 texts have more than 12 tokens, the most that the encoder reads: their further tokens are cut off$' \
 	"it is said how many texts are cut"
-cut -f 2 test.tsv | python3 "$tests/bert_folder.py" vectors bert >wanted
-"$dump" set/test-* >found
+# Each text is a class of its own here, so that the label of a vector says which text it is of.
+cut -f 2 test.tsv | awk '{ print NR - 1 "\t" $0 }' >each.tsv
+prep each each.tsv --test each.tsv --encoder bert:bert
+ok $? "and each of several texts" "$(cat each.log)"
+cut -f 2 each.tsv | python3 "$tests/bert_folder.py" vectors bert >wanted
+"$dump" each/test-* >found
 python3 - <<'PY' >difference
 import json, struct
 wanted = [[float(x) for x in line.split()] for line in open("wanted")]
-found = [json.loads(line) for line in open("found") if "values" in line]
-found = [struct.unpack("<8f", struct.pack("<8I", *row["values"]["sentence"])) for row in found]
-apart = lambda a, b: max(abs(x - y) for x, y in zip(a, b))
-assert len(found) == len(wanted), (len(found), len(wanted))
-print(max(max(min(apart(a, b) for b in found) for a in wanted), max(min(apart(a, b) for b in wanted) for a in found)))
+rows = [json.loads(line)["values"] for line in open("found") if "values" in line]
+assert sorted(row["label"].index(1) for row in rows) == list(range(len(wanted))), rows
+vector = lambda row: struct.unpack("<8f", struct.pack("<8I", *row["sentence"]))
+print(max(abs(x - y) for row in rows for x, y in zip(vector(row), wanted[row["label"].index(1)])))
 PY
 awk '{ exit !($1 <= 2e-6) }' difference
 ok $? "the vectors are those of float64, of length 1" "$(cat difference; head -n 3 found)"
@@ -57,6 +60,13 @@ other() { # name, commands in it, what is said, name of the check
 	prep none texts.tsv --encoder bert:other
 	like "$(cat none.log)" "^kiln: encoder \"bert:other\": $3" "$4"
 }
+taken() { # name, commands in the folder, tokens_max of the set, name of the check
+	rm -rf other set_of_other
+	cp -r bert other
+	(cd other && eval "$2")
+	prep set_of_other texts.tsv --encoder bert:other
+	is "$(sed -n 's/.*"tokens_max":[[:space:]]*\([0-9]*\).*/\1/p' set_of_other/dataset.json)" "$3" "$4" "$(cat set_of_other.log)"
+}
 other pooling 'sed -i "s/cls_token\": false/cls_token\": true/" 1_Pooling/config.json' \
 	'other/1_Pooling/config.json: pooling_mode_cls_token: allowed: the mean' "another pooling is refused"
 other module 'sed -i s/models.Normalize/models.Dense/ modules.json' \
@@ -64,6 +74,41 @@ other module 'sed -i s/models.Normalize/models.Dense/ modules.json' \
 other long 'echo "{\"max_seq_length\": 33}" >sentence_bert_config.json' \
 	'other/sentence_bert_config.json: max_seq_length: found 33, allowed: 3 .. 32' "more tokens than positions"
 other words 'echo more >>vocab.txt' 'other/vocab.txt: found 25 ids, allowed: vocab_size of config.json, 24' "more ids than vectors"
+of_bert=sentence_bert_config.json of_tokenizer=tokenizer_config.json of_pooling=1_Pooling/config.json
+other mode "echo '{\"pooling_mode\": \"cls\"}' >$of_pooling" "other/$of_pooling: pooling_mode: found \"cls\", allowed: \"mean\"" "another pooling_mode"
+other mode "echo '{\"pooling_mode\": 1}' >$of_pooling" "other/$of_pooling: pooling_mode: found no text, allowed: \"mean\"" "a pooling_mode that is no text"
+other array "echo '[]' >$of_pooling" "other/$of_pooling: found no object" "an array as the pooling"
+taken mode "echo '{\"pooling_mode\": \"mean\"}' >$of_pooling" 12 "the mean by its new name is taken"
+other padding "sed -i '1s/.*/zero/' vocab.txt" 'other/vocab.txt: id 0: found another token, allowed: \[PAD\] or <pad>' "a token of text with the id 0 is refused"
+other padding "sed -i 's/\"pad_token_id\": 0/\"pad_token_id\": \"0\"/' config.json" 'other/config.json: "pad_token_id": found a string' "an id of padding that is no number"
+other long "echo '{\"max_seq_length\": \"12\"}' >$of_bert" "other/$of_bert: max_seq_length: found no number" "max_seq_length as a text"
+other long "echo '{\"max_seq_length\": true}' >$of_bert" "other/$of_bert: max_seq_length: found no number" "and as a boolean"
+other long "echo 7 >$of_bert" "other/$of_bert: found no object" "a number as the whole file"
+taken long "rm $of_bert" 32 "without max_seq_length a text has as many tokens as there are positions,"
+taken long "rm $of_bert; echo '{\"model_max_length\": 20}' >$of_tokenizer" 20 "at most model_max_length,"
+taken long "rm $of_bert; echo '{\"model_max_length\": 1000000000000000019884624838656}' >$of_tokenizer" 32 "whose largest number is no limit,"
+taken long "rm $of_bert; echo '{\"model_max_length\": 1e30}' >$of_tokenizer" 32 "in both ways to write it"
+other long "rm $of_bert; echo '{\"model_max_length\": 2}' >$of_tokenizer" "other/$of_tokenizer: model_max_length: found 2, allowed: 3 .. 32" \
+	"too few tokens are refused by their file"
+other long "rm $of_bert; echo '{\"model_max_length\": \"2\"}' >$of_tokenizer" "other/$of_tokenizer: model_max_length: found no number" "no number"
+other long "rm $of_bert; sed -i 's/\"max_position_embeddings\": 32/\"max_position_embeddings\": 2/' config.json" \
+	'other/config.json: max_position_embeddings: found 2, allowed: 3 .. 2' "and too few positions by theirs"
+for key in do_lower_case strip_accents tokenize_chinese_chars; do
+	other case "echo '{\"$key\": false}' >$of_tokenizer" "other/$of_tokenizer: $key: found false, allowed: true, as the tokenizer does" \
+		"$key that differs from the tokenizer"
+done
+taken case "echo '{\"do_lower_case\": true, \"strip_accents\": null}' >$of_tokenizer" 12 "settings as those of the tokenizer are taken"
+other prompt "echo '{\"default_prompt_name\": \"query\"}' >config_sentence_transformers.json" \
+	'other/config_sentence_transformers.json: default_prompt_name: found "query", allowed: null' "a prompt before each text is refused"
+taken prompt "echo '{\"default_prompt_name\": null}' >config_sentence_transformers.json" 12 "and none is taken"
+spoil='import struct; f = open("model.safetensors", "r+b"); n = struct.unpack("<Q", f.read(8))[0]
+f.seek(8 + n + 4 * 8 * 18); f.write(struct.pack("<8f", *[3e38] * 8))' # the vector of "warm", too large for a mean
+rm -rf other && cp -r bert other && (cd other && python3 -c "$spoil")
+prep none texts.tsv --encoder bert:other
+like "$(cat none.log)" '^kiln: encoder bert:other: text [0-9]+, which begins with ".*warm": number [1-8] of its vector: found -?nan, expected a finite number$' \
+	"a vector that is not finite"
+other weights 'sed -i "s/pooler.dense.bias/encoder.denseBias/" model.safetensors' "other/model.safetensors: found the tensor 'encoder.denseBias'" \
+	"a tensor of no layer, by its file"
 other case 'echo "{\"do_lower_case\": true}" >sentence_bert_config.json' 'other/sentence_bert_config.json: do_lower_case: found true' "small letters"
 other none 'rm model.safetensors' 'other/model.safetensors: ' "no weights"
 other none 'rm vocab.txt' 'other/vocab.txt: ' "no tokenizer"

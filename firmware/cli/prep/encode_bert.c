@@ -16,6 +16,7 @@
 #define BATCH_TOKENS_CPU 8192u
 #define BATCH_TOKENS_GPU 65536u
 #define WIDTH_LEAST      16u
+#define SHOWN_BYTES      60u /* of a text, in errors */
 
 struct bert_encoder {
 	char *name; /* of the folder */
@@ -250,6 +251,22 @@ static int add_text(const struct run *run, struct batch *batch, uint64_t width, 
 	return 0;
 }
 
+/* Refuses a vector with a number that is not finite. */
+static int check_vector(const struct run *run, uint32_t text, const float *vector, struct error *err)
+{
+	const struct encode_text *of = &run->texts[text];
+	const int shown = of->bytes < SHOWN_BYTES ? (int)of->bytes : (int)SHOWN_BYTES;
+
+	for (uint32_t i = 0; i < bert_encoder_dims(run->encoder); i++)
+		if (!isfinite(vector[i]))
+			return error_set(err, -EINVAL,
+					 "encoder bert:%s: text %u, which begins with \"%.*s\": number %u of "
+					 "its vector: found %g, expected a finite number",
+					 run->encoder->name, text + 1, shown, of->text, i + 1,
+					 (double)vector[i]);
+	return 0;
+}
+
 static int run_batch(const struct run *run, struct model *model, struct batch *batch, struct error *err)
 {
 	const uint32_t dims = bert_encoder_dims(run->encoder);
@@ -261,6 +278,9 @@ static int run_batch(const struct run *run, struct model *model, struct batch *b
 		float *vector = run->vectors + (uint64_t)batch->text[i] * dims;
 
 		memcpy(vector, batch->vectors + (uint64_t)i * dims, dims * sizeof(*vector));
+		r = check_vector(run, batch->text[i], vector, err);
+		if (r < 0)
+			return r;
 		if (run->encoder->folder.normalizes)
 			normalize(vector, dims);
 	}

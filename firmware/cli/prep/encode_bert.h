@@ -3,12 +3,16 @@
  * Encodes texts with a pretrained BERT, on a device: --encoder bert:DIR. DIR is a folder of Hugging Face or
  * of sentence-transformers:
  *
- *     config.json                  the size of the network (model/bert_files.h)
- *     model.safetensors            its weights
- *     tokenizer.json or vocab.txt  its tokenizer
- *     sentence_bert_config.json    if it is there: max_seq_length, the most tokens of a text; else all
- * positions modules.json, 1_Pooling/     if they are there: whether vectors get the length 1; else they keep
- * theirs
+ *     config.json                        the size of the network (model/bert_files.h)
+ *     model.safetensors                  its weights
+ *     tokenizer.json or vocab.txt        its tokenizer; id 0 is [PAD] or <pad>
+ *     sentence_bert_config.json          max_seq_length, the most tokens of a text
+ *     tokenizer_config.json              model_max_length, where max_seq_length is missing
+ *     modules.json, 1_Pooling/           whether vectors get the length 1
+ *     config_sentence_transformers.json  may ask for no prompt
+ *
+ * The last four files may be missing: then a text has at most as many tokens as the network has positions,
+ * and vectors keep their length.
  *
  * A text's vector is the mean of the vectors of its tokens. A longer text is cut. Texts are computed in
  * batches of about the same number of tokens: a text belongs to a width by its own number of tokens, so its
@@ -49,7 +53,8 @@ MUST_CHECK int bert_encoder_check(const struct bert_encoder *encoder, const cJSO
 const char *bert_encoder_of(const cJSON *dataset);
 
 /* Computes the vectors of texts: `vectors` is memory for rows x dims numbers. Prints progress where there is
- * more than one batch, and how many texts were cut. Blocks. Errors: -ENOMEM; those of the device. */
+ * more than one batch, and how many texts were cut. Blocks. Errors: -ENOMEM; those of the device; -EINVAL a
+ * vector with a number that is not finite, by the text's number. */
 MUST_CHECK int bert_encoder_run(struct bert_encoder *encoder, struct gpu *gpu,
 				const struct encode_text *texts, uint32_t rows, float *vectors,
 				struct error *err);

@@ -2,6 +2,7 @@
 /* What is in the folder of a BERT (encode_bert.h). */
 #pragma once
 
+#include "core/base/paths.h"
 #include "data/tokenizer/tokenizer.h"
 #include "drivers/digest/digest.h"
 #include "model/convert.h"
@@ -13,8 +14,9 @@ struct bert_folder {
 	struct safetensors *file;
 	struct convert *convert;
 	struct tokenizer *tokenizer;
-	uint64_t longest; /* most tokens of a text */
-	bool normalizes;  /* vectors get the length 1 */
+	uint64_t longest;         /* most tokens of a text */
+	bool normalizes;          /* vectors get the length 1 */
+	char weights[PATH_BYTES]; /* the file's path */
 	char weights_sha256[DIGEST_HEX_BYTES], tokenizer_sha256[DIGEST_HEX_BYTES];
 };
 
