@@ -199,7 +199,7 @@ complete -c kiln -n "test (__kiln_at) = 'prep'" -l test -rF -d 'input of the tes
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l test-percent -x -d 'percent of the records to hold out for the test split, default 10'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l group -x -d 'column of the lines, counted from 1, that names the group of a text, such as its author: texts of a group come into one split and one shard, so that none validates the training on another; the column is no part of the text'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l encoder -rF -d 'encoder that turns a text into a vector: nblr (default) = made from the training texts; exec:PROGRAM = a program that reads one text per line, as a JSON string, and prints the numbers of one vector per line; bert:DIR = a pretrained BERT in a folder of Hugging Face or sentence-transformers; otherwise the path of an encoder.bin'
-complete -c kiln -n "test (__kiln_at) = 'prep'" -l dims -x -d 'number of values in a vector, default 512'
+complete -c kiln -n "test (__kiln_at) = 'prep'" -l dims -x -d 'number of values in a vector, default 512; with bert:DIR: the hidden_size of the network, and no other one is allowed'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokens -d 'write tokens instead of vectors: for each word of a text its number in vocabulary.txt, which the verb makes from the training texts'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l tokenizer -rF -d 'with --tokens: tokenizer.json or vocab.txt of a pretrained model; the tokens are the ids of its WordPiece or byte-level BPE, with its special tokens'
 complete -c kiln -n "test (__kiln_at) = 'prep'" -l vocabulary -x -d 'largest number of tokens in vocabulary.txt, default 20000'

@@ -57,7 +57,7 @@ other() { # name, commands in it, what is said, name of the check
 	rm -rf other
 	cp -r bert other
 	(cd other && eval "$2")
-	prep none texts.tsv --encoder bert:other
+	prep none texts.tsv --encoder bert:other "${@:5}"
 	like "$(cat none.log)" "^kiln: encoder \"bert:other\": $3" "$4"
 }
 taken() { # name, commands in the folder, tokens_max of the set, name of the check
@@ -101,6 +101,9 @@ taken case "echo '{\"do_lower_case\": true, \"strip_accents\": null}' >$of_token
 other prompt "echo '{\"default_prompt_name\": \"query\"}' >config_sentence_transformers.json" \
 	'other/config_sentence_transformers.json: default_prompt_name: found "query", allowed: null' "a prompt before each text is refused"
 taken prompt "echo '{\"default_prompt_name\": null}' >config_sentence_transformers.json" 12 "and none is taken"
+other dims true '--dims: found 9, allowed: hidden_size of its network, 8' "another number of dims" --dims 9
+prep eight texts.tsv --encoder bert:bert --dims 8
+ok $? "the network's own number of dims is taken" "$(cat eight.log)"
 spoil='import struct; f = open("model.safetensors", "r+b"); n = struct.unpack("<Q", f.read(8))[0]
 f.seek(8 + n + 4 * 8 * 18); f.write(struct.pack("<8f", *[3e38] * 8))' # the vector of "warm", too large for a mean
 rm -rf other && cp -r bert other && (cd other && python3 -c "$spoil")

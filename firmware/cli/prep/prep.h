@@ -102,7 +102,7 @@ struct prep {
 	uint64_t test_percent, dims, shard_bytes, seed, threads;
 	uint64_t records_per_shard; /* 0 = not given */
 	uint64_t vocabulary_max, ngrams, tokens_max, group;
-	bool tokens, encoder_given, json;
+	bool tokens, encoder_given, dims_given, json;
 	enum prep_mode mode;
 	struct prep_there there;
 	char id[PREP_SET_BYTES]; /* id of the set that the records belong to, see set.h */

@@ -8,6 +8,7 @@
 #include "drivers/digest/digest.h"
 #include "drivers/gpu/gpu.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,11 @@ static int encode_by_bert(struct prep *prep, struct error *err)
 
 	if (r < 0)
 		return r;
+	if (prep->dims_given && prep->dims != bert_encoder_dims(prep->bert))
+		return error_set(err, -EINVAL,
+				 "encoder \"%s\": --dims: found %" PRIu64
+				 ", allowed: hidden_size of its network, %u",
+				 prep->encoder_name, prep->dims, bert_encoder_dims(prep->bert));
 	prep->dims = bert_encoder_dims(prep->bert);
 	return encode_splits(prep, by_bert, err);
 }

@@ -73,7 +73,8 @@ static const struct verb_option options[] = {
 	  .argument = "N",
 	  .min = 2,
 	  .max = TEXT_DIMS_MAX,
-	  .help = "number of values in a vector, default 512" },
+	  .help = "number of values in a vector, default 512; with bert:DIR: the hidden_size of the network, "
+		  "and no other one is allowed" },
 	{ .name = "tokens",
 	  .help = "write tokens instead of vectors: for each word of a text its number in vocabulary.txt, "
 		  "which the verb makes from the training texts" },
@@ -207,6 +208,7 @@ static int read_options(struct prep *prep, const struct arguments *arguments)
 							    : PREP_NEW;
 	prep->test_percent = arguments_number(arguments, "test-percent", 10);
 	prep->dims = arguments_number(arguments, "dims", 512);
+	prep->dims_given = arguments_have(arguments, "dims");
 	prep->tokens = arguments_have(arguments, "tokens");
 	prep->tokenizer_name = arguments_text(arguments, "tokenizer");
 	prep->vocabulary_max = arguments_number(arguments, "vocabulary", 20000);
