@@ -147,3 +147,11 @@ is "$(awk '{ print $1 }' <<<"$found" | xargs)" "positive negative" "kiln predict
 like "$("$kiln" predict "$model" "$good" 2>&1)" 'the texts were encoded by the BERT bert: give its folder, with --encoder bert:DIR$' "it has to be given"
 like "$("$kiln" predict "$model" "$good" --encoder bert:plain 2>&1)" 'found the encoder bert:plain with the id .*, expected .* of bert' "another one is refused"
 like "$("$kiln" predict "$model" "$good" --encoder exec:cat 2>&1)" 'the texts were encoded by the BERT bert' "and a program, too"
+cp "$model/dataset.json" whole.json
+python3 -c 'import json; d = json.load(open("whole.json")); del d["encoder"]; print(json.dumps(d))' >"$model/dataset.json"
+found=$("$kiln" predict "$model" "$good" --encoder bert:plain 2>&1)
+like "$found" 'found no encoder in dataset.json beside it: whether bert:plain made its vectors cannot be checked$' \
+	"where dataset.json does not say the encoder, it is said that it cannot be checked,"
+like "$found" '^positive' "and it is taken"
+rm "$model/dataset.json"
+like "$("$kiln" predict "$model" "$good" --encoder bert:bert 2>&1)" 'found no encoder in dataset.json beside it: whether bert:bert' "without the file, too"

@@ -95,7 +95,12 @@ static int open_bert(struct predict *predict, struct error *err)
 		return 0;
 	if ((r = bert_encoder_open(predict->encoder_name, &predict->bert, err)) < 0)
 		return r;
-	if (predict->dataset && (r = bert_encoder_check(predict->bert, predict->dataset, err)) < 0)
+	if (!json_member(predict->dataset, "encoder"))
+		fprintf(stderr,
+			"%s: found no encoder in " DATASET_NAME
+			" beside it: whether %s made its vectors cannot be checked\n",
+			predict->trained.name, predict->encoder_name);
+	else if ((r = bert_encoder_check(predict->bert, predict->dataset, err)) < 0)
 		return error_prefix(err, "%s", predict->trained.name);
 	if (bert_encoder_dims(predict->bert) != predict->dims)
 		return error_set(err, -EINVAL,
