@@ -56,8 +56,9 @@ static void expect(const char *json, const char *words)
 							       "\"float32\"" keys                           \
 							       "},\"build_config\":{\"input_shape\":[null," \
 							       "6,5,3]}}"
-#define SEQUENTIAL(layers) "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[" layers "]}"
-#define ONE(class, keys)   SEQUENTIAL(INPUT("[null,6,5,3]") "," LAYER(class, keys)) "}"
+#define SEQUENTIAL(layers) \
+	"{\"module\":\"keras\",\"class_name\":\"Sequential\",\"config\":{\"layers\":[" layers "]}"
+#define ONE(class, keys) SEQUENTIAL(INPUT("[null,6,5,3]") "," LAYER(class, keys)) "}"
 
 static const struct {
 	const char *json, *words;
@@ -66,7 +67,8 @@ static const struct {
 	  "{ op = \"dense\"; name = \"a\"; units = 3; }" },
 	{ ONE("Dense", ",\"units\":3,\"activation\":{\"class_name\":\"function\",\"config\":\"relu6\"}"),
 	  "units = 3; activation = \"relu6\"; }" },
-	{ ONE("Dense", ",\"units\":3,\"kernel_regularizer\":{\"class_name\":\"L1L2\",\"config\":{\"l1\":0.0,"
+	{ ONE("Dense", ",\"units\":3,\"kernel_regularizer\":{\"module\":\"keras\",\"class_name\":\"L1L2\","
+		       "\"config\":{\"l1\":0.0,"
 		       "\"l2\":0.25}},\"bias_constraint\":null"),
 	  "units = 3; kernel_l2 = 0.25; }" },
 	{ ONE("Conv2D",
@@ -90,7 +92,8 @@ static const struct {
 	  "{ name = \"input_layer\"; dtype = \"float32\"; shape = [ 6, 5, 3 ]; }" },
 	{ SEQUENTIAL(INPUT("[null,5]") "," LAYER("Embedding", ",\"input_dim\":9,\"output_dim\":3")) "}",
 	  "{ name = \"x\"; dtype = \"int64\"; shape = [ 5 ]; }" },
-	{ SEQUENTIAL("{\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,\"dtype\":{\"class_"
+	{ SEQUENTIAL("{\"module\":\"keras\",\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,"
+		     "\"dtype\":{\"class_"
 		     "name\":"
 		     "\"DTypePolicy\",\"config\":{\"name\":\"mixed_bfloat16\"}}},\"build_config\":{\"input_"
 		     "shape\":["
@@ -104,9 +107,9 @@ static const struct {
 	{ ONE("Mine", ""), "REFUSED a (Mine), layer 2 of 2: Kiln has no such layer" },
 	{ ONE("Functional", ""),
 	  "REFUSED a (Functional), layer 2 of 2: Kiln has no models inside of models" },
-	{ SEQUENTIAL(
-		  "{\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,\"dtype\":\"float16\"},"
-		  "\"build_config\":{\"input_shape\":[null,4]}}") "}",
+	{ SEQUENTIAL("{\"module\":\"keras\",\"class_name\":\"Dense\",\"config\":{\"name\":\"a\",\"units\":3,"
+		     "\"dtype\":\"float16\"},"
+		     "\"build_config\":{\"input_shape\":[null,4]}}") "}",
 	  "dtype = \"float16\": Kiln has float32" },
 	{ ONE("Lambda", ",\"function\":{\"code\":\"4wEA\"}"),
 	  "REFUSED a (Lambda), layer 2 of 2: Kiln has no such layer" },
@@ -114,7 +117,8 @@ static const struct {
 	  "a (Dense), layer 2 of 2: activation = \"glu\": Kiln has no such function" },
 	{ ONE("Dense", ",\"units\":3,\"kernel_constraint\":{\"class_name\":\"NonNeg\"}"),
 	  "kernel_constraint = {" },
-	{ ONE("Dense", ",\"units\":3,\"activity_regularizer\":{\"class_name\":\"L2\",\"config\":{\"l2\":1}}"),
+	{ ONE("Dense", ",\"units\":3,\"activity_regularizer\":{\"module\":\"keras\",\"class_name\":\"L2\","
+		       "\"config\":{\"l2\":1}}"),
 	  "REFUSED a (Dense), layer 2 of 2: activity_regularizer = " },
 	{ ONE("Conv2D", ",\"filters\":3,\"kernel_size\":[1,1],\"groups\":3"),
 	  "groups = 3: Kiln's layer does not have this value" },
@@ -126,14 +130,25 @@ static const struct {
 	{ ONE("ZeroPadding2D", ",\"padding\":[[],[1]]"), "REFUSED a (ZeroPadding2D)" },
 	{ ONE("Bidirectional", ",\"merge_mode\":\"concat\",\"layer\":{\"class_name\":\"Mine\"}"),
 	  "layer is Mine, Kiln has LSTM" },
-	{ SEQUENTIAL(INPUT("[null,5]") ",{\"class_name\":\"SeparableConv2D\"}") "}",
+	{ SEQUENTIAL(INPUT("[null,5]") ",{\"module\":\"keras\",\"class_name\":\"SeparableConv2D\"}") "}",
 	  "layer 2 of 2: it has no config" },
 	{ ONE("Bidirectional", ",\"merge_mode\":null"), "merge_mode = null" },
 	{ SEQUENTIAL(INPUT("[null,null,3]") "," LAYER("Dense", ",\"units\":3")) "}",
 	  "REFUSED x (InputLayer), layer 1 of 2: a dimension is not known" },
-	{ "{\"class_name\":\"Sequential\",\"config\":{\"layers\":[]}}",
+	{ "{\"module\":\"keras\",\"class_name\":\"Sequential\",\"config\":{\"layers\":[]}}",
 	  "ERROR config.json: config.layers is not a list of layers" },
 	{ "[]", "ERROR config.json: the model is no class of Keras" },
+	{ "{\"module\":null,\"class_name\":\"Sequential\",\"config\":{\"layers\":[]}}",
+	  "ERROR config.json: the model is Sequential of no module of Keras" },
+	{ ONE("Bidirectional",
+	      ",\"merge_mode\":\"concat\",\"layer\":{\"module\":null,\"class_name\":\"LSTM\"}"),
+	  "layer is LSTM, Kiln has LSTM, GRU and SimpleRNN of Keras" },
+	{ ONE("TimeDistributed",
+	      ",\"layer\":{\"module\":null,\"class_name\":\"Dense\",\"config\":{\"units\":3}}"),
+	  "the layer inside is Dense, Kiln has Dense of Keras" },
+	{ ONE("Dense", ",\"units\":3,\"kernel_regularizer\":{\"module\":null,\"class_name\":\"L2\","
+		       "\"config\":{\"l2\":1}}"),
+	  "REFUSED a (Dense), layer 2 of 2: kernel_regularizer = " },
 };
 
 static void test_layers(void **state)
@@ -160,9 +175,24 @@ static void test_layers(void **state)
 	"{\"module\":\"keras.src.ops.numpy\",\"class_name\":\"" class "\",\"config\":{\"name\":\"" name \
 								      "\"},"                            \
 								      "\"inbound_nodes\":[" calls "]}"
-#define FUNCTIONAL(layers, outputs) \
-	"{\"class_name\":\"Functional\",\"config\":{\"layers\":[" layers "],\"output_layers\":" outputs "}}"
+#define FUNCTIONAL(layers, outputs)                                                           \
+	"{\"module\":\"keras\",\"class_name\":\"Functional\",\"config\":{\"layers\":[" layers \
+	"],\"output_layers\":" outputs "}}"
 #define LAST "[\"z\",0,0]"
+/* A layer with attributes and calls. */
+#define OTHER(class, name, keys, calls)                                                                    \
+	"{\"module\":\"keras.layers\",\"class_name\":\"" class "\",\"config\":{\"name\":\"" name "\"" keys \
+							       "},\"inbound_nodes\":[" calls "]}"
+#define WORDS(name) \
+	OTHER("Embedding", name, ",\"input_dim\":9,\"output_dim\":3,\"mask_zero\":true", CALL(TENSOR("x")))
+#define IS_WORD(name, of, number) OPERATION("NotEqual", name, CALL(TENSOR(of) "," number))
+#define LSTM_WITH(keywords) \
+	OTHER("LSTM", "z", ",\"units\":3", "{\"args\":[" TENSOR("e") "],\"kwargs\":{" keywords "}}")
+#define ATTENTION_OF(args, keywords)                                                                      \
+	FUNCTIONAL(IN("x") "," DENSE("a", CALL(TENSOR("x"))) "," DENSE("b", CALL(TENSOR("x"))) "," OTHER( \
+			   "MultiHeadAttention", "z", ",\"num_heads\":2,\"key_dim\":2",                   \
+			   "{\"args\":[" args "],\"kwargs\":{" keywords "}}"),                            \
+		   LAST)
 
 static const struct {
 	const char *json, *words;
@@ -208,6 +238,48 @@ static const struct {
 	  "Kiln has no such operation of these arguments" },
 	{ FUNCTIONAL(IN("x") "," OPERATION("Sort", "z", CALL(TENSOR("x"))), LAST),
 	  "REFUSED z (Sort), layer 2 of 2: Kiln has no such layer" },
+	{ FUNCTIONAL(IN("x") "," WORDS("e") "," IS_WORD("m", "x", "0") "," OPERATION(
+			     "LogicalOr", "n",
+			     CALL(TENSOR("m") "," TENSOR(
+				     "m"))) "," LSTM_WITH("\"training\":false,\"mask\":" TENSOR("n")),
+		     LAST),
+	  "{ op = \"lstm\"; name = \"z\"; units = 3; }" },
+	{ FUNCTIONAL(IN("x") "," WORDS("e") "," IS_WORD("m", "x", "1") "," LSTM_WITH("\"mask\":" TENSOR("m")),
+		     LAST),
+	  "REFUSED m (NotEqual), layer 3 of 4: a mask is that of the ids" },
+	{ FUNCTIONAL(IN("x") "," IN("y") "," WORDS("e") "," IS_WORD("m", "y", "0") "," LSTM_WITH(
+			     "\"mask\":" TENSOR("m")),
+		     LAST),
+	  "REFUSED m (NotEqual), layer 4 of 5: a mask is that of the ids" },
+	{ FUNCTIONAL(IN("x") "," WORDS("e") "," IS_WORD("m", "x", "0") "," OPERATION(
+			     "LogicalAnd", "n",
+			     CALL(TENSOR("m") "," TENSOR("x"))) "," LSTM_WITH("\"mask\":" TENSOR("n")),
+		     LAST),
+	  "REFUSED n (LogicalAnd), layer 4 of 5: a mask is that of the ids" },
+	{ FUNCTIONAL(IN("x") "," WORDS("e") "," IS_WORD("m", "x", "0") "," LSTM_WITH("\"mask\":" TENSOR("x")),
+		     LAST),
+	  "REFUSED z (LSTM), layer 4 of 4: Kiln has no argument mask of the call" },
+	{ FUNCTIONAL(IN("x") "," WORDS("e") "," IS_WORD("m", "x",
+							"0") "," LSTM_WITH("\"attention_mask\":" TENSOR("m")),
+		     LAST),
+	  "REFUSED z (LSTM), layer 4 of 4: Kiln has no argument attention_mask of the call" },
+	{ ATTENTION_OF(TENSOR("x"), "\"key\":" TENSOR("b") ",\"value\":" TENSOR("a")),
+	  "inputs = [ \"x\", \"a\", \"b\" ]" },
+	{ ATTENTION_OF(TENSOR("x") "," TENSOR("a"), "\"value\":" TENSOR("b")),
+	  "REFUSED z (MultiHeadAttention), layer 4 of 4: argument 2 of the call is given twice" },
+	{ ATTENTION_OF(TENSOR("x"), "\"key\":" TENSOR("b")),
+	  "REFUSED z (MultiHeadAttention), layer 4 of 4: argument 3 of the call is given, and one before it "
+	  "is not" },
+	{ FUNCTIONAL(IN("x") ",{\"module\":\"__main__\",\"class_name\":\"Dense\",\"registered_name\":"
+			     "\"Dense\",\"config\":{\"name\":\"z\",\"units\":4},\"inbound_nodes\":[" CALL(
+				     TENSOR("x")) "]}",
+		     LAST),
+	  "REFUSED z (Dense), layer 2 of 2: module and registered_name are not those of Keras" },
+	{ FUNCTIONAL(IN("x") ",{\"module\":\"keras.layers\",\"class_name\":\"Dense\",\"registered_name\":\"p>"
+			     "Dense\",\"config\":{\"name\":\"z\",\"units\":4},\"inbound_nodes\":[" CALL(
+				     TENSOR("x")) "]}",
+		     LAST),
+	  "REFUSED z (Dense), layer 2 of 2: module and registered_name are not those of Keras" },
 	{ FUNCTIONAL(DENSE("z", CALL("")), LAST), "REFUSED the model: it has no layer, or no input" },
 };
 
@@ -227,22 +299,28 @@ static const struct {
 	const char *json, *words;
 } compiled[] = {
 	{ COMPILED("\"loss\":\"mse\""), "loss = \"mean_squared_error\";" },
-	{ COMPILED("\"loss\":{\"class_name\":\"Huber\",\"config\":{\"delta\":0.5}}"),
+	{ COMPILED("\"loss\":{\"module\":\"keras\",\"class_name\":\"Huber\",\"config\":{\"delta\":0.5}}"),
 	  "loss = \"huber\";\n  huber_delta = 0.5;" },
-	{ COMPILED("\"loss\":{\"class_name\":\"CategoricalCrossentropy\",\"config\":{\"from_logits\":true}}"),
+	{ COMPILED("\"loss\":{\"module\":\"keras\",\"class_name\":\"CategoricalCrossentropy\",\"config\":{"
+		   "\"from_logits\":true}}"),
 	  "units = 3; },\n    { op = \"softmax\"; name = \"softmax\"; }" },
 	{ COMPILED("\"loss\":\"my_loss\""), "NOTE not taken over: the loss my_loss" },
-	{ COMPILED("\"optimizer\":{\"class_name\":\"AdamW\",\"config\":{\"learning_rate\":0."
+	{ COMPILED("\"optimizer\":{\"module\":\"keras\",\"class_name\":\"AdamW\",\"config\":{\"learning_"
+		   "rate\":0."
 		   "0010000000474974513,"
 		   "\"weight_decay\":0.004,\"clipnorm\":null}}"),
 	  "optimizer: { name = \"adamw\"; learning_rate = 0.001; weight_decay = 0.004; };" },
+	{ COMPILED("\"loss\":{\"module\":null,\"class_name\":\"Huber\",\"config\":{}}"),
+	  "NOTE not taken over: the loss that is none of Keras's own" },
 	{ COMPILED("\"optimizer\":\"ftrl\""), "NOTE not taken over: the optimizer ftrl; adam is there" },
-	{ COMPILED("\"optimizer\":{\"class_name\":\"Adam\",\"config\":{\"amsgrad\":true}}"),
+	{ COMPILED("\"optimizer\":{\"module\":\"keras\",\"class_name\":\"Adam\",\"config\":{\"amsgrad\":true}"
+		   "}"),
 	  "NOTE not taken over: amsgrad of the optimizer" },
-	{ COMPILED("\"optimizer\":{\"class_name\":\"SGD\",\"config\":{\"learning_rate\":{\"class_name\":"
+	{ COMPILED("\"optimizer\":{\"module\":\"keras\",\"class_name\":\"SGD\",\"config\":{\"learning_rate\":"
+		   "{\"class_name\":"
 		   "\"CosineDecay\"}}}"),
 	  "NOTE not taken over: learning_rate of the optimizer, which changes from step to step" },
-	{ COMPILED("\"metrics\":[\"accuracy\",{\"class_name\":\"AUC\",\"config\":{}}]"),
+	{ COMPILED("\"metrics\":[\"accuracy\",{\"module\":\"keras\",\"class_name\":\"AUC\",\"config\":{}}]"),
 	  "NOTE not taken over: the metric auc" },
 };
 

@@ -21,6 +21,15 @@ const char *keras_text(const cJSON *config, const char *key)
 	return cJSON_GetStringValue(keras_get(config, key));
 }
 
+bool keras_own(const cJSON *object)
+{
+	const char *module = keras_text(object, "module"), *class = keras_text(object, "class_name");
+	const cJSON *registered = keras_get(object, "registered_name");
+
+	return module && class && (strcmp(module, "keras") == 0 || strncmp(module, "keras.", 6) == 0) &&
+	       (!registered || (cJSON_IsString(registered) && strcmp(registered->valuestring, class) == 0));
+}
+
 const char *keras_function(const cJSON *value)
 {
 	const char *class = keras_text(value, "class_name");
@@ -137,7 +146,8 @@ static void add_penalty(struct keras_call *call, const struct op *op, const cJSO
 
 	(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)(strlen(value->string) - strlen("_regularizer")),
 		       value->string);
-	if (!class || (strcmp(class, "L1") != 0 && strcmp(class, "L2") != 0 && strcmp(class, "L1L2") != 0) ||
+	if (!class || !keras_own(value) ||
+	    (strcmp(class, "L1") != 0 && strcmp(class, "L2") != 0 && strcmp(class, "L1L2") != 0) ||
 	    !has_parameter(op, parameter_of(prefix))) {
 		refuse_value(call, value->string, value, "Kiln has L1, L2 and L1L2 of a weight");
 		return;

@@ -16,6 +16,7 @@ struct keras_call {
 	const cJSON *config;      /* its attributes */
 	char origin[NETWORK_ORIGIN_BYTES];
 	char weights[KERAS_PLACE_BYTES]; /* the group of the layer in the file of weights, "layers/dense_1" */
+	int arguments;                   /* places of arguments that are given */
 	uint32_t inputs;
 	const char *input[CONFIG_INPUTS_MAX]; /* layers and features of Kiln that it reads */
 	bool input_is_feature;                /* whether the first of them is a feature */
@@ -53,6 +54,10 @@ void keras_attributes(struct keras_call *call, const struct keras_row *row, cons
 /* Returns an attribute; NULL: it is absent, or null. */
 const cJSON *keras_get(const cJSON *config, const char *key);
 const char *keras_text(const cJSON *config, const char *key);
+/* Tells whether an object of a file, such as a layer or a regularizer, is of a class of Keras's own, and not
+ * of a class of the same name that a person wrote. */
+bool keras_own(const cJSON *object);
+#define KERAS_NOT_OWN "module and registered_name are not those of Keras: Kiln has no such layer"
 /* Writes a class in small letters, as Keras does: MultiHeadAttention as multi_head_attention. Returns `out`.
  */
 const char *keras_small(const char *class, char *out, size_t size);

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import/keras/model.h"
 
-#include "import/keras/layer.h"
+#include "import/keras/call.h"
 #include "import/keras/training.h"
 
 #include <string.h>
 
 #define LAYERS_MAX \
 	(4 * CONFIG_LAYERS_MAX) /* some of them, such as inputs and masks, become no layer of Kiln */
-
-struct reading {
-	struct network *network;
-	cJSON *outputs;  /* object: name of a layer of Keras -> the layer or feature of Kiln that has its
-			    output */
-	cJSON *counts;   /* object: class -> how many layers of it came before */
-	cJSON *masks;    /* object: names of the operations whose output is a mask */
-	cJSON *features; /* object: names of features */
-	uint32_t place, layers;
-};
 
 /* ---- Names ---- */
 
@@ -37,124 +27,6 @@ static void group_of(struct reading *reading, const char *class, char out[static
 		(void)snprintf(out, KERAS_PLACE_BYTES, "layers/%s_%.0f", text, count->valuedouble);
 	else
 		(void)snprintf(out, KERAS_PLACE_BYTES, "layers/%s", text);
-}
-
-static bool is_operation(const cJSON *entry)
-{
-	const char *module = keras_text(entry, "module");
-
-	return module && strncmp(module, "keras.src.ops", strlen("keras.src.ops")) == 0;
-}
-
-/* ---- The arguments of a call ---- */
-
-/* Returns the name of the layer whose output a value is; NULL: it is no tensor. */
-static const char *tensor_of(const cJSON *value)
-{
-	const char *class = keras_text(value, "class_name");
-	const cJSON *config = cJSON_GetObjectItemCaseSensitive(value, "config");
-
-	return class && strcmp(class, "__keras_tensor__") == 0
-		       ? cJSON_GetStringValue(cJSON_GetArrayItem(
-				 cJSON_GetObjectItemCaseSensitive(config, "keras_history"), 0))
-		       : NULL;
-}
-
-static void add_tensor(struct reading *reading, struct keras_call *call, const cJSON *value)
-{
-	const cJSON *config = cJSON_GetObjectItemCaseSensitive(value, "config");
-	const cJSON *history = cJSON_GetObjectItemCaseSensitive(config, "keras_history");
-	const char *name = tensor_of(value);
-	const char *output = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(reading->outputs, name));
-
-	if (cJSON_GetObjectItemCaseSensitive(reading->masks, name)) {
-		network_refuse(call->network, call->origin, "it reads the mask %s as numbers", name);
-	} else if (!output || call->inputs == CONFIG_INPUTS_MAX) {
-		network_refuse(call->network, call->origin, "it reads %s, which no layer before it gives",
-			       name);
-	} else if (cJSON_GetNumberValue(cJSON_GetArrayItem(history, 1)) != 0 ||
-		   cJSON_GetNumberValue(cJSON_GetArrayItem(history, 2)) != 0) {
-		network_refuse(call->network, call->origin, "it reads another output of %s than the first",
-			       name);
-	} else {
-		if (call->inputs == 0) {
-			call->rank = (uint32_t)cJSON_GetArraySize(
-				cJSON_GetObjectItemCaseSensitive(config, "shape"));
-			call->input_is_feature = cJSON_GetObjectItemCaseSensitive(reading->features, output);
-		}
-		call->input[call->inputs++] = output;
-	}
-}
-
-static void add_argument(struct reading *reading, struct keras_call *call, const cJSON *value)
-{
-	const cJSON *item;
-
-	if (tensor_of(value)) {
-		add_tensor(reading, call, value);
-	} else if (cJSON_IsArray(value)) {
-		cJSON_ArrayForEach(item, value)
-			add_argument(reading, call, item);
-	} else if (cJSON_IsNumber(value)) {
-		call->number = value;
-		call->number_first = call->inputs == 0;
-	} else if (!cJSON_IsNull(value)) {
-		network_refuse(call->network, call->origin, "an argument of the call is no tensor");
-	}
-}
-
-/* Tells whether a value is a mask of the graph, or a list of such. */
-static bool is_mask(const struct reading *reading, const cJSON *value)
-{
-	const char *name = tensor_of(value);
-	const cJSON *item;
-
-	if (cJSON_IsNull(value))
-		return true;
-	if (name)
-		return cJSON_GetObjectItemCaseSensitive(reading->masks, name);
-	cJSON_ArrayForEach(item, value)
-		if (!is_mask(reading, item))
-			return false;
-	return cJSON_IsArray(value);
-}
-
-static void look_at_keyword(struct reading *reading, struct keras_call *call, const cJSON *value)
-{
-	const size_t length = strlen(value->string);
-	const bool masks = length >= 4 && strcmp(value->string + length - 4, "mask") == 0;
-
-	if (strcmp(value->string, "use_causal_mask") == 0 && cJSON_IsBool(value))
-		call->causal = cJSON_IsTrue(value);
-	else if (masks && is_mask(reading, value))
-		call->masked |= !cJSON_IsNull(value);
-	else if (strcmp(value->string, "value") == 0 || strcmp(value->string, "key") == 0 ||
-		 strcmp(value->string, "inputs") == 0 || strcmp(value->string, "x2") == 0)
-		add_argument(reading, call, value);
-	else if (!cJSON_IsNull(value) && !cJSON_IsFalse(value))
-		network_refuse(call->network, call->origin, "Kiln has no argument %s of the call",
-			       value->string);
-}
-
-/* Reads the only call of a layer. Returns false where there is not one call. */
-static bool read_call(struct reading *reading, const cJSON *entry, struct keras_call *call)
-{
-	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(entry, "inbound_nodes"), *value;
-	const int count = cJSON_GetArraySize(nodes);
-
-	if (count != 1) {
-		network_refuse(call->network, call->origin,
-			       "it is called %d times: Kiln has no layers with shared weights", count);
-		return false;
-	}
-	cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(nodes->child, "args"))
-		add_argument(reading, call, value);
-	cJSON_ArrayForEach(value, cJSON_GetObjectItemCaseSensitive(nodes->child, "kwargs"))
-		if (value->string)
-			look_at_keyword(reading, call, value);
-	if (call->inputs == 0)
-		network_refuse(call->network, call->origin, "it reads no layer and no input");
-	return call->inputs > 0;
 }
 
 /* ---- Inputs ---- */
@@ -208,12 +80,6 @@ static void read_input(struct reading *reading, const char *name, const char *or
 
 /* ---- Layers ---- */
 
-static bool makes_mask(const char *class)
-{
-	return strcmp(class, "NotEqual") == 0 || strcmp(class, "LogicalOr") == 0 ||
-	       strcmp(class, "LogicalAnd") == 0;
-}
-
 static void begin_call(struct reading *reading, const cJSON *entry, struct keras_call *call)
 {
 	const char *class = keras_text(entry, "class_name");
@@ -228,7 +94,7 @@ static void begin_call(struct reading *reading, const cJSON *entry, struct keras
 		call->name = call->class;
 	(void)snprintf(call->origin, sizeof(call->origin), "%s (%s), layer %u of %u", call->name, call->class,
 		       ++reading->place, reading->layers);
-	if (!is_operation(entry))
+	if (!keras_is_operation(entry))
 		group_of(reading, call->class, call->weights);
 }
 
@@ -242,13 +108,15 @@ static const char *why_not(const char *class)
 /* Makes the layers of Kiln for a call whose inputs are known. */
 static void make(struct reading *reading, const cJSON *entry, struct keras_call *call)
 {
-	const struct keras_row *row = keras_row_of(call->class, is_operation(entry));
+	const struct keras_row *row = keras_row_of(call->class, keras_is_operation(entry));
 
 	char output[NETWORK_NAME_BYTES];
 
 	call->output = "";
 	if (!row)
 		network_refuse(call->network, call->origin, "%s", why_not(call->class));
+	else if (!keras_own(entry))
+		network_refuse(call->network, call->origin, KERAS_NOT_OWN);
 	else if (!cJSON_IsObject(call->config))
 		network_refuse(call->network, call->origin, "it has no config");
 	else if (row->make)
@@ -268,9 +136,9 @@ static void read_functional_layer(struct reading *reading, const cJSON *entry)
 	begin_call(reading, entry, call);
 	if (strcmp(call->class, "InputLayer") == 0)
 		read_input(reading, call->name, call->origin, call->config);
-	else if (is_operation(entry) && makes_mask(call->class))
-		network_must(cJSON_AddTrueToObject(reading->masks, call->name));
-	else if (read_call(reading, entry, call))
+	else if (keras_is_operation(entry) && keras_is_mask(call->class))
+		keras_mask_read(reading, entry, call);
+	else if (keras_call_read(reading, entry, call))
 		make(reading, entry, call);
 	else
 		network_must(cJSON_AddStringToObject(reading->outputs, call->name, ""));
@@ -308,6 +176,7 @@ static void read_functional(struct reading *reading, const cJSON *config)
 {
 	const cJSON *entry, *layers = cJSON_GetObjectItemCaseSensitive(config, "layers");
 
+	keras_ids_read(reading, layers);
 	cJSON_ArrayForEach(entry, layers)
 		read_functional_layer(reading, entry);
 	look_at_output(reading, cJSON_GetObjectItemCaseSensitive(config, "output_layers"));
@@ -383,10 +252,12 @@ int keras_model_read(const cJSON *json, struct network *network, struct error *e
 	const cJSON *layers = cJSON_GetObjectItemCaseSensitive(config, "layers");
 	const bool functional = class && strcmp(class, "Functional") == 0;
 
-	if (!class || (!functional && strcmp(class, "Sequential") != 0))
-		return error_set(err, -EINVAL,
-				 "config.json: the model is %s, expected Sequential or Functional of Keras 3",
-				 class ? class : "no class of Keras");
+	if (!class || !keras_own(json) || (!functional && strcmp(class, "Sequential") != 0))
+		return error_set(
+			err, -EINVAL,
+			"config.json: the model is %s%s, expected Sequential or Functional of Keras 3",
+			class ? class : "no class of Keras",
+			class && !keras_own(json) ? " of no module of Keras" : "");
 	if (!cJSON_IsArray(layers) || !layers->child)
 		return error_set(err, -EBADMSG, "config.json: config.layers is not a list of layers");
 	reading.layers = (uint32_t)cJSON_GetArraySize(layers);
@@ -396,6 +267,7 @@ int keras_model_read(const cJSON *json, struct network *network, struct error *e
 	reading.outputs = network_must(cJSON_CreateObject());
 	reading.counts = network_must(cJSON_CreateObject());
 	reading.masks = network_must(cJSON_CreateObject());
+	reading.ids = network_must(cJSON_CreateObject());
 	reading.features = network_must(cJSON_CreateObject());
 	if (functional)
 		read_functional(&reading, config);
@@ -407,6 +279,7 @@ int keras_model_read(const cJSON *json, struct network *network, struct error *e
 	cJSON_Delete(reading.outputs);
 	cJSON_Delete(reading.counts);
 	cJSON_Delete(reading.masks);
+	cJSON_Delete(reading.ids);
 	cJSON_Delete(reading.features);
 	return 0;
 }

@@ -225,9 +225,10 @@ static struct network_layer *add_direction(struct keras_call *call, const char *
 	inner = keras_get(call->config, key);
 	class = keras_text(inner, "class_name");
 	config = cJSON_GetObjectItemCaseSensitive(inner, "config");
-	row = keras_recurrent(class);
+	row = keras_own(inner) ? keras_recurrent(class) : NULL;
 	if (!row) {
-		network_refuse(call->network, call->origin, "%s is %s, Kiln has LSTM, GRU and SimpleRNN", key,
+		network_refuse(call->network, call->origin,
+			       "%s is %s, Kiln has LSTM, GRU and SimpleRNN of Keras", key,
 			       class ? class : "not given");
 		return NULL;
 	}
@@ -282,8 +283,8 @@ void keras_time_distributed(struct keras_call *call, const struct keras_row *row
 	char weights[KERAS_PLACE_BYTES + 8];
 	struct network_layer *layer;
 
-	if (!class || strcmp(class, "Dense") != 0) {
-		network_refuse(call->network, call->origin, "the layer inside is %s, Kiln has Dense",
+	if (!class || strcmp(class, "Dense") != 0 || !keras_own(inner)) {
+		network_refuse(call->network, call->origin, "the layer inside is %s, Kiln has Dense of Keras",
 			       class ? class : "not given");
 		call->output = "";
 		return;

@@ -9,7 +9,8 @@
 
 #define NAME_BYTES 64u
 
-/* Returns the name of a loss, a metric or an optimizer, which is a string or an object with a class. */
+/* Returns the name of a loss, a metric or an optimizer, which is a string or an object with a class. NULL: it
+ * is none of Keras's own. */
 static const char *name_of(const cJSON *value, char out[static NAME_BYTES])
 {
 	static const char *const short_names[][2] = {
@@ -21,6 +22,8 @@ static const char *name_of(const cJSON *value, char out[static NAME_BYTES])
 
 	if (name && strcmp(name, "function") == 0)
 		name = keras_text(value, "config");
+	else if (cJSON_IsObject(value) && !keras_own(value))
+		return NULL;
 	if (!name)
 		return NULL;
 	(void)keras_small(name, out, NAME_BYTES);
@@ -98,7 +101,7 @@ static void take_optimizer(const cJSON *value, struct network *network)
 
 	if (!name_of(value, name) || !optimizer_find(name)) {
 		network_note(network, "not taken over: the optimizer %s; adam is there in its place",
-			     name_of(value, name) ? name : "of no name");
+			     name_of(value, name) ? name : "that is none of Keras's own");
 		return;
 	}
 	network_must(cJSON_AddStringToObject(network->optimizer, "name", name));
@@ -148,7 +151,7 @@ static void take_loss(const cJSON *value, struct network *network)
 		network_note(network,
 			     "not taken over: the loss %s; one that fits the last layer is there in its "
 			     "place",
-			     name_of(value, name) ? name : "of no name");
+			     name_of(value, name) ? name : "that is none of Keras's own");
 		return;
 	}
 	network_must(cJSON_AddStringToObject(network->model, "loss", name));
@@ -164,8 +167,10 @@ static void take_metric(const cJSON *value, struct network *network)
 	char name[NAME_BYTES];
 	const cJSON *k = keras_get(cJSON_GetObjectItemCaseSensitive(value, "config"), "k");
 
-	if (!name_of(value, name))
+	if (!name_of(value, name)) {
+		network_note(network, "not taken over: a metric that is none of Keras's own");
 		return;
+	}
 	if (strstr(name, "top_k") && cJSON_IsNumber(k))
 		cJSON_AddItemToObject(network->model, "top_k", network_must(cJSON_Duplicate(k, false)));
 	else if (!strstr(name, "accuracy") && strcmp(name, "acc") != 0)
