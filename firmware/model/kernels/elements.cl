@@ -53,8 +53,10 @@ ELEMENTS scale_channels(__global const stored *x, __global stored *y, int add, i
 }
 
 /* y = dropped ? 0 : x * scale, scale = 1 / (1 - rate); the backward pass calls it with dy instead of x. */
-ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, float scale,
-		 uint threshold, uint layer, uint step, uint first_row, uint key_low, uint key_high)
+#define DROPOUT_PARAMETERS                                                                                             \
+	__global const stored *x, __global stored *y, int add, int rows, int columns, float scale, uint threshold,     \
+		uint layer, uint step, uint first_row, uint key_low, uint key_high
+ELEMENTS dropout(DROPOUT_PARAMETERS)
 {
 	const size_t i = get_global_id(0);
 
@@ -66,6 +68,37 @@ ELEMENTS dropout(__global const stored *x, __global stored *y, int add, int rows
 		store((keeps ? load(i, x) * scale : 0) + (add ? load(i, y) : 0), i, y);
 	}
 }
+
+#ifdef CPU_DEVICE
+#define DROPOUT_SPAN 1024
+/* The same as dropout for CPU devices: a group is one work-item, which computes DROPOUT_SPAN numbers of a row. 64 numbers
+ * share 16 counters: see dropout_keeps(). */
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void dropout_lines(DROPOUT_PARAMETERS)
+{
+	const int spans = (columns + DROPOUT_SPAN - 1) / DROPOUT_SPAN, row = get_group_id(0) / spans;
+	const int begin = get_group_id(0) % spans * DROPOUT_SPAN, end = min(columns, begin + DROPOUT_SPAN);
+	const uint16 lane = (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	uint16 words[4];
+
+	x += (size_t)row * columns;
+	y += (size_t)row * columns;
+	for (int c = begin; row < rows && c < end; c += 16) {
+		const int w = c / 16 % 4;
+
+		if (w == 0)
+			philox_lanes(c / 4 + lane, first_row + row, step, layer, key_low, key_high, words);
+		if (c + 16 <= end) {
+			const float16 kept = select((float16)0, load16(0, x + c) * scale, words[w] >= threshold);
+
+			store16(add ? kept + load16(0, y + c) : kept, 0, y + c);
+		} else
+			for (int i = c; i < end; i++)
+				store((((const uint *)&words[w])[i - c] >= threshold ? load(i, x) * scale : 0) +
+					      (add ? load(i, y) : 0),
+				      i, y);
+	}
+}
+#endif
 
 /* Dropout of whole channels: number c of a row is dropped with all numbers of its channel, c % channels. */
 ELEMENTS spatial_dropout(__global const stored *x, __global stored *y, int add, int rows, int columns, int channels,

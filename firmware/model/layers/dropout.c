@@ -4,6 +4,7 @@
 #include "model/graph/random.h"
 #include "model/layers/row.h"
 #include "model/plan/fuse.h"
+#include "model/plan/round.h"
 
 /* ---- dropout: y = dropped ? 0 : x / (1 - rate) while training, x otherwise ---- */
 
@@ -15,6 +16,9 @@ static const struct attribute_spec dropout_attributes[] = {
 };
 
 extern const struct op op_spatial_dropout2d;
+
+/* How many numbers of a row a group computes on CPU devices; kernels/elements.cl has the same number. */
+#define SPAN 1024u
 
 void dropout_emit_channels(struct plan *plan, const struct node *node, double rate,
 			   const struct tensor *shape, uint32_t from, uint32_t to, bool add)
@@ -40,8 +44,10 @@ static void elements_emit(struct plan *plan, const struct node *node, uint32_t f
 
 	plan_emit(plan,
 		  &(struct launch){
-			  .kernel = "dropout",
-			  .groups = { per_element(output) },
+			  .kernel = plan->cpu ? "dropout_lines" : "dropout",
+			  .groups = { plan->cpu ? (struct extent){ .per_row =
+									   divide_up(output->elements, SPAN) }
+						: per_element(output) },
 			  ARGUMENTS([DROPOUT_X] = IN(from), [DROPOUT_Y] = OUT(to), [DROPOUT_ADD] = INT(add),
 				    [DROPOUT_ROWS] = AT(ROWS), [DROPOUT_COLUMNS] = INT(output->elements),
 				    [DROPOUT_SCALE] = FLOAT(1 / (1 - rate)),

@@ -25,6 +25,11 @@ static bool is(const struct launch *launch, const char *kernel)
 	return launch->kernel && !strcmp(launch->kernel, kernel);
 }
 
+static bool is_dropout(const struct launch *launch)
+{
+	return is(launch, "dropout") || is(launch, "dropout_lines");
+}
+
 static bool is_gemm(const struct launch *launch)
 {
 	return launch->kernel && gemm_is(launch);
@@ -79,11 +84,11 @@ static void fuse_masks(struct plan *plan, uint32_t at)
 	if (!is(relu, "relu_backward"))
 		return;
 	gradient = writer(plan, at, relu->argument[RELU_BACKWARD_DY].tensor);
-	if (!gradient || !is(gradient, "dropout") || gradient->argument[DROPOUT_ADD].i ||
+	if (!gradient || !is_dropout(gradient) || gradient->argument[DROPOUT_ADD].i ||
 	    uses(plan, relu->argument[RELU_BACKWARD_DY].tensor) != 2)
 		return;
 	for (uint32_t i = 0; i < at && !forward; i++)
-		if (is(&plan->launch[i], "dropout") &&
+		if (is_dropout(&plan->launch[i]) &&
 		    plan->launch[i].argument[DROPOUT_X].tensor == relu->argument[RELU_BACKWARD_Y].tensor)
 			forward = &plan->launch[i];
 	if (!forward)
@@ -143,7 +148,7 @@ static void fuse_dropout(struct plan *plan, uint32_t at)
 	struct launch *dropout = &plan->launch[at], *gemm;
 	const struct argument *argument = dropout->argument;
 
-	if (!is(dropout, "dropout") || argument[DROPOUT_ADD].i)
+	if (!is_dropout(dropout) || argument[DROPOUT_ADD].i)
 		return;
 	gemm = producer(plan, at, argument[DROPOUT_X].tensor, EPILOGUE_BIAS | EPILOGUE_RELU);
 	/* The random numbers of dropout depend on the row of the batch, those of an epilogue on the row of

@@ -57,6 +57,7 @@ const struct kernel kernel_table[] = {
 	{ "relu", KERNEL_FILE_elements, 0 },
 	{ "relu_backward", KERNEL_FILE_elements, 0 },
 	{ "dropout", KERNEL_FILE_elements, 0 },
+	{ "dropout_lines", KERNEL_FILE_elements, 0 },
 	{ "spatial_dropout", KERNEL_FILE_elements, 0 },
 	{ "multiply_two", KERNEL_FILE_elements, 0 },
 	{ "multiply_sum", KERNEL_FILE_elements, 0 },
