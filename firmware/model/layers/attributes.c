@@ -164,8 +164,7 @@ static const struct attribute_spec trainable = { .key = "trainable",
 						 .kind = ATTRIBUTE_IS_BOOL,
 						 .fallback = 1 };
 
-/* Returns whether an op has a parameter to learn. State of a layer, such as statistics, is not learnt. */
-static bool learns(const struct op *op)
+bool attributes_learns(const struct op *op)
 {
 	for (uint32_t i = 0; i < op->parameters; i++)
 		if (!op->parameter[i].state)
@@ -209,7 +208,7 @@ static void note_unknown(const struct node *node, const struct config_attribute 
 	allow(allowed, &nearest, "inputs");
 	for (uint32_t i = 0; i < op->attributes; i++)
 		allow(allowed, &nearest, op->attribute[i].key);
-	if (learns(op))
+	if (attributes_learns(op))
 		allow(allowed, &nearest, trainable.key);
 	if (op->activates)
 		allow(allowed, &nearest, activation_spec()->key);
@@ -269,7 +268,7 @@ static bool read_common(struct node *node, const struct config_attribute *found,
 {
 	struct attribute value = { 0 };
 
-	if (learns(node->op) && !strcmp(found->key, trainable.key)) {
+	if (attributes_learns(node->op) && !strcmp(found->key, trainable.key)) {
 		read_value(&trainable, found, &value, mistakes);
 		node->trainable = value.b;
 		return true;
@@ -373,7 +372,7 @@ void attributes_describe(const struct op *op, FILE *out)
 		describe(&op->attribute[i], out);
 	if (op->activates)
 		describe(activation_spec(), out);
-	if (learns(op))
+	if (attributes_learns(op))
 		describe(&trainable, out);
 	for (uint32_t i = 0; i < op->parameters; i++) {
 		char key[64];

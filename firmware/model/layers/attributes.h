@@ -11,3 +11,6 @@
 void attributes_read(struct node *node, const struct config_layer *layer, struct mistakes *mistakes);
 /* Writes one line for each attribute of an op: its name, the allowed values, its default. */
 void attributes_describe(const struct op *op, FILE *out);
+/* Tells whether an op has a parameter to learn, and so the attribute `trainable`. State of a layer, such as
+ * statistics, is not learnt. */
+bool attributes_learns(const struct op *op);
