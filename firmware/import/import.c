@@ -82,6 +82,13 @@ static void say(const struct import *import)
 
 /* ---- Steps ---- */
 
+static int refuse_existing(const char *path, struct error *err)
+{
+	const int r = file_exists(path, err);
+
+	return r <= 0 ? r : error_set(err, -EEXIST, "%s: the file is there, and is not changed", path);
+}
+
 static int open_folder(struct import *import, const char *folder, struct error *err)
 {
 	char path[PATH_BYTES];
@@ -98,9 +105,8 @@ static int open_folder(struct import *import, const char *folder, struct error *
 	    snprintf(import->unpacked, sizeof(import->unpacked), "%s/%s.%d", folder, UNPACKED_NAME,
 		     getpid()) >= (int)PATH_BYTES)
 		return error_set(err, -ENAMETOOLONG, "%s: the path is too long", folder);
-	r = file_exists(import->conf, err);
-	return r <= 0 ? r
-		      : error_set(err, -EEXIST, "%s: the file is there, and is not changed", import->conf);
+	r = refuse_existing(import->conf, err);
+	return r < 0 ? r : refuse_existing(import->weights, err);
 }
 
 static int print_conf(const struct import *import, const char *url, uint64_t outputs, char **ret_text,

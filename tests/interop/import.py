@@ -90,6 +90,15 @@ def normalized():
     return sequential(VECTOR, lambda: layer, lambda: K.Dense(4, activation="sigmoid"))()
 
 
+def constant():
+    """A column of the adapted data is always the same number."""
+    data = np.random.default_rng(4).normal(2, 3, [100, *VECTOR]).astype(np.float32)
+    data[:, 5] = 0.5
+    layer = K.Normalization()
+    layer.adapt(data)
+    return sequential(VECTOR, lambda: K.Activation("relu"), lambda: layer, lambda: K.Activation("tanh"), lambda: K.Dense(3))()
+
+
 SMALL = {
     "dense, activations": sequential(VECTOR, *(lambda name=name: K.Dense(6, activation=name) for name in (
         "relu", "relu6", "sigmoid", "tanh", "silu", "gelu", "leaky_relu", "elu", "celu", "selu", "softplus", "softsign",
@@ -112,6 +121,7 @@ SMALL = {
     "norms": image(K.BatchNormalization, lambda: K.BatchNormalization(scale=False, epsilon=0.01, trainable=False),
                    K.LayerNormalization, K.RMSNormalization, K.UnitNormalization, lambda: K.Rescaling(2.0, 0.5)),
     "normalization": normalized,
+    "normalization inside of a constant column": constant,
     "normalization inside": image(lambda: K.Rescaling(0.5), K.Normalization),
     "shapes": sequential(SEQUENCE, lambda: K.Permute((2, 1)), lambda: K.Reshape((3, 10)), lambda: K.TimeDistributed(K.Dense(2)),
                          K.Flatten, lambda: K.Dense(3, name="with.dots and spaces")),

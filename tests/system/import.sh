@@ -37,6 +37,12 @@ like "$(cat twice.log)" 'deep/out/kiln.conf: the file is there, and is not chang
 cmp -s before deep/out/kiln.conf
 ok $? "the file is as it was"
 
+mkdir weights && echo mine >weights/weights.safetensors
+"$kiln" import "$keras" --output weights >weights.log 2>&1
+is $? 1 "weights that are there: the import is refused"
+like "$(cat weights.log)" 'weights/weights.safetensors: the file is there, and is not changed' "and says why"
+is "$(ls -A weights) $(cat weights/weights.safetensors)" "weights.safetensors mine" "the weights are as they were, and nothing is beside them"
+
 # ---- Files that are refused: what is changed in the good file, the exit code, what is said ----
 
 edit() { # Python that changes config and members; writes bad.keras

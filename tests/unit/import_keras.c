@@ -104,6 +104,25 @@ static const struct {
 		  "Dense", ",\"units\":4")) "}",
 	  "name = \"a\"; units = 3; },\n    { op = \"dense\"; name = \"a_1\"; units = 4; }" },
 
+	{ ONE("RandomZoom", ",\"height_factor\":0.2,\"width_factor\":0.0"),
+	  "height_factor = 0.2; width_factor = 0; }" },
+	{ ONE("Rescaling",
+	      ",\"scale\":{\"class_name\":\"__numpy__\",\"config\":{\"value\":[2,2,2]}},\"offset\":0.0"),
+	  "{ op = \"rescaling\"; name = \"a\"; scale = 2; }" },
+	{ ONE("Rescaling",
+	      ",\"scale\":{\"class_name\":\"__numpy__\",\"config\":{\"value\":[1,2,3]}},\"offset\":0.0"),
+	  "REFUSED a (Rescaling), layer 2 of 2: scale = {\"class_name\":\"__numpy__\"" },
+	{ ONE("Reshape", ",\"target_shape\":[5,null]"),
+	  "REFUSED a (Reshape), layer 2 of 2: target_shape = [5,null]: Kiln's layer has no such values" },
+	{ ONE("Reshape", ",\"target_shape\":[[5],18]"),
+	  "REFUSED a (Reshape), layer 2 of 2: target_shape = [[5],18]: Kiln's layer has no such values" },
+	{ ONE("ZeroPadding2D", ",\"padding\":[[1,null],[1,1]]"),
+	  "REFUSED a (ZeroPadding2D), layer 2 of 2: padding is not" },
+	{ SEQUENTIAL(INPUT("[null,5]") ",{\"module\":\"keras.layers\",\"class_name\":\"Normalization\","
+				       "\"config\":{\"name\":\"a\",\"trainable\":false,\"axis\":[-1]},"
+				       "\"build_config\":{\"input_shape\":[null,5]}}") "}",
+	  "{ op = \"normalization\"; name = \"a\"; }" },
+
 	{ ONE("Mine", ""), "REFUSED a (Mine), layer 2 of 2: Kiln has no such layer" },
 	{ ONE("Functional", ""),
 	  "REFUSED a (Functional), layer 2 of 2: Kiln has no models inside of models" },

@@ -2,9 +2,11 @@
 #include "import/keras/layer.h"
 
 #include "model/graph/op.h"
+#include "model/layers/attributes.h"
 #include "model/layers/table.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #define VALUE_BYTES 160u
@@ -58,7 +60,7 @@ static const char *value_text(const cJSON *value, char out[static VALUE_BYTES])
 {
 	char *text = network_must(cJSON_PrintUnformatted(value));
 
-	(void)snprintf(out, VALUE_BYTES, "%s%s", text, "");
+	(void)snprintf(out, VALUE_BYTES, "%s", text);
 	if (strlen(text) >= VALUE_BYTES)
 		memcpy(out + VALUE_BYTES - 4, "...", 4);
 	free(text);
@@ -177,6 +179,40 @@ static const cJSON *one_for_all(const struct attribute_spec *spec, const cJSON *
 	return value->child;
 }
 
+static bool is_finite(const cJSON *value)
+{
+	return cJSON_IsNumber(value) && isfinite(value->valuedouble);
+}
+
+/* Returns the number of an array of numpy whose numbers are equal; other values as they are. */
+static const cJSON *number_of_array(const cJSON *value)
+{
+	const char *class = keras_text(value, "class_name");
+	const cJSON *list =
+		cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(value, "config"), "value");
+	const cJSON *item;
+
+	if (!class || strcmp(class, "__numpy__") != 0 || !cJSON_IsArray(list) || !list->child)
+		return value;
+	cJSON_ArrayForEach(item, list)
+		if (!is_finite(item) || item->valuedouble != list->child->valuedouble)
+			return value;
+	return list->child;
+}
+
+/* Tells whether kiln.conf can have a value: a number, a word, or a list of numbers. */
+static bool is_printable(const cJSON *value)
+{
+	const cJSON *item;
+
+	if (!cJSON_IsArray(value))
+		return is_finite(value) || cJSON_IsBool(value) || cJSON_IsString(value);
+	cJSON_ArrayForEach(item, value)
+		if (!is_finite(item))
+			return false;
+	return true;
+}
+
 static bool is_name(const struct attribute_spec *spec, const char *name)
 {
 	for (const char *const *allowed = spec->names; name && allowed && *allowed; allowed++)
@@ -187,7 +223,7 @@ static bool is_name(const struct attribute_spec *spec, const char *name)
 
 static bool is_default(const struct attribute_spec *spec, const cJSON *value)
 {
-	if (spec->required)
+	if (spec->required || spec->kind == ATTRIBUTE_IS_FLOATS)
 		return false;
 	if (cJSON_IsString(value))
 		return spec->fallback_name && strcmp(spec->fallback_name, value->valuestring) == 0;
@@ -210,10 +246,14 @@ static void add_name(struct keras_call *call, const struct attribute_spec *spec,
 static void add_attribute(struct keras_call *call, const struct attribute_spec *spec, const cJSON *value,
 			  struct network_layer *layer)
 {
-	const cJSON *one = one_for_all(spec, value);
+	const cJSON *one;
 
+	value = number_of_array(value);
+	one = one_for_all(spec, value);
 	if (spec->kind == ATTRIBUTE_IS_NAME)
 		add_name(call, spec, value, layer);
+	else if (!is_printable(value))
+		refuse_value(call, spec->key, value, "Kiln's layer has no such values");
 	else if (!is_default(spec, one ? one : value))
 		cJSON_AddItemToObject(layer->keys, spec->key,
 				      network_must(cJSON_Duplicate(one ? one : value, true)));
@@ -268,7 +308,7 @@ static bool is_common(struct keras_call *call, const struct op *op, const cJSON 
 
 	if (strcmp(key, "dtype") == 0)
 		look_at_dtype(call, value);
-	else if (strcmp(key, "trainable") == 0 && cJSON_IsFalse(value) && op->parameters)
+	else if (strcmp(key, "trainable") == 0 && cJSON_IsFalse(value) && attributes_learns(op))
 		network_must(cJSON_AddFalseToObject(layer->keys, key));
 	else if (strcmp(key, "data_format") == 0 &&
 		 strcmp(cJSON_IsString(value) ? value->valuestring : "", "channels_last") != 0)

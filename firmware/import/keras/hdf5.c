@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define PATH_TEXT_BYTES 1200u
@@ -205,5 +206,8 @@ int hdf5_weight(void *context, const struct network_layer *layer, const char *pa
 	if (r < 0)
 		return r;
 	place_of(layer, parameter, index, path);
-	return read_set(file, layer, path, like, numbers, err);
+	r = read_set(file, layer, path, like, numbers, err);
+	for (uint64_t i = 0; r == 0 && strcmp(parameter, "moving_variance") == 0 && i < like->elements; i++)
+		numbers[i] = fmaxf(numbers[i], layer->least_variance);
+	return r;
 }

@@ -159,14 +159,15 @@ void keras_padding(struct keras_call *call, const struct keras_row *row)
 	const cJSON *padding = keras_get(call->config, "padding"), *pair, *side;
 	cJSON *config = config_without(call->config, not_padding), *sides = network_must(cJSON_CreateArray());
 	struct network_layer *layer = keras_add(call, row, config, call->name, NULL);
-	bool equal = true;
+	bool equal = true, numbers = true;
 
 	cJSON_ArrayForEach(pair, padding)
 		cJSON_ArrayForEach(side, pair) {
 			cJSON_AddItemToArray(sides, network_must(cJSON_CreateNumber(side->valuedouble)));
+			numbers &= cJSON_IsNumber(side);
 			equal &= side->valuedouble == sides->child->valuedouble;
 		}
-	if (cJSON_GetArraySize(sides) != 4)
+	if (cJSON_GetArraySize(sides) != 4 || !numbers)
 		network_refuse(call->network, call->origin, "padding is not [[top, bottom], [left, right]]");
 	set(layer, "padding",
 	    equal && sides->child ? cJSON_CreateNumber(sides->child->valuedouble)
@@ -329,6 +330,8 @@ void keras_normalization(struct keras_call *call, const struct keras_row *row)
 	call->output = layer->name;
 	if (call->input_is_feature)
 		return;
+	/* Keras divides by max(sqrt(variance), 1e-7). */
+	layer->least_variance = 1e-14f;
 	set(layer, "epsilon", cJSON_CreateNumber(0));
 	set(layer, "center", cJSON_CreateFalse());
 	set(layer, "scale", cJSON_CreateFalse());

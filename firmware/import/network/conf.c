@@ -5,6 +5,7 @@
 #include "model/build.h"
 #include "model/config_text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static bool is_whole(const cJSON *value)
 
 static void print_number(const cJSON *value, bool whole, FILE *out)
 {
+	assert(cJSON_IsNumber(value));
 	if (whole)
 		config_print_integer(out, (int64_t)value->valuedouble);
 	else

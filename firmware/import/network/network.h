@@ -21,11 +21,13 @@
 #define NETWORK_REFUSALS_MAX 4096u
 
 struct network_layer {
-	cJSON *keys;      /* its keys in model.layers: op, name, inputs, then the attributes */
-	char *origin;     /* "out (Dense), layer 7 of 9": where the layer stands in the file */
-	char *weights;    /* where its weights are in the file; NULL: it has none there */
-	uint32_t first;   /* number of its first weight at that place */
-	const char *name; /* keys.name */
+	cJSON *keys;    /* its keys in model.layers: op, name, inputs, then the attributes: numbers, strings,
+			   bools and flat lists of them */
+	char *origin;   /* "out (Dense), layer 7 of 9": where the layer stands in the file */
+	char *weights;  /* where its weights are in the file; NULL: it has none there */
+	uint32_t first; /* number of its first weight at that place */
+	float least_variance; /* smaller numbers of its weight moving_variance become this one */
+	const char *name;     /* keys.name */
 };
 
 struct network {
