@@ -316,10 +316,10 @@ const char *convert_scaling(const struct convert *convert)
 
 /* ---- Numbers ---- */
 
-static int number_of(const struct convert *convert, const struct pair *pair, uint64_t i, float *ret_number,
-		     struct error *err)
+/* Reads number `i` of the pair, which is number `at` of the file's tensor. */
+static int number_of(const struct convert *convert, const struct pair *pair, uint64_t i, uint64_t at,
+		     float *ret_number, struct error *err)
 {
-	const uint64_t at = convert->torch ? torch_index(pair->node, pair->to, i) : i;
 	float more = 0;
 	int r = numbers_at(pair->from, at, convert->what, ret_number, err);
 
@@ -333,6 +333,8 @@ static int number_of(const struct convert *convert, const struct pair *pair, uin
 static int convert_pair(const struct convert *convert, const struct pair *pair,
 			struct model_tensor *ret_tensor, struct error *err)
 {
+	const struct torch_order order = convert->torch ? torch_order(pair->node, pair->to)
+							: (struct torch_order){ .layout = LAYOUT_SAME };
 	const uint64_t count = pair->to->elements;
 	float *numbers = malloc(count * sizeof(*numbers));
 	int r = 0;
@@ -346,7 +348,7 @@ static int convert_pair(const struct convert *convert, const struct pair *pair,
 	ret_tensor->data = numbers;
 	ret_tensor->bytes = count * sizeof(*numbers);
 	for (uint64_t i = 0; r == 0 && i < count; i++)
-		r = number_of(convert, pair, i, &numbers[i], err);
+		r = number_of(convert, pair, i, torch_index(&order, i), &numbers[i], err);
 	return r;
 }
 

@@ -6,13 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How the file has the numbers. TRANSPOSED: [inputs, outputs] as [outputs, inputs]; each of the two may be
- * several dimensions of Kiln, which the file has as one. */
-enum layout { LAYOUT_SAME, LAYOUT_FLAT, LAYOUT_CONV, LAYOUT_DEPTHWISE, LAYOUT_TRANSPOSED };
-
 static const struct torch_parameter {
 	const char *op, *kiln, *torch; /* op: NULL = any */
-	enum layout layout;
+	enum torch_layout layout;
 } parameters[] = {
 	{ "conv2d", "kernel", ".weight", LAYOUT_CONV },
 	{ "depthwise_conv2d", "kernel", ".weight", LAYOUT_DEPTHWISE },
@@ -45,7 +41,7 @@ static const struct torch_parameter *find(const struct node *node, const struct 
 	return NULL;
 }
 
-static enum layout layout_of(const struct node *node, const struct tensor *to)
+static enum torch_layout layout_of(const struct node *node, const struct tensor *to)
 {
 	const struct torch_parameter *parameter = find(node, to);
 
@@ -72,7 +68,7 @@ static uint64_t outputs_of(const struct tensor *to)
 
 struct tensor torch_shape(const struct node *node, const struct tensor *to)
 {
-	const enum layout layout = layout_of(node, to);
+	const enum torch_layout layout = layout_of(node, to);
 	const uint64_t *shape = to->shape;
 	struct tensor found = *to;
 
@@ -92,19 +88,32 @@ struct tensor torch_shape(const struct node *node, const struct tensor *to)
 	return found;
 }
 
-uint64_t torch_index(const struct node *node, const struct tensor *to, uint64_t i)
+struct torch_order torch_order(const struct node *node, const struct tensor *to)
 {
-	const enum layout layout = layout_of(node, to);
-	const uint64_t outputs = outputs_of(to);
+	const uint64_t *shape = to->shape;
+	struct torch_order order = { .layout = layout_of(node, to) };
 
-	if (layout == LAYOUT_TRANSPOSED)
-		return i % outputs * (to->elements / outputs) + i / outputs;
-	if (layout == LAYOUT_CONV || layout == LAYOUT_DEPTHWISE) {
-		const uint64_t last = to->shape[3], in = to->shape[2], at = i / last / in, out = i % last,
-			       of = i / last % in;
+	if (order.layout == LAYOUT_TRANSPOSED) {
+		order.outputs = outputs_of(to);
+		order.inputs = to->elements / order.outputs;
+	} else if (order.layout == LAYOUT_CONV || order.layout == LAYOUT_DEPTHWISE) {
+		order.window = shape[0] * shape[1];
+		order.in = shape[2];
+		order.last = shape[3];
+	}
+	return order;
+}
 
-		return (layout == LAYOUT_DEPTHWISE ? of * last + out : out * in + of) * to->shape[0] *
-			       to->shape[1] +
+uint64_t torch_index(const struct torch_order *order, uint64_t i)
+{
+	const uint64_t in = order->in, last = order->last;
+
+	if (order->layout == LAYOUT_TRANSPOSED)
+		return i % order->outputs * order->inputs + i / order->outputs;
+	if (order->layout == LAYOUT_CONV || order->layout == LAYOUT_DEPTHWISE) {
+		const uint64_t at = i / last / in, out = i % last, of = i / last % in;
+
+		return (order->layout == LAYOUT_DEPTHWISE ? of * last + out : out * in + of) * order->window +
 		       at;
 	}
 	return i;
