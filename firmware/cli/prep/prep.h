@@ -54,6 +54,7 @@ struct prep_there {
 };
 
 struct bert_encoder;
+struct gpu;
 struct prep;
 struct table;
 
@@ -126,5 +127,6 @@ struct prep {
 	struct table *table;          /* of --label and so on; NULL: the input is no table */
 	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM or bert:DIR */
 	struct bert_encoder *bert;    /* with --encoder bert:DIR; otherwise NULL */
+	struct gpu *gpu;              /* that computes with it, while it does */
 	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

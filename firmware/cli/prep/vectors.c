@@ -23,22 +23,10 @@ static int by_program(struct prep *prep, const struct encode_text *texts, uint32
 			   vectors, err);
 }
 
-/* Computes with the kernels that lie in the user's cache. Credentials of the output do not lie there. */
 static int by_bert(struct prep *prep, const struct encode_text *texts, uint32_t rows, float *vectors,
 		   struct error *err)
 {
-	const bool moves = getenv("KILN_ROOT") == NULL;
-	struct gpu *gpu = NULL;
-	int r;
-
-	cache_find();
-	r = gpu_open(&GPU_ANY, &gpu, err);
-	if (r == 0)
-		r = bert_encoder_run(prep->bert, gpu, texts, rows, vectors, err);
-	gpu_close(gpu);
-	if (moves)
-		(void)unsetenv("KILN_ROOT");
-	return r;
+	return bert_encoder_run(prep->bert, prep->gpu, texts, rows, vectors, err);
 }
 
 static int encode_splits(struct prep *prep, encode_all *encode, struct error *err)
@@ -61,6 +49,23 @@ static int encode_splits(struct prep *prep, encode_all *encode, struct error *er
 	return 0;
 }
 
+/* Computes with the kernels that lie in the user's cache. Credentials of the output do not lie there. */
+static int encode_on_device(struct prep *prep, struct error *err)
+{
+	const bool moves = getenv("KILN_ROOT") == NULL;
+	int r;
+
+	cache_find();
+	r = gpu_open(&GPU_ANY, &prep->gpu, err);
+	if (r == 0)
+		r = encode_splits(prep, by_bert, err);
+	gpu_close(prep->gpu);
+	prep->gpu = NULL;
+	if (moves)
+		(void)unsetenv("KILN_ROOT");
+	return r;
+}
+
 /* The encoder is open already where the records are added to a set. */
 static int encode_by_bert(struct prep *prep, struct error *err)
 {
@@ -74,7 +79,7 @@ static int encode_by_bert(struct prep *prep, struct error *err)
 				 ", allowed: hidden_size of its network, %u",
 				 prep->encoder_name, prep->dims, bert_encoder_dims(prep->bert));
 	prep->dims = bert_encoder_dims(prep->bert);
-	return encode_splits(prep, by_bert, err);
+	return encode_on_device(prep, err);
 }
 
 static int load_encoder(struct prep *prep, struct error *err)
