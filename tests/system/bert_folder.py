@@ -25,12 +25,13 @@ DENSES = [("attention.self.query", SIZE, SIZE), ("attention.self.key", SIZE, SIZ
 
 # ---- The files -------------------------------------------------------------------------------------------------------
 
-def shapes():
+def shapes(inner):
     found = {f"embeddings.{name}_embeddings.weight": [rows, SIZE]
              for name, rows in (("word", len(VOCABULARY)), ("position", POSITIONS), ("token_type", 2))}
     norms = ["embeddings.LayerNorm"]
     for i in range(LAYERS):
-        for name, out, into in DENSES:
+        for name, *sizes in DENSES:
+            out, into = (inner if size == INNER else size for size in sizes)
             found.update({f"encoder.layer.{i}.{name}.weight": [out, into], f"encoder.layer.{i}.{name}.bias": [out]})
         norms += [f"encoder.layer.{i}.attention.output.LayerNorm", f"encoder.layer.{i}.output.LayerNorm"]
     found.update({f"{name}.{part}": [SIZE] for name in norms for part in ("weight", "bias")})
@@ -50,12 +51,13 @@ def write(path, content):
 
 def make(folder, members):
     rng, header, data = random.Random(44), {}, array.array("f")
-    for name, shape in shapes().items():
+    config = {**CONFIG, **{key: json.loads(value) for key, value in members}}
+    for name, shape in shapes(config["intermediate_size"]).items():
         at = 4 * len(data)
         data.extend(numbers(name, shape, rng))
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, 4 * len(data)]}
     text = json.dumps(header).encode()
-    write(f"{folder}/config.json", {**CONFIG, **{key: json.loads(value) for key, value in members}})
+    write(f"{folder}/config.json", config)
     write(f"{folder}/vocab.txt", "".join(f"{word}\n" for word in VOCABULARY))
     write(f"{folder}/sentence_bert_config.json", {"max_seq_length": LONGEST, "do_lower_case": False})
     write(f"{folder}/modules.json", [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}

@@ -116,6 +116,10 @@ other case 'echo "{\"do_lower_case\": true}" >sentence_bert_config.json' 'other/
 other none 'rm model.safetensors' 'other/model.safetensors: ' "no weights"
 other none 'rm vocab.txt' 'other/vocab.txt: ' "no tokenizer"
 
+python3 "$tests/bert_folder.py" make wide intermediate_size=65536
+POCL_MEMORY_LIMIT=1 prep wide_set texts.tsv --encoder bert:wide
+ok $? "a batch is as large as the memory of the device allows" "$(cat wide_set.log)"
+
 # ---- Records that are added ----
 
 printf 'pos\tgreat film\n' >day.tsv

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The tokens of a batch, padding included, on a CPU and on a GPU. */
+/* The tokens of a batch, padding included, on a CPU and on a GPU that have the memory for them. */
 #define BATCH_TOKENS_CPU 8192u
 #define BATCH_TOKENS_GPU 65536u
 #define WIDTH_LEAST      16u
@@ -145,7 +145,8 @@ struct run {
 	struct tokenizer_thread *thread;
 	const struct encode_text *texts;
 	uint32_t rows, *tokens; /* of each text, at most `longest` */
-	uint32_t batches;
+	uint64_t batch_tokens;  /* padding included; fewer where the device has too little memory */
+	uint32_t batches, done; /* all batches, and those that are computed */
 	float *vectors;
 };
 
@@ -157,9 +158,7 @@ static void run_done(struct run *run)
 
 static uint32_t batch_rows(const struct run *run, uint64_t width)
 {
-	const uint64_t tokens = gpu_is_cpu(run->gpu) ? BATCH_TOKENS_CPU : BATCH_TOKENS_GPU;
-
-	return tokens > width ? (uint32_t)(tokens / width) : 1;
+	return run->batch_tokens > width ? (uint32_t)(run->batch_tokens / width) : 1;
 }
 
 static uint32_t texts_of(const struct run *run, uint64_t width)
@@ -170,6 +169,21 @@ static uint32_t texts_of(const struct run *run, uint64_t width)
 	for (uint32_t i = 0; i < run->rows; i++)
 		count += width_of(run->tokens[i], longest) == width;
 	return count;
+}
+
+/* Counts the batches: those that are computed, and those of the texts of the width `from` and above. */
+static void count_batches(struct run *run, uint64_t from)
+{
+	const uint64_t longest = run->encoder->folder.longest;
+
+	run->batches = run->done;
+	for (uint64_t width = from;; width = width_of(width + 1, longest)) {
+		const uint32_t most = batch_rows(run, width);
+
+		run->batches += (texts_of(run, width) + most - 1) / most;
+		if (width == longest)
+			return;
+	}
 }
 
 /* Counts the tokens of each text, and says how many texts are cut. */
@@ -213,6 +227,25 @@ static int open_model(const struct run *run, uint64_t width, struct config *ret_
 	return r;
 }
 
+/* Opens the network for half as many texts, again and again, until the device has the memory. Where even one
+ * text is too much, or something else is wrong, the last error stays. */
+static int open_fitting(struct run *run, uint64_t width, struct config *ret_config, struct model **ret_model,
+			struct error *err)
+{
+	int r = open_model(run, width, ret_config, ret_model, err);
+
+	while (r == -EINVAL && batch_rows(run, width) > 1) {
+		config_done(ret_config);
+		*ret_config = (struct config){ 0 };
+		run->batch_tokens /= 2;
+		r = open_model(run, width, ret_config, ret_model, err);
+	}
+	if (r < 0)
+		return error_prefix(err, "encoder bert:%s", run->encoder->name);
+	count_batches(run, width);
+	return 0;
+}
+
 /* Gives a vector the length 1, as torch's normalize(). */
 static void normalize(float *vector, uint32_t dims)
 {
@@ -237,6 +270,16 @@ static void batch_done(struct batch *batch)
 	free(batch->ids);
 	free(batch->vectors);
 	free(batch->text);
+}
+
+static int make_batch(struct batch *batch, uint32_t rows, uint64_t width, uint32_t dims, struct error *err)
+{
+	batch->ids = calloc(rows, width * sizeof(*batch->ids));
+	batch->vectors = calloc(rows, dims * sizeof(*batch->vectors));
+	batch->text = calloc(rows, sizeof(*batch->text));
+	if (!batch->ids || !batch->vectors || !batch->text)
+		return error_set(err, -ENOMEM, "no memory for a batch of %u texts", rows);
+	return 0;
 }
 
 static int add_text(const struct run *run, struct batch *batch, uint64_t width, uint32_t text,
@@ -267,7 +310,7 @@ static int check_vector(const struct run *run, uint32_t text, const float *vecto
 	return 0;
 }
 
-static int run_batch(const struct run *run, struct model *model, struct batch *batch, struct error *err)
+static int run_batch(struct run *run, struct model *model, struct batch *batch, struct error *err)
 {
 	const uint32_t dims = bert_encoder_dims(run->encoder);
 	int r = model_predict(model, (const void *const[]){ batch->ids }, batch->rows, batch->vectors, err);
@@ -285,26 +328,24 @@ static int run_batch(const struct run *run, struct model *model, struct batch *b
 			normalize(vector, dims);
 	}
 	batch->rows = 0;
+	run->done++;
 	if (run->batches > 1)
 		progress_step("encoding", run->batches);
 	return 0;
 }
 
 /* Computes the texts of a width. */
-static int run_width(const struct run *run, uint64_t width, struct error *err)
+static int run_width(struct run *run, uint64_t width, struct error *err)
 {
-	const uint64_t longest = run->encoder->folder.longest, most = batch_rows(run, width);
-	CLEANUP(batch_done)
-	struct batch batch = { .ids = calloc(most, width * sizeof(*batch.ids)),
-			       .vectors = calloc(most, bert_encoder_dims(run->encoder) * sizeof(float)),
-			       .text = calloc(most, sizeof(*batch.text)) };
+	const uint64_t longest = run->encoder->folder.longest;
+	CLEANUP(batch_done) struct batch batch = { 0 };
 	CLEANUP(config_done) struct config config = { 0 };
 	CLEANUP(model_closep) struct model *model = NULL;
-	int r;
+	int r = open_fitting(run, width, &config, &model, err);
+	const uint32_t most = batch_rows(run, width);
 
-	if (!batch.ids || !batch.vectors || !batch.text)
-		return error_set(err, -ENOMEM, "no memory for a batch of texts");
-	r = open_model(run, width, &config, &model, err);
+	if (r < 0 || (r = make_batch(&batch, most, width, bert_encoder_dims(run->encoder), err)) < 0)
+		return r;
 	for (uint32_t i = 0; r == 0 && i < run->rows; i++) {
 		if (width_of(run->tokens[i], longest) != width)
 			continue;
@@ -324,6 +365,7 @@ int bert_encoder_run(struct bert_encoder *encoder, struct gpu *gpu, const struct
 			   .gpu = gpu,
 			   .texts = texts,
 			   .rows = rows,
+			   .batch_tokens = gpu_is_cpu(gpu) ? BATCH_TOKENS_CPU : BATCH_TOKENS_GPU,
 			   .tokens = calloc(rows + 1u, sizeof(*run.tokens)),
 			   .vectors = vectors };
 	uint64_t width = 0;
@@ -334,13 +376,6 @@ int bert_encoder_run(struct bert_encoder *encoder, struct gpu *gpu, const struct
 	if ((r = tokenizer_open(encoder->folder.tokenizer, &run.thread, err)) < 0 ||
 	    (r = count_tokens(&run, err)) < 0)
 		return r;
-	for (width = width_of(1, longest);; width = width_of(width + 1, longest)) {
-		const uint32_t most = batch_rows(&run, width);
-
-		run.batches += (texts_of(&run, width) + most - 1) / most;
-		if (width == longest)
-			break;
-	}
 	progress_start();
 	for (width = width_of(1, longest); r == 0; width = width_of(width + 1, longest)) {
 		if (texts_of(&run, width))

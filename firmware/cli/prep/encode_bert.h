@@ -15,8 +15,9 @@
  * and vectors keep their length.
  *
  * A text's vector is the mean of the vectors of its tokens. A longer text is cut. Texts are computed in
- * batches of about the same number of tokens: a text belongs to a width by its own number of tokens, so its
- * vector does not depend on the other texts. Order and bits are the same in each call on a device.
+ * batches of about the same number of tokens, fewer where the device has too little memory: a text belongs to
+ * a width by its own number of tokens, so its vector does not depend on the other texts. Order and bits are
+ * the same in each call on a device.
  *
  *     encode_bert_folder.c   reads the folder
  *     encode_bert.c          computes
