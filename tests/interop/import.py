@@ -90,10 +90,28 @@ def normalized():
     return sequential(VECTOR, lambda: layer, lambda: K.Dense(4, activation="sigmoid"))()
 
 
+def words(build):
+    """Layers on word vectors with the mask of their ids."""
+    def model():
+        x = keras.Input([7], dtype="int32", name="x")
+        return keras.Model(x, K.Dense(3)(build(K.Embedding(20, 4, mask_zero=True)(x))))
+    return model
+
+
+def lost(x):
+    """A function of Keras has no mask."""
+    return K.LSTM(5, name="steps")(x * 8.0)
+
+
+def attends(x):
+    y = x + 1.0
+    return K.Flatten()(K.MultiHeadAttention(2, 2, name="looks")(y, y))
+
+
 def constant():
-    """A column of the adapted data is always the same number."""
+    """A column of the adapted data is always 0, as relu makes it of some rows."""
     data = np.random.default_rng(4).normal(2, 3, [100, *VECTOR]).astype(np.float32)
-    data[:, 5] = 0.5
+    data[:, 5] = 0
     layer = K.Normalization()
     layer.adapt(data)
     return sequential(VECTOR, lambda: K.Activation("relu"), lambda: layer, lambda: K.Activation("tanh"), lambda: K.Dense(3))()
@@ -133,6 +151,10 @@ SMALL = {
     "bidirectional": steps(lambda: K.Bidirectional(K.LSTM(4, return_sequences=True)), lambda: K.Bidirectional(K.GRU(3), "sum")),
     "attention": functional(SEQUENCE, block),
     "two inputs, a mask": two_inputs,
+    "masks through layers": words(lambda x: K.GlobalAveragePooling1D()(K.LayerNormalization()(K.Add()(
+        [K.MultiHeadAttention(2, 2)(x, x), K.LSTM(4, return_sequences=True)(K.Dropout(0.1)(x))])))),
+    "a bidirectional layer with a mask": words(lambda x: K.Bidirectional(K.GRU(3))(x)),
+    "a function behind a mask, then no layer that reads masks": words(lambda x: K.Flatten()(x * 8.0)),
     "embedding of floats": sequential([5], lambda: K.Embedding(30, 4), K.Flatten, lambda: K.Dense(1, activation="sigmoid")),
     "arithmetic": functional(VECTOR, arithmetic),
     "squeeze and excite": functional(IMAGE, squeeze),
@@ -183,6 +205,14 @@ REFUSED = {
                                    r"last \(Dense\), layer 7 of 7: kernel_constraint", "Kiln lacks 5 things of it"]),
     "EfficientNetB0": (lambda: application("EfficientNetB0"), [r"block2b_drop \(Dropout\), .*: noise_shape = \[null,1,1,1\]"]),
     "EfficientNetV2B0": (lambda: application("EfficientNetV2B0"), [r"block2b_drop \(Dropout\), .*: noise_shape"]),
+    "a mask that a function loses": (words(lost), [r"steps \(LSTM\), .*: Keras loses the mask at multiply\w* \(Multiply\)"]),
+    "a mask that attention does not get": (words(attends), [r"looks \(MultiHeadAttention\), .*: Keras loses the mask at add"]),
+    "zeros where the mask is": (words(lambda x: K.Flatten()(K.LSTM(3, return_sequences=True, zero_output_for_mask=True, name="z")(x))),
+                                [r"z \(LSTM\), .*: return_sequences with a mask"]),
+    "zeros of a bidirectional layer": (sequential([6], lambda: K.Embedding(20, 4, mask_zero=True),
+                                                  lambda: K.Bidirectional(K.LSTM(3, return_sequences=True), name="z"), K.Flatten,
+                                                  lambda: K.Dense(2), dtype="int32"),
+                                       [r"z \(Bidirectional\), .*: return_sequences with a mask"]),
     "NASNetMobile": (lambda: application("NASNetMobile"), [r"cropping2d \(Cropping2D\), layer 53 of \d+: Kiln has no such layer"]),
     "ConvNeXtTiny": (lambda: application("ConvNeXtTiny"), [r"_layer_scale \(LayerScale\), .*: Kiln has no such layer", "groups = 96"]),
 }

@@ -352,11 +352,9 @@ static void test_compiled(void **state)
 
 /* ---- What Kiln itself refuses ---- */
 
-/* A layer whose attributes are right alone, and wrong beside its input, is refused by its place, too. */
-static void test_build(void **state)
+/* Builds the graph of a network, which must have one refusal, that begins with `words`. */
+static void expect_refused(const char *json, const char *words)
 {
-	static const char json[] =
-		SEQUENTIAL(INPUT("[null,4]") "," LAYER("Conv2D", ",\"filters\":3,\"kernel_size\":[3,3]")) "}";
 	CLEANUP(json_free) cJSON *parsed = NULL;
 	CLEANUP(network_closep) struct network *network = NULL;
 	CLEANUP(config_done) struct config config = { 0 };
@@ -367,25 +365,53 @@ static void test_build(void **state)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	(void)state;
 	assert_int_equal(json_parse("config.json", json, strlen(json), &parsed, &err), 0);
 	assert_int_equal(network_open(&network, &err), 0);
 	assert_int_equal(keras_model_read(parsed, network, &err), 0);
+	assert_null(network->refusals->child);
 	conf_print(network, &conf, out);
 	assert_int_equal(fclose(out), 0);
 	assert_int_equal(conf_build(network, text, &config, &graph, &err), -EINVAL);
 	assert_int_equal(cJSON_GetArraySize(network->refusals), 1);
-	assert_non_null(strstr(network->refusals->child->valuestring, "a (Conv2D), layer 2 of 2: "));
+	if (!strstr(network->refusals->child->valuestring, words))
+		fail_msg("%s\nfound %s\nexpected %s", json, network->refusals->child->valuestring, words);
 	graph_done(&graph);
+}
+
+/* A layer whose attributes are right alone, and wrong beside its input, is refused by its place, too. */
+static void test_build(void **state)
+{
+	(void)state;
+	expect_refused(
+		SEQUENTIAL(INPUT("[null,4]") "," LAYER("Conv2D", ",\"filters\":3,\"kernel_size\":[3,3]")) "}",
+		"a (Conv2D), layer 2 of 2: ");
+}
+
+#define SEQUENTIAL_WORDS(layer)                                                                 \
+	SEQUENTIAL(INPUT("[null,5]") "," LAYER(                                                 \
+		"Embedding", ",\"input_dim\":9,\"output_dim\":3,\"mask_zero\":true") "," layer) \
+	"}"
+static void test_masks(void **state)
+{
+	(void)state;
+	expect_refused(FUNCTIONAL(IN("x") "," WORDS("e") "," LSTM_WITH("\"mask\":null"), LAST),
+		       "z (LSTM), layer 3 of 3: the call has no mask, Kiln's layer gets that of its input");
+	expect_refused(
+		FUNCTIONAL(IN("x") "," WORDS("w") "," OPERATION(
+				   "Multiply", "e", CALL(TENSOR("w") ",8")) "," LSTM_WITH("\"mask\":null"),
+			   LAST),
+		"z (LSTM), layer 4 of 4: Keras loses the mask at e (Multiply), layer 3 of 4");
+	expect_refused(
+		SEQUENTIAL_WORDS(LAYER(
+			"LSTM", ",\"units\":2,\"return_sequences\":true,\"zero_output_for_mask\":true")),
+		"a (LSTM), layer 3 of 3: return_sequences with a mask");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layers),
-		cmocka_unit_test(test_graphs),
-		cmocka_unit_test(test_compiled),
-		cmocka_unit_test(test_build),
+		cmocka_unit_test(test_layers), cmocka_unit_test(test_graphs), cmocka_unit_test(test_compiled),
+		cmocka_unit_test(test_build),  cmocka_unit_test(test_masks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void look_at_keyword(struct reading *reading, struct keras_call *call, co
 	if (strcmp(value->string, "use_causal_mask") == 0 && cJSON_IsBool(value))
 		call->causal = cJSON_IsTrue(value);
 	else if (names_mask(value->string) && is_mask(reading, value))
-		call->masked |= !cJSON_IsNull(value);
+		call->mask = cJSON_IsNull(value) ? call->mask : NETWORK_MASK_GIVEN;
 	else if (!cJSON_IsNull(value) && !cJSON_IsFalse(value))
 		network_refuse(call->network, call->origin, "Kiln has no argument %s of the call",
 			       value->string);
@@ -231,7 +231,9 @@ bool keras_call_read(struct reading *reading, const cJSON *entry, struct keras_c
 			       "it is called %d times: Kiln has no layers with shared weights", count);
 		return false;
 	}
-	read_arguments(reading, nodes->child, keras_is_operation(entry), call);
+	call->function = keras_is_operation(entry);
+	call->mask = NETWORK_MASK_NONE;
+	read_arguments(reading, nodes->child, call->function, call);
 	if (call->inputs == 0)
 		network_refuse(call->network, call->origin, "it reads no layer and no input");
 	return call->inputs > 0;

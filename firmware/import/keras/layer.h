@@ -23,9 +23,10 @@ struct keras_call {
 	uint32_t rank;       /* dimensions of the first input, with the batch's; 0 = not known */
 	const cJSON *number; /* a number among the arguments; NULL: none */
 	bool number_first;   /* that number comes before the input */
-	bool masked;         /* the call has a mask */
-	bool causal;         /* use_causal_mask of the call */
-	const char *output;  /* set by the row's function: the layer or feature whose output is the call's */
+	enum network_mask mask;
+	bool function;      /* it is a function of keras.ops, which passes no mask */
+	bool causal;        /* use_causal_mask of the call */
+	const char *output; /* set by the row's function: the layer or feature whose output is the call's */
 };
 
 struct keras_row {

@@ -14,6 +14,10 @@ struct network_layer *keras_add(struct keras_call *call, const struct keras_row 
 	struct network_layer *layer = network_add(
 		call->network, row->op, network_name(call->network, name, own), call->origin, weights);
 
+	layer->mask = call->mask;
+	layer->loses_mask = call->function;
+	layer->zeros_masked = cJSON_IsTrue(keras_get(config, "zero_output_for_mask")) &&
+			      cJSON_IsTrue(keras_get(config, "return_sequences"));
 	keras_attributes(call, row, config, layer);
 	return layer;
 }
@@ -236,16 +240,13 @@ static struct network_layer *add_direction(struct keras_call *call, const char *
 	(void)snprintf(name, sizeof(name), "%s_%s", call->name, which);
 	(void)snprintf(weights, sizeof(weights), "%s/%s_layer", call->weights, which);
 	layer = keras_add(call, row, config, name, weights);
+	/* Keras sets zero_output_for_mask of these layers. */
+	layer->zeros_masked = cJSON_IsTrue(keras_get(config, "return_sequences"));
 	read_inputs(call, layer);
 	if (cJSON_IsTrue(keras_get(config, "return_sequences")) && backwards)
 		set(layer, "in_order", cJSON_CreateTrue());
 	if (cJSON_IsTrue(keras_get(config, "go_backwards")) != backwards)
 		network_refuse(call->network, call->origin, "%s has another direction", key);
-	if (cJSON_IsTrue(keras_get(config, "return_sequences")) && call->masked && backwards)
-		network_refuse(
-			call->network, call->origin,
-			"return_sequences with a mask: Kiln repeats the output of the step before where "
-			"Keras has zeros");
 	return layer;
 }
 

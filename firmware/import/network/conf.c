@@ -2,6 +2,7 @@
 #include "import/network/conf.h"
 
 #include "core/config/config_tree.h"
+#include "import/network/masks.h"
 #include "model/build.h"
 #include "model/config_text.h"
 
@@ -261,5 +262,6 @@ int conf_build(struct network *network, const char *text, struct config *ret_con
 	graph_check(ret_config, &mistakes);
 	if (mistakes.count)
 		return error_set(err, -EINVAL, "Kiln refuses %u parts of the network", mistakes.count);
-	return graph_build(ret_config, false, ret_graph, err);
+	r = graph_build(ret_config, false, ret_graph, err);
+	return r < 0 ? r : masks_check(network, ret_graph, err);
 }

@@ -20,6 +20,13 @@
 #define NETWORK_NAME_BYTES   65u
 #define NETWORK_REFUSALS_MAX 4096u
 
+/* What a file says of the mask of a call. */
+enum network_mask {
+	NETWORK_MASK_PASSES /* nothing: layers pass masks by themselves */,
+	NETWORK_MASK_NONE,
+	NETWORK_MASK_GIVEN
+};
+
 struct network_layer {
 	cJSON *keys;    /* its keys in model.layers: op, name, inputs, then the attributes: numbers, strings,
 			   bools and flat lists of them */
@@ -28,6 +35,9 @@ struct network_layer {
 	uint32_t first; /* number of its first weight at that place */
 	float least_variance; /* smaller numbers of its weight moving_variance become this one */
 	const char *name;     /* keys.name */
+	enum network_mask mask;
+	bool loses_mask;   /* it passes no mask in the file's program, whatever Kiln's layer does */
+	bool zeros_masked; /* it gives zeros at the steps that do not count; Kiln repeats the step before */
 };
 
 struct network {
