@@ -116,7 +116,7 @@ static void test_places(void **state)
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
 		(void)H5Gclose(H5Gcreate2(file, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
 	add_set(file, "layers/dense/vars/1", H5T_IEEE_F32LE, ROWS, H5P_DEFAULT);
-	add_set(file, "layers/dense/cell/vars/2", H5T_IEEE_F64BE, ROWS, H5P_DEFAULT);
+	add_set(file, "layers/dense/cell/vars/2", H5T_IEEE_F64LE, ROWS, H5P_DEFAULT);
 	add_set(file, "layers/dense/query_dense/vars/0", H5T_IEEE_F32LE, ROWS, H5P_DEFAULT);
 	add_set(file, "layers/dense/output_dense/vars/1", H5T_IEEE_F32LE, ROWS, H5P_DEFAULT);
 	add_name(file, "hidden");
@@ -163,6 +163,33 @@ static void test_links(void **state)
 	reads("dense", "kernel", 0);
 }
 
+/* The numbers of one dataset cannot be read more often than the file has bytes for. */
+static void test_one_set_many_times(void **state)
+{
+	const struct tensor like = { .rank = 2, .shape = { ROWS, COLUMNS }, .elements = ROWS * COLUMNS };
+	cJSON *keys = cJSON_CreateObject();
+	char origin[] = "hidden (Dense), layer 2 of 4", weights[] = "layers/dense";
+	const struct network_layer layer = { .keys = keys, .origin = origin, .weights = weights };
+	const hid_t made = a_file();
+	struct hdf5 *file = NULL;
+	struct error err = { 0 };
+	float out[ROWS * COLUMNS];
+	hsize_t bytes, read = 0;
+
+	(void)state;
+	add_set(made, "layers/dense/vars/0", H5T_IEEE_F32LE, ROWS, H5P_DEFAULT);
+	assert_true(H5Fflush(made, H5F_SCOPE_GLOBAL) >= 0 && H5Fget_filesize(made, &bytes) >= 0);
+	(void)H5Fclose(made);
+	(void)cJSON_AddStringToObject(keys, "op", "dense");
+	assert_int_equal(hdf5_open(path, "model.keras", &file, &err), 0);
+	for (; read + sizeof(numbers) <= bytes; read += sizeof(numbers))
+		assert_int_equal(hdf5_weight(file, &layer, "kernel", 0, &like, out, &err), 0);
+	assert_int_equal(hdf5_weight(file, &layer, "kernel", 0, &like, out, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "together the weights are larger than the file"));
+	hdf5_close(file);
+	cJSON_Delete(keys);
+}
+
 static void test_forms(void **state)
 {
 	const hsize_t chunk[] = { 1, COLUMNS };
@@ -183,6 +210,11 @@ static void test_forms(void **state)
 	add_set(file, "layers/dense/vars/0", H5T_IEEE_F32LE, ROWS, how);
 	(void)H5Fclose(file);
 	(void)H5Pclose(how);
+	refuses("is not floats in one piece");
+
+	file = a_file();
+	add_set(file, "layers/dense/vars/0", H5T_IEEE_F32BE, ROWS, H5P_DEFAULT);
+	(void)H5Fclose(file);
 	refuses("is not floats in one piece");
 
 	file = a_file();
@@ -226,9 +258,13 @@ static void test_no_hdf5(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places), cmocka_unit_test(test_name_of_another_layer),
-		cmocka_unit_test(test_links),  cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_no_hdf5),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_name_of_another_layer),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_no_hdf5),
+		cmocka_unit_test(test_one_set_many_times),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

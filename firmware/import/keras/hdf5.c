@@ -11,6 +11,7 @@
 struct hdf5 {
 	hid_t file;
 	const char *what;
+	hsize_t bytes, read; /* size of the file; bytes of the datasets that were read */
 };
 
 int hdf5_open(const char *path, const char *what, struct hdf5 **ret_file, struct error *err)
@@ -23,7 +24,9 @@ int hdf5_open(const char *path, const char *what, struct hdf5 **ret_file, struct
 	(void)H5PLset_loading_state(0);
 	file->what = what;
 	file->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-	if (file->file < 0) {
+	if (file->file < 0 || H5Fget_filesize(file->file, &file->bytes) < 0) {
+		if (file->file >= 0)
+			(void)H5Fclose(file->file);
 		free(file);
 		return error_set(err, -EBADMSG, "%s: model.weights.h5 is no HDF5 file, or it is damaged",
 				 what);
@@ -96,6 +99,12 @@ static void read_name(hid_t group, char *out, size_t size)
 
 /* ---- Datasets ---- */
 
+/* Tells whether a type is IEEE numbers of 32 or 64 bits, the lowest byte first. */
+static bool is_ieee(hid_t type)
+{
+	return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F64LE) > 0;
+}
+
 /* Tells whether a dataset is floats that lie in the file in one piece. */
 static bool is_plain(hid_t set)
 {
@@ -107,22 +116,36 @@ static bool is_plain(hid_t set)
 		return false;
 	layout = H5Pget_layout(how);
 	return (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT) && H5Pget_external_count(how) == 0 &&
-	       H5Pget_nfilters(how) == 0 && H5Tget_class(type) == H5T_FLOAT && H5Tget_size(type) <= 8;
+	       H5Pget_nfilters(how) == 0 && is_ieee(type);
 }
 
 static bool has_shape(hid_t set, const struct tensor *like)
 {
 	CLEANUP(close_id) hid_t space = H5Dget_space(set);
-	hsize_t size[H5S_MAX_RANK];
+	CLEANUP(close_id) hid_t type = H5Dget_type(set);
+	hsize_t size[H5S_MAX_RANK], bytes;
 	bool same = H5Sget_simple_extent_ndims(space) == (int)like->rank &&
 		    H5Sget_simple_extent_dims(space, size, NULL) >= 0;
 
 	for (uint32_t i = 0; same && i < like->rank; i++)
 		same = size[i] == like->shape[i];
-	return same && H5Dget_storage_size(set) >= like->elements;
+	return same && !__builtin_mul_overflow(like->elements, H5Tget_size(type), &bytes) &&
+	       H5Dget_storage_size(set) >= bytes;
 }
 
-static int read_set(const struct hdf5 *file, const struct network_layer *layer, const char *path,
+/* Counts the bytes of a dataset. Returns false where all that was read is more than the file has: many links
+ * to one dataset would make a small file large. */
+static bool fits_file(struct hdf5 *file, hid_t set)
+{
+	const hsize_t bytes = H5Dget_storage_size(set);
+
+	if (bytes > file->bytes - file->read)
+		return false;
+	file->read += bytes;
+	return true;
+}
+
+static int read_set(struct hdf5 *file, const struct network_layer *layer, const char *path,
 		    const struct tensor *like, float *numbers, struct error *err)
 {
 	CLEANUP(close_id) hid_t set = open_object(file->file, path);
@@ -137,6 +160,12 @@ static int read_set(const struct hdf5 *file, const struct network_layer *layer, 
 	if (!has_shape(set, like))
 		return error_set(err, -EBADMSG, "%s: %s: %s in model.weights.h5 has another shape than %s",
 				 file->what, layer->origin, path, shape_text(like, shape));
+	if (!fits_file(file, set))
+		return error_set(
+			err, -EBADMSG,
+			"%s: %s: %s in model.weights.h5 is the weight of other layers, too: together "
+			"the weights are larger than the file",
+			file->what, layer->origin, path);
 	if (H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) < 0)
 		return error_set(err, -EBADMSG, "%s: %s: %s in model.weights.h5 is cut or damaged",
 				 file->what, layer->origin, path);
@@ -195,7 +224,7 @@ static int check_name(const struct hdf5 *file, const struct network_layer *layer
 int hdf5_weight(void *context, const struct network_layer *layer, const char *parameter, uint32_t index,
 		const struct tensor *like, float *numbers, struct error *err)
 {
-	const struct hdf5 *file = context;
+	struct hdf5 *file = context;
 	char path[PATH_TEXT_BYTES];
 	int r;
 
