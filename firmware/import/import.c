@@ -159,13 +159,28 @@ static int read_network(struct import *import, struct error *err)
 	return r < 0 ? r : say_refusals(import, err);
 }
 
+/* Leaves out a top_k that is more than the classes. One output is two classes. */
+static void limit_top_k(struct network *network, uint64_t outputs)
+{
+	const cJSON *top_k = cJSON_GetObjectItemCaseSensitive(network->model, "top_k");
+	const double classes = outputs == 1 ? 2 : (double)outputs;
+
+	if (!top_k || top_k->valuedouble <= classes)
+		return;
+	network_note(network, "not taken over: the metric top_k of %g, the network has %g classes",
+		     top_k->valuedouble, classes);
+	cJSON_DeleteItemFromObjectCaseSensitive(network->model, "top_k");
+}
+
 /* Builds the graph of the network with all of Kiln's own rules. */
 static int build_network(struct import *import, struct error *err)
 {
 	int r = find_outputs(import, err);
 
-	if (r == 0)
-		r = print_conf(import, NULL, import->outputs, &import->text, err);
+	if (r < 0)
+		return r;
+	limit_top_k(import->network, import->outputs);
+	r = print_conf(import, NULL, import->outputs, &import->text, err);
 	return r < 0 ? r : build(import, import->text, &import->config, &import->graph, err);
 }
 

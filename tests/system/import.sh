@@ -43,8 +43,6 @@ is $? 1 "weights that are there: the import is refused"
 like "$(cat weights.log)" 'weights/weights.safetensors: the file is there, and is not changed' "and says why"
 is "$(ls -A weights) $(cat weights/weights.safetensors)" "weights.safetensors mine" "the weights are as they were, and nothing is beside them"
 
-# ---- Files that are refused: what is changed in the good file, the exit code, what is said ----
-
 edit() { # Python that changes config and members; writes bad.keras
 	python3 - "$keras" "$1" <<'PY'
 import json, sys, zipfile
@@ -60,6 +58,14 @@ with zipfile.ZipFile("bad.keras", "w") as out:
         out.writestr(name, data)
 PY
 }
+edit 'config["compile_config"]["metrics"] = [{"module": "keras.metrics", "class_name": "SparseTopKCategoricalAccuracy", "config": {"k": k}} for k in (9, 3)]'
+"$kiln" import bad.keras --output top_k >top_k.log 2>&1
+ok $? "a top_k above the classes is left out" "$(cat top_k.log)"
+like "$(cat top_k.log)" '^not taken over: the metric top_k of 9, the network has 5 classes' "it says so"
+like "$(cat top_k.log)" '^not taken over: the metric sparse_top_k_categorical_accuracy' "and that a second one is left out"
+
+# ---- Files that are refused: what is changed in the good file, the exit code, what is said ----
+
 refused() { # name, change, exit code, words...
 	local name=$1 code=$3
 	edit "$2"

@@ -299,6 +299,8 @@ static const struct {
 				     TENSOR("x")) "]}",
 		     LAST),
 	  "REFUSED z (Dense), layer 2 of 2: module and registered_name are not those of Keras" },
+	{ FUNCTIONAL(IN("x") "," DENSE("z", CALL(TENSOR("x"))), "[\"y\",0,0]"),
+	  "REFUSED the model: its output is that of y, which is no layer" },
 	{ FUNCTIONAL(DENSE("z", CALL("")), LAST), "REFUSED the model: it has no layer, or no input" },
 };
 
@@ -323,6 +325,12 @@ static const struct {
 	{ COMPILED("\"loss\":{\"module\":\"keras\",\"class_name\":\"CategoricalCrossentropy\",\"config\":{"
 		   "\"from_logits\":true}}"),
 	  "units = 3; },\n    { op = \"softmax\"; name = \"softmax\"; }" },
+	{ COMPILED("\"loss\":\"categorical_crossentropy\""),
+	  "NOTE not taken over: the loss categorical_crossentropy, which Kiln has behind softmax, and the "
+	  "last layer is dense" },
+	{ COMPILED("\"loss\":\"mse\",\"metrics\":[{\"module\":\"keras.metrics\",\"class_name\":"
+		   "\"TopKCategoricalAccuracy\",\"config\":{\"k\":2}}]"),
+	  "NOTE not taken over: the metric top_k_categorical_accuracy" },
 	{ COMPILED("\"loss\":\"my_loss\""), "NOTE not taken over: the loss my_loss" },
 	{ COMPILED("\"optimizer\":{\"module\":\"keras\",\"class_name\":\"AdamW\",\"config\":{\"learning_"
 		   "rate\":0."

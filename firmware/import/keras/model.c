@@ -166,7 +166,9 @@ static void look_at_output(struct reading *reading, const cJSON *outputs)
 		network_refuse(network, "the model", "%d outputs: Kiln has one", cJSON_GetArraySize(outputs));
 	else if (network->layers == 0 || !network->features->child)
 		network_refuse(network, "the model", "it has no layer, or no input");
-	else if (output && *output && strcmp(output, network->layer[network->layers - 1].name) != 0)
+	else if (!output)
+		network_refuse(network, "the model", "its output is that of %s, which is no layer", name);
+	else if (*output && strcmp(output, network->layer[network->layers - 1].name) != 0)
 		network_refuse(network, "the model",
 			       "its output is that of %s, Kiln's is that of the last layer, %s", name,
 			       network->layer[network->layers - 1].name);

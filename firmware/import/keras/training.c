@@ -154,12 +154,30 @@ static void take_loss(const cJSON *value, struct network *network)
 			     name_of(value, name) ? name : "that is none of Keras's own");
 		return;
 	}
+	if (loss->output_op && !cJSON_IsTrue(keras_get(config, "from_logits")) &&
+	    strcmp(network_last_op(network), loss->output_op) != 0) {
+		network_note(
+			network,
+			"not taken over: the loss %s, which Kiln has behind %s, and the last layer is %s; "
+			"one that fits is there in its place",
+			name, loss->output_op, network_last_op(network));
+		return;
+	}
 	network_must(cJSON_AddStringToObject(network->model, "loss", name));
 	if (!cJSON_IsObject(config))
 		return;
 	take_keys(network, "the loss", config, names, network->model);
 	if (cJSON_IsTrue(keras_get(config, "from_logits")))
 		add_last(network, loss);
+}
+
+/* Tells whether kiln.conf can have one more top_k: one number, beside a loss of classes. */
+static bool has_place_for_top_k(const struct network *network)
+{
+	const char *name = keras_text(network->model, "loss");
+	const struct loss *loss = name ? loss_find(name) : NULL;
+
+	return loss && loss->kind != METRICS_NUMBERS && !cJSON_HasObjectItem(network->model, "top_k");
 }
 
 static void take_metric(const cJSON *value, struct network *network)
@@ -171,9 +189,9 @@ static void take_metric(const cJSON *value, struct network *network)
 		network_note(network, "not taken over: a metric that is none of Keras's own");
 		return;
 	}
-	if (strstr(name, "top_k") && cJSON_IsNumber(k))
+	if (strstr(name, "top_k") && cJSON_IsNumber(k) && has_place_for_top_k(network))
 		cJSON_AddItemToObject(network->model, "top_k", network_must(cJSON_Duplicate(k, false)));
-	else if (!strstr(name, "accuracy") && strcmp(name, "acc") != 0)
+	else if (strstr(name, "top_k") || (!strstr(name, "accuracy") && strcmp(name, "acc") != 0))
 		network_note(network, "not taken over: the metric %s; kiln evaluate prints Kiln's metrics",
 			     name);
 }

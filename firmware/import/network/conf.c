@@ -116,18 +116,9 @@ static const char *text_of(const cJSON *object, const char *key)
 	return cJSON_IsString(value) ? value->valuestring : NULL;
 }
 
-/* Returns the op that gives the output. */
-static const char *last_op(const struct network *network)
-{
-	const struct network_layer *last = &network->layer[network->layers - 1];
-	const char *activation = text_of(last->keys, "activation");
-
-	return activation ? activation : network_op(last);
-}
-
 static const char *loss_of(const struct network *network, const struct conf *conf)
 {
-	const char *loss = text_of(network->model, "loss"), *op = last_op(network);
+	const char *loss = text_of(network->model, "loss"), *op = network_last_op(network);
 
 	if (!conf->outputs)
 		return "sparse_categorical_crossentropy";

@@ -155,6 +155,15 @@ const char *network_op(const struct network_layer *layer)
 	return cJSON_GetObjectItemCaseSensitive(layer->keys, "op")->valuestring;
 }
 
+const char *network_last_op(const struct network *network)
+{
+	const struct network_layer *last = &network->layer[network->layers - 1];
+	const char *activation =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(last->keys, "activation"));
+
+	return activation ? activation : network_op(last);
+}
+
 void network_feature(struct network *network, const char *name, const char *dtype, cJSON *shape)
 {
 	cJSON *feature = network_must(cJSON_CreateObject());

@@ -72,6 +72,8 @@ void network_read(struct network_layer *layer, const char *input);
 const struct network_layer *network_find(const struct network *network, const char *name);
 /* Returns the name of the op of a layer. */
 const char *network_op(const struct network_layer *layer);
+/* Returns the name of the op that gives the output: the last layer, or its activation. */
+const char *network_last_op(const struct network *network);
 /* Adds a feature of the schema. `shape`: a list of numbers, which the network takes. */
 void network_feature(struct network *network, const char *name, const char *dtype, cJSON *shape);
 
