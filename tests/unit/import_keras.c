@@ -301,6 +301,8 @@ static const struct {
 	  "REFUSED z (Dense), layer 2 of 2: module and registered_name are not those of Keras" },
 	{ FUNCTIONAL(IN("x") "," DENSE("z", CALL(TENSOR("x"))), "[\"y\",0,0]"),
 	  "REFUSED the model: its output is that of y, which is no layer" },
+	{ FUNCTIONAL(IN("x") "," DENSE("row_of_outputs", CALL(TENSOR("x"))), "[\"row_of_outputs\",0,0]"),
+	  "{ op = \"dense\"; name = \"row_of_outputs_1\"; units = 4; }" },
 	{ FUNCTIONAL(DENSE("z", CALL("")), LAST), "REFUSED the model: it has no layer, or no input" },
 };
 

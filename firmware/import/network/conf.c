@@ -189,9 +189,8 @@ static void print_model(const struct network *network, const struct conf *conf, 
 	for (uint32_t i = 0; i < network->layers; i++)
 		print_layer(network, i, out);
 	if (!conf->outputs)
-		fputs(",\n    { op = \"flatten\"; name = \"row_of_outputs\"; },\n    { op = \"softmax\"; "
-		      "name = "
-		      "\"classes_of_outputs\"; }",
+		fputs(",\n    { op = \"flatten\"; name = \"" NETWORK_ROW
+		      "\"; },\n    { op = \"softmax\"; name = \"" NETWORK_CLASSES "\"; }",
 		      out);
 	fputs("\n  );\n};\n", out);
 }

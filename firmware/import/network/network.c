@@ -26,6 +26,8 @@ int network_open(struct network **ret_network, struct error *err)
 	network->model = network_must(cJSON_CreateObject());
 	network->optimizer = network_must(cJSON_CreateObject());
 	network->taken = network_must(cJSON_CreateObject());
+	network_must(cJSON_AddTrueToObject(network->taken, NETWORK_ROW));
+	network_must(cJSON_AddTrueToObject(network->taken, NETWORK_CLASSES));
 	*ret_network = network;
 	return 0;
 }

@@ -19,6 +19,9 @@
 #define NETWORK_ORIGIN_BYTES 512u
 #define NETWORK_NAME_BYTES   65u
 #define NETWORK_REFUSALS_MAX 4096u
+/* Layers that conf.h adds to find the outputs. No layer of a network has these names. */
+#define NETWORK_ROW     "row_of_outputs"
+#define NETWORK_CLASSES "classes_of_outputs"
 
 /* What a file says of the mask of a call. */
 enum network_mask {
