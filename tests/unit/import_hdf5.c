@@ -174,7 +174,7 @@ static void test_one_set_many_times(void **state)
 	struct hdf5 *file = NULL;
 	struct error err = { 0 };
 	float out[ROWS * COLUMNS];
-	hsize_t bytes, read = 0;
+	hsize_t bytes = 0, read = 0;
 
 	(void)state;
 	add_set(made, "layers/dense/vars/0", H5T_IEEE_F32LE, ROWS, H5P_DEFAULT);

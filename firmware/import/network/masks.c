@@ -74,7 +74,7 @@ int masks_check(struct network *network, const struct graph *graph, struct error
 	struct comparing comparing = { network, graph, NULL };
 	const int before = cJSON_GetArraySize(network->refusals);
 
-	comparing.loser = network_must(calloc(graph->tensors, sizeof(*comparing.loser)));
+	comparing.loser = network_must(calloc(graph->tensors, sizeof(const struct network_layer *)));
 	for (uint32_t i = 0; i < graph->nodes; i++) {
 		const struct node *node = &graph->node[i];
 		const struct network_layer *layer = network_find(network, node->name);
