@@ -156,7 +156,7 @@ static void load(struct model *model, const struct safetensors *file)
 static void test_vectors(void **state)
 {
 	struct bert_fixture fixture;
-	const struct config config = config_of("");
+	CLEANUP(config_done) struct config config = config_of("");
 	CLEANUP(model_closep) struct model *model = NULL;
 	CLEANUP(safetensors_closep) struct safetensors *file = NULL;
 	float found[ROWS][BERT_HIDDEN];
@@ -321,7 +321,7 @@ static void test_training(void **state)
 	static const size_t numbers[] = { BERT_VOCABULARY * BERT_HIDDEN, BERT_HIDDEN * BERT_HIDDEN,
 					  BERT_HIDDEN, BERT_HIDDEN * 2 };
 	struct bert_fixture fixture;
-	const struct config config = config_of("");
+	CLEANUP(config_done) struct config config = config_of("");
 	struct safetensors *file;
 	struct model *straight, *resumed;
 	double first;
