@@ -159,19 +159,31 @@ static bool is_hugetlbfs(const char *folder, struct statfs *ret_fs)
 	return statfs(folder, ret_fs) == 0 && ret_fs->f_type == HUGETLBFS_MAGIC;
 }
 
+static int check_page(const char *folder, const struct statfs *fs, uint64_t *ret_page, struct error *err)
+{
+	*ret_page = (uint64_t)fs->f_bsize;
+	if (*ret_page == HUGEPAGE_BYTES || *ret_page == HUGEPAGE_GIB_BYTES)
+		return 0;
+	return error_set(err, -EINVAL, "%s: hugetlbfs with pages of %jd bytes, expected 2 MiB or 1 GiB",
+			 folder, (intmax_t)fs->f_bsize);
+}
+
+/* Of several processes that begin together, one mounts; a second mount would hide the files of the first. All
+ * of them have opened the folder below the mount, and lock it. A process that opens it later finds the mount.
+ */
 static int mount_here(const char *folder, uint64_t *ret_page, struct error *err)
 {
+	CLEANUP(close_fd) int below = -1;
 	struct statfs fs;
 
 	*ret_page = HUGEPAGE_BYTES;
-	if (is_hugetlbfs(folder, &fs)) {
-		*ret_page = (uint64_t)fs.f_bsize;
-		if (*ret_page == HUGEPAGE_BYTES || *ret_page == HUGEPAGE_GIB_BYTES)
-			return 0;
-		return error_set(err, -EINVAL,
-				 "%s: hugetlbfs with pages of %jd bytes, expected 2 MiB or 1 GiB", folder,
-				 (intmax_t)fs.f_bsize);
-	}
+	if (is_hugetlbfs(folder, &fs))
+		return check_page(folder, &fs, ret_page, err);
+	below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (below < 0 || flock(below, LOCK_EX) < 0)
+		return error_set(err, -errno, "%s: cannot be locked: %s", folder, strerror(errno));
+	if (is_hugetlbfs(folder, &fs))
+		return check_page(folder, &fs, ret_page, err);
 	if (mount("hugetlbfs", folder, "hugetlbfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		  "pagesize=2M,mode=0770") < 0)
 		return error_set(err, -EPERM, "%s: not on hugetlbfs, and it cannot be mounted: %s", folder,

@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,6 +163,33 @@ static void pages_come_and_go(void **state)
 	assert_int_equal(hugepage_release(folder, &err), 0);
 }
 
+/* A process that has found no mount, while another one mounts, does not put a second mount over the first. */
+static void two_that_begin_together_mount_once(void **state)
+{
+	const struct timespec while_it_begins = { .tv_nsec = 200000000 };
+	CLEANUP(close_fd) int below = -1;
+	struct error err;
+	pid_t other;
+	bool huge;
+	int status;
+
+	(void)state;
+	assert_int_equal(mkdir(folder, 0755), 0);
+	below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(below >= 0 && flock(below, LOCK_EX) == 0);
+	other = fork();
+	if (other == 0)
+		_exit(prepare(HUGEPAGE_BYTES, 0, true, &huge, &err) < 0);
+	(void)nanosleep(&while_it_begins, NULL);
+	if (mount("hugetlbfs", folder, "hugetlbfs", 0, "pagesize=2M") < 0)
+		print_message("# hugetlbfs cannot be mounted here: %s\n", strerror(errno));
+	(void)flock(below, LOCK_UN);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_int_equal(status, 0);
+	assert_true(hugepage_release(folder, &err) == 0);
+	assert_false(on_hugetlbfs());
+}
+
 static void what_was_added_is_given_back(void **state)
 {
 	struct error err;
@@ -254,6 +283,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody_takes_the_pages_before_the_files_are_made, make_root,
 						remove_root),
 		cmocka_unit_test_setup_teardown(pages_come_and_go, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(two_that_begin_together_mount_once, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_was_added_is_given_back, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(what_files_hold_counts_as_free, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(too_many_are_refused_by_number, make_root, remove_root),
