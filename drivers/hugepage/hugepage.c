@@ -168,9 +168,9 @@ static int check_page(const char *folder, const struct statfs *fs, uint64_t *ret
 			 folder, (intmax_t)fs->f_bsize);
 }
 
-/* Of several processes that begin together, one mounts; a second mount would hide the files of the first. All
- * of them have opened the folder below the mount, and lock it. A process that opens it later finds the mount.
- */
+/* Only one of several processes that begin together may mount: a second mount would hide the files of the
+ * first. Processes that find no mount open and lock the folder below the mount, and look again. A process
+ * that opens the folder later finds the mount. */
 static int mount_here(const char *folder, uint64_t *ret_page, struct error *err)
 {
 	CLEANUP(close_fd) int below = -1;

@@ -35,7 +35,7 @@ uint64_t hugepage_gib_pages(void);
  * `small_allowed` a failure falls back to normal pages: *ret_huge is false then, and err->text says why. A
  * pool that cannot be raised far enough is left as it was. Errors: -ENOMEM with the pages needed and free;
  * -EPERM hugetlbfs is not mounted there and this user may not mount it; -EINVAL pages of another size are
- * mounted there. */
+ * mounted there; those of open(2) and flock(2) for the folder. */
 MUST_CHECK int hugepage_prepare(const char *folder, uint64_t bytes, uint64_t reuse_bytes, bool small_allowed,
 				bool *ret_huge, int *ret_lock, struct error *err);
 

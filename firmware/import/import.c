@@ -21,7 +21,7 @@ struct import {
 	char unpacked[PATH_BYTES]; /* the weights of the archive, until they are read */
 	cJSON *json;
 	struct network *network;
-	char *text; /* of kiln.conf */
+	char *text; /* what kiln.conf will have */
 	struct config config;
 	struct graph graph;
 	uint64_t outputs; /* numbers of a row of the output */

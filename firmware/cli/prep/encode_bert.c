@@ -16,10 +16,10 @@
 #define BATCH_TOKENS_CPU 8192u
 #define BATCH_TOKENS_GPU 65536u
 #define WIDTH_LEAST      16u
-#define SHOWN_BYTES      60u /* of a text, in errors */
+#define SHOWN_BYTES      60u /* how much of a text an error shows */
 
 struct bert_encoder {
-	char *name; /* of the folder */
+	char *name; /* the path of the folder */
 	struct bert_folder folder;
 	char id[DIGEST_HEX_BYTES];
 };
@@ -144,7 +144,7 @@ struct run {
 	struct gpu *gpu;
 	struct tokenizer_thread *thread;
 	const struct encode_text *texts;
-	uint32_t rows, *tokens; /* of each text, at most `longest` */
+	uint32_t rows, *tokens; /* texts, and how many tokens each one has, at most `longest` */
 	uint64_t batch_tokens;  /* padding included; fewer where the device has too little memory */
 	uint32_t batches, done; /* all batches, and those that are computed */
 	float *vectors;

@@ -127,6 +127,6 @@ struct prep {
 	struct table *table;          /* of --label and so on; NULL: the input is no table */
 	struct text_encoder *encoder; /* NULL with --encoder exec:PROGRAM or bert:DIR */
 	struct bert_encoder *bert;    /* with --encoder bert:DIR; otherwise NULL */
-	struct gpu *gpu;              /* that computes with it, while it does */
+	struct gpu *gpu;              /* the device, while vectors are computed */
 	float *vectors[TEXTS_SPLITS]; /* rows x dims numbers; NULL: record() encodes each text */
 };

@@ -13,7 +13,7 @@
 struct keras_call {
 	struct network *network;
 	const char *class, *name; /* names of Keras */
-	const cJSON *config;      /* its attributes */
+	const cJSON *config;      /* the attributes of the layer */
 	char origin[NETWORK_ORIGIN_BYTES];
 	char weights[KERAS_PLACE_BYTES]; /* the group of the layer in the file of weights, "layers/dense_1" */
 	int arguments;                   /* places of arguments that are given */
@@ -22,7 +22,7 @@ struct keras_call {
 	bool input_is_feature;                /* whether the first of them is a feature */
 	uint32_t rank;       /* dimensions of the first input, with the batch's; 0 = not known */
 	const cJSON *number; /* a number among the arguments; NULL: none */
-	bool number_first;   /* that number comes before the input */
+	bool number_first;   /* whether the number stands before the input */
 	enum network_mask mask;
 	bool function;      /* it is a function of keras.ops, which passes no mask */
 	bool causal;        /* use_causal_mask of the call */
